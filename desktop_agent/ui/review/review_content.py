@@ -199,8 +199,8 @@ class FileDecisions(QObject):
 
     def _hear(self, review: DiffReview) -> None:
         review.hunks.requested.connect(self._decide)
-        review.comments.blocks.added.connect(self._add_comment)
-        review.comments.blocks.removed.connect(self._remove_comment)
+        review.comments.added.connect(self._add_comment)
+        review.comments.removed.connect(self._remove_comment)
 
     def show(self) -> None:
         file, reviewed, pane = self._list.current_file, self._reviewed, self._pane

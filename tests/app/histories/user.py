@@ -11,7 +11,7 @@ from desktop_agent.core.transcript import UndoStep
 from desktop_agent.ui.review.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.changed_files import SESSION, ReviewBaseline
 from desktop_agent.ui.review.diff_pane import DiffPane
-from desktop_agent.ui.review.overlays.hunk_buttons import HunkBars
+from desktop_agent.ui.review.overlays.hunk_buttons import HunkOverlay
 from tests.app.histories.disk import Name, Node, Tree, put, tree_of
 from tests.app.redo_stage import Stage
 
@@ -122,7 +122,7 @@ class User:
         else:
             self.choose(what, number)
 
-    async def press_hunk(self, what: str, hunks: HunkBars, key: HunkKey, number: int) -> None:
+    async def press_hunk(self, what: str, hunks: HunkOverlay, key: HunkKey, number: int) -> None:
         """Press a button in the bar of a hunk."""
         choice = what.removesuffix(" hunk")
         press = self.pressed if choice == "keep" else self.undo

@@ -1,4 +1,4 @@
-"""What a diff can have besides its lines: the interface, and all of a view's overlays as one."""
+"""What a diff can have besides its lines: the interface that such an overlay fills in."""
 
 from PySide6.QtCore import QObject, QPoint
 from PySide6.QtGui import QMouseEvent
@@ -59,77 +59,3 @@ class DiffOverlay(QObject):
     def tool_tip(self) -> str:
         """Return the words for what is below the mouse."""
         return ""
-
-
-class OverlayStack(DiffOverlay):
-    """All overlays of a view as one: asks one after another; the mouse stays with the one that it was pressed in."""
-
-    def __init__(self, parent: QObject) -> None:
-        super().__init__(parent)
-        self._overlays: list[DiffOverlay] = []
-        self._pressed: DiffOverlay | None = None
-
-    @property
-    def has_mouse(self) -> bool:
-        return self._pressed is not None
-
-    def add(self, overlay: DiffOverlay) -> None:
-        self._overlays.append(overlay)
-
-    def set_diff(self, diff: FileDiff | None) -> None:
-        for overlay in self._overlays:
-            overlay.set_diff(diff)
-
-    def block_heights(self) -> dict[int, int]:
-        heights: dict[int, int] = {}
-        for overlay in self._overlays:
-            heights.update(overlay.block_heights())
-        return heights
-
-    def place(self) -> None:
-        for overlay in self._overlays:
-            overlay.place()
-
-    def decorate(self, scene: Scene) -> Scene:
-        for overlay in self._overlays:
-            scene = overlay.decorate(scene)
-        return scene
-
-    def describe(self, row: int, words: str) -> str:
-        for overlay in self._overlays:
-            words = overlay.describe(row, words)
-        return words
-
-    def hide(self) -> None:
-        for overlay in self._overlays:
-            overlay.hide()
-
-    def takes(self, action: str) -> bool:
-        return any(overlay.takes(action) for overlay in self._overlays)
-
-    def do(self, action: str) -> bool:
-        return any(overlay.do(action) for overlay in self._overlays)
-
-    def tab_pressed(self) -> None:
-        for overlay in self._overlays:
-            overlay.tab_pressed()
-
-    def mouse_pressed(self, event: QMouseEvent) -> bool:
-        self._pressed = next((overlay for overlay in self._overlays if overlay.mouse_pressed(event)), None)
-        return self._pressed is not None
-
-    def mouse_moved(self, point: QPoint) -> None:
-        if self._pressed:
-            self._pressed.mouse_moved(point)
-
-    def mouse_released(self, point: QPoint) -> None:
-        pressed, self._pressed = self._pressed, None
-        if pressed:
-            pressed.mouse_released(point)
-
-    def hover(self, point: QPoint) -> bool:
-        found = [overlay.hover(point) for overlay in self._overlays]  # all of them, also when the first is hit
-        return any(found)
-
-    def tool_tip(self) -> str:
-        return next(filter(None, (overlay.tool_tip() for overlay in self._overlays)), "")

@@ -3,13 +3,14 @@
 What takes longer than a frame to paint comes with a later frame.
 """
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
     QContextMenuEvent,
     QFontMetrics,
     QKeyEvent,
+    QKeySequence,
     QPainter,
     QPaintEvent,
     QResizeEvent,
@@ -20,10 +21,10 @@ from desktop_agent.core.diff.rows import DiffRows, LineSide, RowMode
 from desktop_agent.core.protocol.model import FileDiff, MovedBlock
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.diff.diff_document import DiffDocument, line_of
-from desktop_agent.ui.review.diff.diff_input import DiffKeyboard, DiffMouse
 from desktop_agent.ui.review.diff.diff_layout import PAD, ROW_HEIGHT, DiffScroller, LineMetrics, Pane
+from desktop_agent.ui.review.diff.diff_mouse import DiffMouse
 from desktop_agent.ui.review.diff.diff_navigation import DiffFinder, DiffNavigation
-from desktop_agent.ui.review.diff.diff_overlay import OverlayStack
+from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
 from desktop_agent.ui.review.diff.diff_painter import DiffPainter, Scene
 from desktop_agent.ui.review.diff.diff_words import diff_name, row_words
 from desktop_agent.ui.review.diff.highlighter import Coloured, Highlighter
@@ -33,114 +34,8 @@ from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
 
 _MEASURED_LINES = 2_000
 """How many lines say how wide a diff is before they are painted. Wider ones are noticed when they come into view."""
-
-
-class DiffRenderer(QObject):
-    """Paints what is in view and asks for the colours of it. Only rows in view cost anything."""
-
-    def __init__(self, theme: Theme, area: QAbstractScrollArea, document: DiffDocument, scroller: DiffScroller) -> None:
-        super().__init__(area)
-        self._theme = theme
-        self._viewport = area.viewport()
-        self._document = document
-        self._scroller = scroller
-        self._highlighter = Highlighter(self)
-        self._highlighter.changed.connect(self._on_colours_found)
-        self.follow_theme()
-
-    def follow_theme(self) -> None:
-        self._painter = painter = DiffPainter(self._theme, self._highlighter)
-        self._scroller.metrics = LineMetrics(painter.line_height, painter.char_width, painter.digit_width)
-
-    def start(self) -> None:
-        diff = self._document.rows.diff
-        self._painter.clear()
-        self._highlighter.set_text(diff.path, diff.old_lines, diff.new_lines)
-        measured = (lines[:_MEASURED_LINES] for lines in (diff.old_lines, diff.new_lines))
-        longest = max(max(map(len, lines), default=0) for lines in measured)
-        self._scroller.text_width = min(longest, MAX_DRAWN_CHARS) * self._painter.char_width
-
-    def stop(self) -> None:
-        self._highlighter.stop()
-
-    def scene(self, navigation: DiffNavigation, *, has_focus: bool) -> Scene:
-        return Scene(
-            rows=self._document.rows,
-            geometry=self._scroller.geometry,
-            panes=self._scroller.panes,
-            width=self._viewport.width(),
-            scroll=self._scroller.position,
-            selection=navigation.selection,
-            current_row=navigation.row if has_focus else None,
-            hovered_row=navigation.hovered_row,
-        )
-
-    def paint(self, scene: Scene, clip: QRect) -> None:
-        painter = QPainter(self._viewport)
-        if len(scene.rows):
-            self._painter.paint(painter, scene, clip)
-            self._request_colours()
-            if self._painter.put_off:
-                QTimer.singleShot(0, self, self._on_put_off)
-            if self._painter.widest > self._scroller.text_width:
-                self._scroller.text_width = self._painter.widest
-                QTimer.singleShot(0, self, self._scroller.update_bars)  # not from inside a paint event
-        if not self._document.has_lines:
-            self._paint_message(painter)
-        painter.end()
-
-    def lay_line(self, pane: Pane, side: LineSide, number: int) -> LaidLine:
-        return self._painter.laid_line(self._document.rows.diff, self._scroller.position.x(), pane, side, number)
-
-    def moved_at(self, scene: Scene, point: QPoint) -> tuple[MovedBlock, LineSide] | None:
-        return self._painter.moved_at(scene, point) if len(scene.rows) else None
-
-    def _paint_message(self, painter: QPainter) -> None:
-        rect = self._viewport.rect()
-        rect.setTop(self._scroller.geometry.height if len(self._document.rows) else 0)
-        painter.fillRect(rect, self._theme.colour("surface"))
-        notes = self._document.diff.notes if self._document.diff and not len(self._document.rows) else ()
-        detail = " · ".join(filter(None, (self._document.detail, *notes)))
-        middle = rect.center().y()
-        wrap = int(Qt.AlignmentFlag.AlignHCenter) | int(Qt.TextFlag.TextWordWrap)
-        painter.setFont(self._theme.text_font(TypeSize.BODY))
-        painter.setPen(self._theme.colour("text"))
-        height = QFontMetrics(painter.font()).height()
-        painter.drawText(QRect(PAD, middle - height - 4, rect.width() - 2 * PAD, height), wrap, self._document.heading)
-        painter.setFont(self._theme.text_font(TypeSize.SECONDARY))
-        painter.setPen(self._theme.colour("muted"))
-        painter.drawText(QRect(PAD, middle + 4, rect.width() - 2 * PAD, rect.height() // 2), wrap, detail)
-
-    def _request_colours(self) -> None:
-        """Ask for the colours of what is in view, and of nothing that has been scrolled by."""
-        self._highlighter.forget_requests()
-        rows = self._document.rows.between(*self._scroller.visible_rows())
-        self._highlighter.request("old", [row.old for row in rows if row.old is not None])
-        self._highlighter.request("new", [row.new for row in rows if row.new is not None])
-
-    def _on_put_off(self) -> None:
-        rows = sorted(self._painter.put_off)
-        self._painter.put_off.clear()
-        for row in rows:
-            self._scroller.repaint(row)
-
-    def _on_colours_found(self, coloured: Coloured) -> None:
-        """Paint the lines that have colours now, as far as they are in view: on their side only."""
-        side, lines = coloured
-        count = len(self._document.rows.diff.old_lines if side == "old" else self._document.rows.diff.new_lines)
-        if not count:
-            return
-        rows = [self._document.rows.find(side, min(line, count - 1)) for line in (lines.start, lines.stop - 1)]
-        first, last = self._scroller.visible_rows()
-        if rows[0] > last or rows[1] < first:
-            return
-        area = self._scroller.row_rect(max(first, rows[0])).united(self._scroller.row_rect(min(last, rows[1])))
-        for pane in self._scroller.panes:
-            if pane.side in (None, side):
-                self._viewport.update(pane.left, area.top(), pane.right - pane.left, area.height())
-
-
 _OUTGOING_MS = 50
+_OWN_ACTIONS = ("copy", "next_change", "previous_change", "open")
 
 
 class DiffView(QAbstractScrollArea):
@@ -161,20 +56,23 @@ class DiffView(QAbstractScrollArea):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._theme = theme
         self._was_narrow = True
         self._outgoing: list[DiffRows] = []
         self._left: tuple[int, QPoint] | None = None
         """The row and the position of the diff that words stand in place of."""
         self.keys = PartKeys("diff", self)
-        self.overlays = OverlayStack(self)
+        self.overlays: list[DiffOverlay] = []
+        """They paint and hear keys and mouse in this order."""
         self.document = DiffDocument(self.viewport().width)
         self.scroller = DiffScroller(self, self.document)
         self.navigation = DiffNavigation(self.document, self.scroller, self)
         self.navigation.moved.connect(self.describe)
         self.finder = DiffFinder(self.navigation, self.open_gap)
-        self.renderer = DiffRenderer(theme, self, self.document, self.scroller)
-        self._keyboard = DiffKeyboard(self.keys, self.navigation, self.overlays, self.open_gap)
-        self._mouse = DiffMouse(self, self.navigation, self.overlays, self.renderer.lay_line, self.open_gap)
+        self._highlighter = Highlighter(self)
+        self._highlighter.changed.connect(self._on_colours_found)
+        self._use_theme()
+        self._mouse = DiffMouse(self, self.navigation, self.overlays, self._lay_line, self.open_gap)
         theme.changed.connect(self._on_theme_changed)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -196,15 +94,16 @@ class DiffView(QAbstractScrollArea):
         self._outgoing.append(self.document.rows)  # freeing 200,000 lines takes half a frame: once this is painted
         QTimer.singleShot(_OUTGOING_MS, self, self._outgoing.clear)
         self.document.show(diff, keep_folds=keep_place)
-        self.renderer.start()
+        self._start_painting()
         self.navigation.reset(place[0] if place else 0)
-        self.overlays.set_diff(diff)
+        for overlay in self.overlays:
+            overlay.set_diff(diff)
         self.relayout()
         if place is None and self.document.rows.changes:
             self.navigation.reset(self.document.rows.changes[0])
         self.horizontalScrollBar().setValue(place[1].x() if place else 0)
         self.verticalScrollBar().setValue(place[1].y() if place else 0)
-        self.overlays.place()
+        self._place_overlays()
         self.setAccessibleName(diff_name(diff) if diff else self.tr("No changes to show"))
         if mode != self.document.mode:
             self.mode_changed.emit()
@@ -234,16 +133,19 @@ class DiffView(QAbstractScrollArea):
         """Lay out rows and overlays again; with `keep_top` the first line in view stays where it is."""
         top = self.scroller.top_line() if keep_top else None
         self.navigation.row = max(0, min(self.navigation.row, len(self.document.rows) - 1))
-        self.scroller.lay_out(self.overlays.block_heights)
+        self.scroller.lay_out(self._block_heights)
         self.scroller.put_on_top(top)
-        self.overlays.place()
+        self._place_overlays()
         self.viewport().update()
 
     def describe(self) -> None:
         """Say what the marked row is, for screen readers."""
         row = self.navigation.row
-        has_rows = len(self.document.rows) > 0
-        words = self.overlays.describe(row, row_words(self.document.rows, row)) if has_rows else ""
+        words = ""
+        if len(self.document.rows):
+            words = row_words(self.document.rows, row)
+            for overlay in self.overlays:
+                words = overlay.describe(row, words)
         self.setAccessibleDescription(words)
         if QAccessible.isActive() and words and self.hasFocus():
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, words))
@@ -263,7 +165,7 @@ class DiffView(QAbstractScrollArea):
             self.navigation.row = rows.changes[0]
         self.relayout()
         self.scroller.put_on_top(top)
-        self.overlays.place()
+        self._place_overlays()
         self.mode_changed.emit()
 
     def sizeHint(self) -> QSize:
@@ -275,10 +177,38 @@ class DiffView(QAbstractScrollArea):
     # -- painting and size --
 
     def scene(self) -> Scene:
-        return self.overlays.decorate(self.renderer.scene(self.navigation, has_focus=self.hasFocus()))
+        scene = Scene(
+            rows=self.document.rows,
+            geometry=self.scroller.geometry,
+            panes=self.scroller.panes,
+            width=self.viewport().width(),
+            scroll=self.scroller.position,
+            selection=self.navigation.selection,
+            current_row=self.navigation.row if self.hasFocus() else None,
+            hovered_row=self.navigation.hovered_row,
+        )
+        for overlay in self.overlays:
+            scene = overlay.decorate(scene)
+        return scene
+
+    def moved_at(self, point: QPoint) -> tuple[MovedBlock, LineSide] | None:
+        """Return the moved block whose label is at `point`, and the side it is on."""
+        return self._painter.moved_at(self.scene(), point) if len(self.document.rows) else None
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        self.renderer.paint(self.scene(), event.rect())
+        scene = self.scene()
+        painter = QPainter(self.viewport())
+        if len(scene.rows):
+            self._painter.paint(painter, scene, event.rect())
+            self._request_colours()
+            if self._painter.put_off:
+                QTimer.singleShot(0, self, self._on_put_off)
+            if self._painter.widest > self.scroller.text_width:
+                self.scroller.text_width = self._painter.widest
+                QTimer.singleShot(0, self, self.scroller.update_bars)  # not from inside a paint event
+        if not self.document.has_lines:
+            self._paint_message(painter)
+        painter.end()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -294,34 +224,109 @@ class DiffView(QAbstractScrollArea):
             self.viewport().update()
         else:
             self.viewport().scroll(0, dy)  # moves the pixels, and paints only what came into view
-        self.overlays.place()
+        self._place_overlays()
 
     def _on_theme_changed(self) -> None:
-        self.renderer.follow_theme()
+        self._use_theme()
         self.relayout()
+
+    def _use_theme(self) -> None:
+        self._painter = painter = DiffPainter(self._theme, self._highlighter)
+        self.scroller.metrics = LineMetrics(painter.line_height, painter.char_width, painter.digit_width)
+
+    def _start_painting(self) -> None:
+        diff = self.document.rows.diff
+        self._painter.clear()
+        self._highlighter.set_text(diff.path, diff.old_lines, diff.new_lines)
+        measured = (lines[:_MEASURED_LINES] for lines in (diff.old_lines, diff.new_lines))
+        longest = max(max(map(len, lines), default=0) for lines in measured)
+        self.scroller.text_width = min(longest, MAX_DRAWN_CHARS) * self._painter.char_width
+
+    def _lay_line(self, pane: Pane, side: LineSide, number: int) -> LaidLine:
+        return self._painter.laid_line(self.document.rows.diff, self.scroller.position.x(), pane, side, number)
+
+    def _paint_message(self, painter: QPainter) -> None:
+        rect = self.viewport().rect()
+        rect.setTop(self.scroller.geometry.height if len(self.document.rows) else 0)
+        painter.fillRect(rect, self._theme.colour("surface"))
+        notes = self.document.diff.notes if self.document.diff and not len(self.document.rows) else ()
+        detail = " · ".join(filter(None, (self.document.detail, *notes)))
+        middle = rect.center().y()
+        wrap = int(Qt.AlignmentFlag.AlignHCenter) | int(Qt.TextFlag.TextWordWrap)
+        painter.setFont(self._theme.text_font(TypeSize.BODY))
+        painter.setPen(self._theme.colour("text"))
+        height = QFontMetrics(painter.font()).height()
+        painter.drawText(QRect(PAD, middle - height - 4, rect.width() - 2 * PAD, height), wrap, self.document.heading)
+        painter.setFont(self._theme.text_font(TypeSize.SECONDARY))
+        painter.setPen(self._theme.colour("muted"))
+        painter.drawText(QRect(PAD, middle + 4, rect.width() - 2 * PAD, rect.height() // 2), wrap, detail)
+
+    def _request_colours(self) -> None:
+        """Ask for the colours of what is in view, and of nothing that has been scrolled by."""
+        self._highlighter.forget_requests()
+        rows = self.document.rows.between(*self.scroller.visible_rows())
+        self._highlighter.request("old", [row.old for row in rows if row.old is not None])
+        self._highlighter.request("new", [row.new for row in rows if row.new is not None])
+
+    def _on_put_off(self) -> None:
+        rows = sorted(self._painter.put_off)
+        self._painter.put_off.clear()
+        for row in rows:
+            self.scroller.repaint(row)
+
+    def _on_colours_found(self, coloured: Coloured) -> None:
+        """Paint the lines that have colours now, as far as they are in view: on their side only."""
+        side, lines = coloured
+        count = len(self.document.rows.diff.old_lines if side == "old" else self.document.rows.diff.new_lines)
+        if not count:
+            return
+        rows = [self.document.rows.find(side, min(line, count - 1)) for line in (lines.start, lines.stop - 1)]
+        first, last = self.scroller.visible_rows()
+        if rows[0] > last or rows[1] < first:
+            return
+        area = self.scroller.row_rect(max(first, rows[0])).united(self.scroller.row_rect(min(last, rows[1])))
+        for pane in self.scroller.panes:
+            if pane.side in (None, side):
+                self.viewport().update(pane.left, area.top(), pane.right - pane.left, area.height())
+
+    # -- overlays --
+
+    def _place_overlays(self) -> None:
+        for overlay in self.overlays:
+            overlay.place()
+
+    def _block_heights(self) -> dict[int, int]:
+        heights: dict[int, int] = {}
+        for overlay in self.overlays:
+            heights.update(overlay.block_heights())
+        return heights
 
     # -- keyboard and mouse --
 
     def event(self, event: QEvent) -> bool:
         kind = event.type()
         if kind == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            if self._keyboard.claims(event):
+            if self._claims(event):
                 event.accept()
                 return True
         elif kind == QEvent.Type.Hide:
-            self.renderer.stop()
-            self.overlays.hide()
+            self._highlighter.stop()
+            for overlay in self.overlays:
+                overlay.hide()
         elif kind in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
             self.viewport().update()
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if not self._keyboard.act(event):
+        action = self.keys.read(event)
+        is_done = action is not None and (not action or self._do(action) or self._do_in_overlays(action))
+        if not is_done and not self._act_always(event) and not self._move(event):
             super().keyPressEvent(event)
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
         if next and self.hasFocus():
-            self.overlays.tab_pressed()
+            for overlay in self.overlays:
+                overlay.tab_pressed()
         return super().focusNextPrevChild(next)
 
     def viewportEvent(self, event: QEvent) -> bool:
@@ -331,3 +336,66 @@ class DiffView(QAbstractScrollArea):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         if self._mouse:
             self._mouse.open_menu(event, self.keys.sequences("copy"))
+
+    def _claims(self, event: QKeyEvent) -> bool:
+        """Whether the key belongs to the diff, also where the window has a shortcut for it."""
+        if event.matches(QKeySequence.StandardKey.SelectAll):
+            return True
+        action = self.keys.peek(event)
+        return action is not None and (
+            not action or action in _OWN_ACTIONS or any(overlay.takes(action) for overlay in self.overlays)
+        )
+
+    def _do(self, action: str) -> bool:
+        navigation = self.navigation
+        match action:
+            case "copy":
+                navigation.copy()
+            case "next_change":
+                navigation.next_change()
+            case "previous_change":
+                navigation.previous_change()
+            case "open" if navigation.document.rows.gap(navigation.row) is not None:
+                self.open_gap(navigation.row)
+            case _:
+                return False
+        return True
+
+    def _do_in_overlays(self, action: str) -> bool:
+        return any(overlay.do(action) for overlay in self.overlays)
+
+    def _act_always(self, event: QKeyEvent) -> bool:
+        """Whether this is a key with a meaning that nobody can change."""
+        navigation = self.navigation
+        if event.matches(QKeySequence.StandardKey.SelectAll):
+            navigation.select_all()
+            return True
+        if event.modifiers() & ~(Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier):
+            return False
+        match event.key():
+            case Qt.Key.Key_Left:
+                navigation.scroller.scroll_sideways(-1)
+            case Qt.Key.Key_Right:
+                navigation.scroller.scroll_sideways(1)
+            case Qt.Key.Key_Escape if navigation.selection:
+                navigation.select(None)
+            case _:
+                return False
+        return True
+
+    def _move(self, event: QKeyEvent) -> bool:
+        navigation = self.navigation
+        row, page = navigation.row, navigation.scroller.rows_per_page()
+        targets = {
+            Qt.Key.Key_Up: row - 1,
+            Qt.Key.Key_Down: row + 1,
+            Qt.Key.Key_PageUp: row - page,
+            Qt.Key.Key_PageDown: row + page,
+            Qt.Key.Key_Home: 0,
+            Qt.Key.Key_End: len(navigation.document.rows) - 1,
+        }
+        target = targets.get(Qt.Key(event.key()))
+        if target is None:
+            return False
+        navigation.go_to(target, is_selecting=bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))
+        return True

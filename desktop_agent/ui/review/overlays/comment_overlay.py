@@ -8,15 +8,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, QPoint, QRect, Qt, Signal
+from PySide6.QtCore import QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.diff.rows import DiffRows, LineSide
 from desktop_agent.core.diff.text import split_lines
 from desktop_agent.core.protocol.model import FileDiff, LineComment
 from desktop_agent.ui.review.diff.diff_document import DiffSelection, line_of
-from desktop_agent.ui.review.diff.diff_layout import Geometry, Pane
+from desktop_agent.ui.review.diff.diff_layout import Pane
 from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
 from desktop_agent.ui.review.diff.diff_painter import Scene
 from desktop_agent.ui.review.diff.diff_view import DiffView
@@ -121,29 +120,28 @@ class _Block(NamedTuple):
     is_editor: bool
 
 
-class CommentBlocks(QObject):
-    """Draws comments as cards between the rows and lets the user write one. Only visible cards are widgets.
+class CommentOverlay(DiffOverlay):
+    """Shows comments as cards below their lines and lets the user write one. Only visible cards are widgets.
 
-    What was written and not saved is kept for as long as the same file is shown.
+    C, or a click in the gutter, writes one on the selected lines or the marked one. What was written and not saved is
+    kept for as long as the same file is shown.
 
     Signals:
         added: the user wrote or changed a comment; carries a `LineComment`.
         removed: the user took back the comment with this id.
-        resized: the blocks need other heights.
-        closed: the field was closed.
     """
 
     added = Signal(object)
     removed = Signal(str)
-    resized = Signal()
-    closed = Signal()
 
-    def __init__(self, theme: Theme, viewport: QWidget) -> None:
-        super().__init__(viewport)
+    def __init__(self, theme: Theme, view: DiffView) -> None:
+        super().__init__(view)
         self._theme = theme
-        self._viewport = viewport
+        self._view = view
         self._path = ""
         self._comments: tuple[LineComment, ...] = ()
+        self._shown: tuple[LineComment, ...] = ()
+        """Those about the file that is shown."""
         self._written: LineComment | None = None
         """What the editor is for: a comment that is there, or a new one."""
         self._drafts: dict[tuple[str, CommentAnchor], str] = {}
@@ -152,59 +150,61 @@ class CommentBlocks(QObject):
         self._cards: dict[str, CommentCard] = {}
         self._heights: dict[tuple[str, int], int] = {}
         """Of cards by text and width: wrapping text costs more than all else here."""
+        self._plus: tuple[int, Pane] | None = None
+        self._gutter_from: int | None = None
 
-    @property
-    def is_empty(self) -> bool:
-        return not self._comments and self._written is None
+    def set_comments(self, comments: tuple[LineComment, ...]) -> None:
+        self._comments = comments
+        if self._choose_shown():
+            self._on_resized()
 
-    def show_file(self, path: str) -> None:
-        """Show the comments of this file. With another file, what was not saved is forgotten."""
+    def write(self) -> None:
+        """Let the user comment on the selected lines, or on the marked one."""
+        rows, navigation = self._view.document.rows, self._view.navigation
+        if len(rows):
+            if rows.gap(navigation.row) and (navigation.selection is None or navigation.selection.is_empty):
+                self._view.open_gap(navigation.row)  # to see what the comment is on
+            rows = self._view.document.rows
+            marked = anchor_of_row(rows, navigation.row, navigation.selecting_side)
+            self._write_on(anchor_of_selection(rows, navigation.selection) or marked)
+
+    def write_on_change(self, row: int) -> None:
+        """Let the user comment on the change that `row` is the head of."""
+        self._write_on(spot_of_change(self._view.document.rows, row))
+
+    def _write_on(self, spot: CommentAnchor) -> None:
+        side, start, end = spot
+        quote, new_id = quote_of(self._view.document.rows, spot), f"m-{secrets.token_hex(4)}"
+        comment = LineComment(id=new_id, path=self._path, side=side, start=start, end=end, quote=quote, text="")
+        self._open(comment, is_new=True)
+
+    # -- what is drawn --
+
+    def set_diff(self, diff: FileDiff | None) -> None:
+        path = diff.path if diff else ""
         if path != self._path:
             self._path = path
             self._drafts.clear()
             self._written = None
             if self._editor:
                 self._editor.hide()
+        self._choose_shown()
+        self._plus = None
 
-    def set_comments(self, comments: tuple[LineComment, ...]) -> bool:
-        """Show these, as far as they are about the file; whether they differ from those before."""
-        shown = tuple(comment for comment in comments if comment.path == self._path)
-        if shown == self._comments:
-            return False
-        self._comments = shown
-        return True
+    def _choose_shown(self) -> bool:
+        """Choose the comments about the shown file; whether they differ from those before."""
+        before = self._shown
+        self._shown = tuple(comment for comment in self._comments if comment.path == self._path)
+        return self._shown != before
 
-    def words_at(self, row: int) -> str:
-        """Return the comments below a row, to be read out."""
-        found = (block.comment for block in self._blocks if block.row == row and not block.is_editor)
-        return ". ".join(f"{comment_label(comment)}: {comment.text}" for comment in found)
-
-    def last_row(self) -> int | None:
-        return next((block.row for block in self._blocks if block.is_editor), None)
-
-    def write(self, rows: DiffRows, spot: CommentAnchor) -> None:
-        quote = quote_of(rows, spot)
-        comment = LineComment(
-            id=f"m-{secrets.token_hex(4)}",
-            path=self._path,
-            side=spot.side,
-            start=spot.start,
-            end=spot.end,
-            quote=quote,
-            text="",
-        )
-        self._open(comment, is_new=True)
-
-    # -- room --
-
-    def heights(self, rows: DiffRows, left: int, width: int) -> dict[int, int]:
-        """Return the heights of the blocks by row, for a view of this width."""
+    def block_heights(self) -> dict[int, int]:
         found: dict[int, int] = {}
         self._blocks.clear()
-        if self.is_empty or not len(rows):
+        rows = self._view.document.rows
+        if not len(rows):
             return found
-        inner = _rect(left, width, 0, 0).width()
-        for comment, is_editor in self._shown():
+        inner = self._rect(0, 0).width()
+        for comment, is_editor in self._shown_and_written():
             row = row_of(rows, comment)
             height = self._editor.wanted_height() if is_editor and self._editor else 0
             height = height or self._card_height(comment.text, inner)
@@ -213,24 +213,40 @@ class CommentBlocks(QObject):
             found[row] = offset + height + _MARGIN
         return found
 
-    def place(self, geometry: Geometry, scroll_y: int, left: int) -> None:
+    def place(self) -> None:
         """Put cards and editor where they belong; those out of sight are taken away."""
         visible: set[str] = set()
+        scroller, viewport = self._view.scroller, self._view.viewport()
         for block in self._blocks:
-            top = geometry.block_top(block.row) + block.offset - scroll_y
-            rect = _rect(left, self._viewport.width(), top, block.height)
+            top = scroller.geometry.block_top(block.row) + block.offset - scroller.position.y()
+            rect = self._rect(top, block.height)
             if block.is_editor and self._editor:
                 self._editor.setGeometry(rect)
                 self._editor.show()
-            elif rect.intersects(self._viewport.rect()):
+            elif rect.intersects(viewport.rect()):
                 visible.add(block.comment.id)
                 self._card(block.comment).setGeometry(rect)
         for comment_id in [known for known in self._cards if known not in visible]:
-            card = self._cards.pop(comment_id)
-            card.hide()
-            card.deleteLater()
+            self._drop(self._cards.pop(comment_id))
 
-    # -- what the user does --
+    def decorate(self, scene: Scene) -> Scene:
+        return scene._replace(plus=self._plus)
+
+    def describe(self, row: int, words: str) -> str:
+        found = (block.comment for block in self._blocks if block.row == row and not block.is_editor)
+        comments = (f"{comment_label(comment)}: {comment.text}" for comment in found)
+        return ". ".join(filter(None, (words, *comments)))
+
+    def _on_resized(self) -> None:
+        self._view.relayout(keep_top=True)
+        row = next((block.row for block in self._blocks if block.is_editor), None)
+        if row is not None:
+            self._view.scroller.ensure_visible(row)
+
+    def _rect(self, top: int, height: int) -> QRect:
+        left = self._view.scroller.text_left
+        room = self._view.viewport().width() - left - _RIGHT
+        return QRect(left, top, max(120, min(_MAX_WIDTH, room)), height)
 
     def _card_height(self, text: str, width: int) -> int:
         if (text, width) not in self._heights:
@@ -239,9 +255,9 @@ class CommentBlocks(QObject):
             self._heights[text, width] = card_height(text, self._theme, width)
         return self._heights[text, width]
 
-    def _shown(self) -> list[tuple[LineComment, bool]]:
+    def _shown_and_written(self) -> list[tuple[LineComment, bool]]:
         written = self._written
-        shown = [(comment, written is not None and comment.id == written.id) for comment in self._comments]
+        shown = [(comment, written is not None and comment.id == written.id) for comment in self._shown]
         if written and not any(is_editor for _, is_editor in shown):
             shown.append((written, True))
         return shown
@@ -249,30 +265,35 @@ class CommentBlocks(QObject):
     def _card(self, comment: LineComment) -> CommentCard:
         card = self._cards.get(comment.id)
         if card and card.comment != comment:
-            card.hide()
-            card.deleteLater()
+            self._drop(card)
             card = None
         if card is None:
-            card = CommentCard(comment, self._theme, self._viewport)
+            card = CommentCard(comment, self._theme, self._view.viewport())
             card.edit_clicked.connect(self._on_edit)
             card.remove_clicked.connect(self._on_remove)
             card.show()
             self._cards[comment.id] = card
         return card
 
+    def _drop(self, card: CommentCard) -> None:
+        card.hide()
+        card.deleteLater()
+
+    # -- what the user writes --
+
     def _open(self, comment: LineComment, *, is_new: bool) -> None:
         self._keep_draft()
         if self._editor is None:
-            self._editor = CommentEditor(self._theme, self._viewport)
+            self._editor = CommentEditor(self._theme, self._view.viewport())
             self._editor.setObjectName("commentEditor")
             self._editor.saved.connect(self._on_saved)
             self._editor.cancelled.connect(self._on_cancelled)
-            self._editor.height_changed.connect(self.resized)
+            self._editor.height_changed.connect(self._on_resized)
         self._written = None  # its field is filled in silence
         key = _draft_key(comment, is_new=is_new)
         self._editor.edit(comment_label(comment), self._drafts.get(key, comment.text), is_new=is_new)
         self._written = comment
-        self.resized.emit()
+        self._on_resized()
         self._editor.focus_field()
 
     def _on_edit(self) -> None:
@@ -284,7 +305,7 @@ class CommentBlocks(QObject):
         card = self.sender()
         if isinstance(card, CommentCard):
             self.removed.emit(card.comment.id)
-            self.closed.emit()
+            self._view.setFocus()
 
     def _on_saved(self) -> None:
         if self._written and self._editor:
@@ -301,8 +322,8 @@ class CommentBlocks(QObject):
         self._written = None
         if self._editor:
             self._editor.hide()
-        self.resized.emit()
-        self.closed.emit()
+        self._on_resized()
+        self._view.setFocus()
 
     def _keep_draft(self) -> None:
         if self._written and self._editor:
@@ -311,76 +332,6 @@ class CommentBlocks(QObject):
     def _key_of_written(self) -> tuple[str, CommentAnchor]:
         assert self._written is not None
         return _draft_key(self._written, is_new=not self._written.text)
-
-
-def _draft_key(comment: LineComment, *, is_new: bool) -> tuple[str, CommentAnchor]:
-    """A new comment is known by its lines, one that is there by its id."""
-    return "" if is_new else comment.id, CommentAnchor(comment.side, comment.start, comment.end)
-
-
-def _rect(left: int, width: int, top: int, height: int) -> QRect:
-    return QRect(left, top, max(120, min(_MAX_WIDTH, width - left - _RIGHT)), height)
-
-
-class CommentOverlay(DiffOverlay):
-    """Shows comments below their lines.
-
-    C, or a click in the gutter, writes one on the selected lines or the marked one. `blocks` says what was written.
-    """
-
-    def __init__(self, theme: Theme, view: DiffView) -> None:
-        super().__init__(view)
-        self._view = view
-        self._comments: tuple[LineComment, ...] = ()
-        self._plus: tuple[int, Pane] | None = None
-        self._gutter_from: int | None = None
-        self.blocks = CommentBlocks(theme, view.viewport())
-        self.blocks.resized.connect(self._on_resized)
-        self.blocks.closed.connect(view.setFocus)
-
-    def set_comments(self, comments: tuple[LineComment, ...]) -> None:
-        self._comments = comments
-        if self.blocks.set_comments(comments):
-            self._on_resized()
-
-    def write(self) -> None:
-        rows, navigation = self._view.document.rows, self._view.navigation
-        if len(rows):
-            if rows.gap(navigation.row) and (navigation.selection is None or navigation.selection.is_empty):
-                self._view.open_gap(navigation.row)  # to see what the comment is on
-            rows = self._view.document.rows
-            marked = anchor_of_row(rows, navigation.row, navigation.selecting_side)
-            self.blocks.write(rows, anchor_of_selection(rows, navigation.selection) or marked)
-
-    def write_on_change(self, row: int) -> None:
-        rows = self._view.document.rows
-        self.blocks.write(rows, spot_of_change(rows, row))
-
-    # -- what is drawn --
-
-    def set_diff(self, diff: FileDiff | None) -> None:
-        self.blocks.show_file(diff.path if diff else "")
-        self.blocks.set_comments(self._comments)
-        self._plus = None
-
-    def block_heights(self) -> dict[int, int]:
-        scroller = self._view.scroller
-        return self.blocks.heights(self._view.document.rows, scroller.text_left, self._view.viewport().width())
-
-    def place(self) -> None:
-        scroller = self._view.scroller
-        self.blocks.place(scroller.geometry, scroller.position.y(), scroller.text_left)
-
-    def decorate(self, scene: Scene) -> Scene:
-        return scene._replace(plus=self._plus)
-
-    def describe(self, row: int, words: str) -> str:
-        return ". ".join(filter(None, (words, self.blocks.words_at(row))))
-
-    def _on_resized(self) -> None:
-        self._view.relayout(keep_top=True)
-        if (row := self.blocks.last_row()) is not None:
-            self._view.scroller.ensure_visible(row)
 
     # -- keyboard and mouse --
 
@@ -437,3 +388,8 @@ class CommentOverlay(DiffOverlay):
             return None
         pane = scroller.pane_at(point)
         return pane if pane and line_of(rows[scroller.row_at(point)], pane.side) else None
+
+
+def _draft_key(comment: LineComment, *, is_new: bool) -> tuple[str, CommentAnchor]:
+    """A new comment is known by its lines, one that is there by its id."""
+    return "" if is_new else comment.id, CommentAnchor(comment.side, comment.start, comment.end)

@@ -17,7 +17,7 @@ from desktop_agent.ui.review.diff.diff_painter import Scene
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.diff_words import moved_label
 from desktop_agent.ui.review.overlays.comment_overlay import CommentOverlay, spot_of_change
-from desktop_agent.ui.review.overlays.hunk_buttons import HunkBars, HunkButtons
+from desktop_agent.ui.review.overlays.hunk_buttons import HunkOverlay
 from desktop_agent.ui.runtime.pacing import BackgroundCall
 from desktop_agent.ui.theme import Theme
 
@@ -26,64 +26,7 @@ _MAX_LINES_AT_ONCE = 5_000
 """Changed lines that take a few milliseconds. A thread would cost the window more, which waits for the interpreter."""
 
 
-class MovedSearch(QObject):
-    """Knows the moved blocks of the diff it was given last, as soon as they are found.
-
-    Signals:
-        found: there are some, in `moves`.
-    """
-
-    found = Signal()
-
-    def __init__(self, parent: QObject) -> None:
-        super().__init__(parent)
-        self.moves = _NONE
-        self._search: BackgroundCall[Moves] | None = None
-        self._is_small = True
-        self._timer = QTimer(self)
-        self._timer.timeout.connect(self._poll)
-
-    def set_diff(self, diff: FileDiff) -> None:
-        """Forget what is known; look at this diff from the next `go_on`."""
-        self.moves = _NONE
-        self._search = None
-        self._timer.stop()
-        if diff.landmarks is not None:
-            self.moves = Moves(diff.landmarks.moved)
-        elif len(diff.edits) > 1:  # what is moved leaves one place and comes to another
-            self._search = BackgroundCall(partial(_moves_in, diff), _NONE)
-            self._is_small = diff.added + diff.removed <= _MAX_LINES_AT_ONCE
-
-    def go_on(self) -> None:
-        """Look, if there is something to look at still. For when the diff is painted."""
-        if self._search and not self._timer.isActive():
-            self._timer.start(0)
-
-    def pause(self) -> None:
-        self._timer.stop()
-
-    def _poll(self) -> None:
-        search = self._search
-        if search is None or search.is_done:
-            self._timer.stop()
-            self._search = None
-            self.moves = search.result if search else _NONE
-            if self.moves is not _NONE:
-                self.found.emit()
-        elif not search.is_started:
-            self._timer.setInterval(_POLL_MS)
-            if self._is_small:
-                search.run()
-            else:
-                search.start()
-
-
-def _moves_in(diff: FileDiff) -> Moves:
-    blocks = moved_blocks(diff)
-    return Moves(blocks) if blocks else _NONE
-
-
-_NONE = Moves(())
+_NO_MOVES = Moves(())
 
 
 class MovedLines(DiffOverlay):
@@ -92,35 +35,66 @@ class MovedLines(DiffOverlay):
     def __init__(self, view: DiffView) -> None:
         super().__init__(view)
         self._view = view
-        self._search = MovedSearch(self)
-        self._search.found.connect(view.viewport().update)
+        self._moves = _NO_MOVES
+        self._search: BackgroundCall[Moves] | None = None
+        self._is_small = True
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self._poll)
 
     def block_at(self, row: int) -> tuple[MovedBlock, LineSide] | None:
         """Return the moved block that a row is in, and the side it is in it with."""
         shown = self._view.document.rows[row]
         if shown.kind in ("context", "hunk", "gap"):
             return None
-        new = self._search.moves.of_new(shown.new) if shown.new is not None else None
-        old = self._search.moves.of_old(shown.old) if shown.old is not None else None
+        new = self._moves.of_new(shown.new) if shown.new is not None else None
+        old = self._moves.of_old(shown.old) if shown.old is not None else None
         prefers_old = self._view.document.mode == "side_by_side" and self._view.navigation.side == "old"
         if old and (prefers_old or not new):
             return old, "old"
         return (new, "new") if new else None
 
+    # -- searching, from when the diff is painted until it is not visible any more --
+
     def set_diff(self, diff: FileDiff | None) -> None:
-        if diff:
-            self._search.set_diff(diff)
+        if diff is None:
+            return
+        self._moves = _NO_MOVES
+        self._search = None
+        self._timer.stop()
+        if diff.landmarks is not None:
+            self._moves = Moves(diff.landmarks.moved)
+        elif len(diff.edits) > 1:  # what is moved leaves one place and comes to another
+            self._search = BackgroundCall(partial(_moves_in, diff), _NO_MOVES)
+            self._is_small = diff.added + diff.removed <= _MAX_LINES_AT_ONCE
 
     def decorate(self, scene: Scene) -> Scene:
-        self._search.go_on()
-        return scene._replace(moves=self._search.moves)
+        if self._search and not self._timer.isActive():
+            self._timer.start(0)
+        return scene._replace(moves=self._moves)
+
+    def hide(self) -> None:
+        self._timer.stop()
+
+    def _poll(self) -> None:
+        search = self._search
+        if search is None or search.is_done:
+            self._timer.stop()
+            self._search = None
+            self._moves = search.result if search else _NO_MOVES
+            if self._moves is not _NO_MOVES:
+                self._view.viewport().update()
+        elif not search.is_started:
+            self._timer.setInterval(_POLL_MS)
+            if self._is_small:
+                search.run()
+            else:
+                search.start()
+
+    # -- what the user does --
 
     def describe(self, row: int, words: str) -> str:
         block = self.block_at(row)
         return f"{words}. {moved_label(*block)}" if block else words
-
-    def hide(self) -> None:
-        self._search.pause()
 
     def do(self, action: str) -> bool:
         if action != "open":
@@ -132,24 +106,27 @@ class MovedLines(DiffOverlay):
 
     def mouse_pressed(self, event: QMouseEvent) -> bool:
         is_left = event.button() == Qt.MouseButton.LeftButton
-        found = self._label_at(event.position().toPoint()) if is_left else None
+        found = self._view.moved_at(event.position().toPoint()) if is_left else None
         if found:
             self._jump(*found)
         return found is not None
 
     def hover(self, point: QPoint) -> bool:
-        return self._label_at(point) is not None
-
-    def _label_at(self, point: QPoint) -> tuple[MovedBlock, LineSide] | None:
-        return self._view.renderer.moved_at(self._view.scene(), point)
+        return self._view.moved_at(point) is not None
 
     def _jump(self, block: MovedBlock, side: LineSide) -> None:
+        """Go to the other place of moved lines."""
         view = self._view
         other, line = ("new", block.new_start) if side == "old" else ("old", block.old_start)
         view.navigation.side = other
         row = view.document.rows.find(other, line)
         view.navigation.go_to(row)
         view.scroller.ensure_visible(row, margin_rows=5)
+
+
+def _moves_in(diff: FileDiff) -> Moves:
+    blocks = moved_blocks(diff)
+    return Moves(blocks) if blocks else _NO_MOVES
 
 
 class EditingOverlay(DiffOverlay):
@@ -163,16 +140,16 @@ class EditingOverlay(DiffOverlay):
     edit_requested = Signal()
     find_requested = Signal()
 
-    def __init__(self, view: DiffView, buttons: HunkButtons) -> None:
+    def __init__(self, view: DiffView, hunks: HunkOverlay) -> None:
         super().__init__(view)
         self._view = view
-        self._buttons = buttons
+        self._hunks = hunks
         self._cover: QWidget | None = None
 
     def set_cover(self, cover: QWidget | None) -> None:
         """Put a widget over the new side, which hides what it covers from the keyboard; `None` takes it away."""
         self._cover = cover
-        self._buttons.set_covered(is_covered=cover is not None)
+        self._hunks.set_covered(is_covered=cover is not None)
         self.place()
 
     def current_new_line(self) -> int:
@@ -220,11 +197,9 @@ class DiffReview(QObject):
         super().__init__(view)
         self.view = view
         view.document.add_heads()
-        self.hunks = HunkBars(view)
-        self.buttons = HunkButtons(theme, view, self.hunks)
+        self.hunks = HunkOverlay(theme, view)
         self.moved = MovedLines(view)
         self.comments = CommentOverlay(theme, view)
-        self.editing = EditingOverlay(view, self.buttons)
-        self.buttons.comment_requested.connect(self.comments.write_on_change)
-        for overlay in (self.hunks, self.buttons, self.moved, self.comments, self.editing):
-            view.overlays.add(overlay)
+        self.editing = EditingOverlay(view, self.hunks)
+        self.hunks.comment_requested.connect(self.comments.write_on_change)
+        view.overlays += (self.hunks, self.moved, self.comments, self.editing)

@@ -25,95 +25,6 @@ from desktop_agent.ui.widgets.layouts import hbox
 _ACTIONS = ("keep", "undo", "redo")
 
 
-class HunkBars(DiffOverlay):
-    """Marks what was decided about each hunk, and says what the user wants with one. It changes nothing itself.
-
-    Keys keep the hunk that the marked row is in, or leave it undecided again (K by default), undo it (U), or make it
-    again (R).
-
-    Signals:
-        requested: the user wants this `HunkChoice` for these hunks, a tuple of `HunkKey`.
-        changed: the decisions are different, or whether hunks can be undone is.
-    """
-
-    requested = Signal(str, object)
-    changed = Signal()
-
-    def __init__(self, view: DiffView) -> None:
-        super().__init__(view)
-        self._view = view
-        self._decided = HunkDecisions()
-        self.decisions = HunkDecisions()
-        """What was decided, with what the diff itself knows to be undone."""
-
-    # -- what it can be asked --
-
-    @property
-    def current_key(self) -> HunkKey | None:
-        number = self._view.navigation.change
-        return self._view.document.rows.keys[number] if number >= 0 else None
-
-    @property
-    def keys(self) -> tuple[HunkKey, ...]:
-        rows = self._view.document.rows
-        return tuple(dict.fromkeys(key for key in map(rows.key, rows.changes) if key is not None))
-
-    def set_decisions(self, decided: HunkDecisions) -> None:
-        if decided != self._decided:
-            self._decided = decided
-            self.decisions = decided._replace(undone=decided.undone | self._view.document.rows.diff.undone)
-            self._view.describe()
-            self.changed.emit()
-            self._view.scroller.repaint()
-
-    def go_to_undecided(self, *, backwards: bool = False, from_edge: bool = False, with_current: bool = False) -> bool:
-        """Return whether there is an undecided hunk after (or before) the mark, and go to it.
-
-        `from_edge`: counted from the first or last.
-        """
-        keys, current = self._view.document.rows.keys, self._view.navigation.change
-        edge, neighbour = (len(keys) - 1, current - 1) if backwards else (0, current + 1)
-        start = edge if from_edge else current if with_current else neighbour
-        order = range(start, -1, -1) if backwards else range(max(start, 0), len(keys))
-        found = next((number for number in order if self.decisions.state(keys[number]) == "undecided"), None)
-        return found is not None and self._view.navigation.go_to_change(found)
-
-    def counts(self) -> tuple[int, int]:
-        """Return how many of the changes are kept, and how many undone."""
-        states = Counter(map(self.decisions.state, self._view.document.rows.keys))
-        return states["kept"], states["undone"]
-
-    # -- what is drawn --
-
-    def set_diff(self, diff: FileDiff | None) -> None:
-        self.decisions = self._decided._replace(undone=self._decided.undone | diff.undone) if diff else self._decided
-
-    def describe(self, row: int, words: str) -> str:
-        return row_words(self._view.document.rows, row, self.decisions)
-
-    # -- keyboard --
-
-    def takes(self, action: str) -> bool:
-        return action in _ACTIONS
-
-    def do(self, action: str) -> bool:
-        if action not in _ACTIONS:
-            return False
-        key = self.current_key
-        state = self.decisions.state(key) if key is not None else None
-        can_revert = self.decisions.can_revert
-        match action:  # what cannot be done now is left undone
-            case "keep" if key is not None and state != "undone":
-                self.requested.emit("undecide" if state == "kept" else "keep", (key,))
-            case "undo" if key is not None and state != "undone" and can_revert:
-                self.requested.emit("undo", (key,))
-            case "redo" if key is not None and state == "undone" and can_revert:
-                self.requested.emit("redo", (key,))
-            case _:
-                pass
-        return True
-
-
 _HEIGHT = 22
 
 
@@ -219,19 +130,26 @@ class HunkActions(QWidget):
 _STATES: tuple[HunkState, ...] = ("undecided", "kept", "undone")
 
 
-class HunkButtons(DiffOverlay):
-    """Offers what can be done about the hunk of the marked row and the one below the mouse. Tab goes to them.
+class HunkOverlay(DiffOverlay):
+    """Marks what was decided about each hunk, and says what the user wants with one. It changes nothing itself.
+
+    Keys keep the hunk that the marked row is in, or leave it undecided again (K by default), undo it (U), or make it
+    again (R). Tab goes to the buttons of the marked row.
 
     Signals:
+        requested: the user wants this `HunkChoice` for these hunks, a tuple of `HunkKey`.
         comment_requested: the user wants to comment on the hunk of this row.
     """
 
+    requested = Signal(str, object)
     comment_requested = Signal(int)
 
-    def __init__(self, theme: Theme, view: DiffView, bars: HunkBars) -> None:
+    def __init__(self, theme: Theme, view: DiffView) -> None:
         super().__init__(view)
         self._view = view
-        self._bars = bars
+        self._decided = HunkDecisions()
+        self.decisions = HunkDecisions()
+        """What was decided, with what the diff itself knows to be undone."""
         self._pictures: dict[HunkState, QPixmap] = {}
         self._can_revert = True
         """Whether the pictures show that hunks can be undone."""
@@ -243,19 +161,61 @@ class HunkButtons(DiffOverlay):
         for button in self._template.findChildren(QPushButton):
             button.setObjectName("")  # these buttons are only painted: a search by name must not find them
         view.navigation.moved.connect(self.place)
-        bars.changed.connect(self.place)
-        theme.changed.connect(self._look_anew)
-        view.keys.changed.connect(self._look_anew)
+        theme.changed.connect(self._forget_looks)
+        view.keys.changed.connect(self._forget_looks)
+
+    # -- what it can be asked --
+
+    @property
+    def current_key(self) -> HunkKey | None:
+        number = self._view.navigation.change
+        return self._view.document.rows.keys[number] if number >= 0 else None
+
+    @property
+    def keys(self) -> tuple[HunkKey, ...]:
+        rows = self._view.document.rows
+        return tuple(dict.fromkeys(key for key in map(rows.key, rows.changes) if key is not None))
+
+    def set_decisions(self, decided: HunkDecisions) -> None:
+        if decided != self._decided:
+            self._decided = decided
+            self.decisions = decided._replace(undone=decided.undone | self._view.document.rows.diff.undone)
+            self._view.describe()
+            self.place()
+            self._view.scroller.repaint()
+
+    def go_to_undecided(self, *, backwards: bool = False, from_edge: bool = False, with_current: bool = False) -> bool:
+        """Return whether there is an undecided hunk after (or before) the mark, and go to it.
+
+        `from_edge`: counted from the first or last.
+        """
+        keys, current = self._view.document.rows.keys, self._view.navigation.change
+        edge, neighbour = (len(keys) - 1, current - 1) if backwards else (0, current + 1)
+        start = edge if from_edge else current if with_current else neighbour
+        order = range(start, -1, -1) if backwards else range(max(start, 0), len(keys))
+        found = next((number for number in order if self.decisions.state(keys[number]) == "undecided"), None)
+        return found is not None and self._view.navigation.go_to_change(found)
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many of the changes are kept, and how many undone."""
+        states = Counter(map(self.decisions.state, self._view.document.rows.keys))
+        return states["kept"], states["undone"]
+
+    # -- what is drawn --
+
+    def set_diff(self, diff: FileDiff | None) -> None:
+        self._hovered = None
+        self.decisions = self._decided._replace(undone=self._decided.undone | diff.undone) if diff else self._decided
+
+    def describe(self, row: int, words: str) -> str:
+        return row_words(self._view.document.rows, row, self.decisions)
 
     def set_covered(self, *, is_covered: bool) -> None:
         self._is_covered = is_covered
         self.place()
 
-    def set_diff(self, diff: FileDiff | None) -> None:
-        self._hovered = None
-
     def decorate(self, scene: Scene) -> Scene:
-        decisions = self._bars.decisions
+        decisions = self.decisions
         if not self._pictures or self._can_revert != decisions.can_revert:
             self._can_revert = decisions.can_revert
             for state in _STATES:
@@ -268,11 +228,11 @@ class HunkButtons(DiffOverlay):
         """As if the hunk that is named like a state were in that state."""
         names = frozenset([state])
         none = frozenset[HunkKey]()
-        return self._bars.decisions._replace(
+        return self.decisions._replace(
             kept=names if state == "kept" else none, undone=names if state == "undone" else none
         )
 
-    def _look_anew(self) -> None:
+    def _forget_looks(self) -> None:
         self._pictures.clear()
         for actions in (self._current, self._below_mouse, self._template):
             actions.forget()
@@ -307,7 +267,7 @@ class HunkButtons(DiffOverlay):
             return
         if actions.row != row or not actions.isVisible():
             view.scroller.repaint(actions.row)
-        actions.show_hunk(row, key, bar_label(rows, row), self._bars.decisions)
+        actions.show_hunk(row, key, bar_label(rows, row), self.decisions)
         actions.move(button_rect(rect.adjusted(PAD, 0, -PAD, 0), actions.width(), actions.height()).topLeft())
         actions.show()
 
@@ -318,14 +278,34 @@ class HunkButtons(DiffOverlay):
             if choice == "comment":
                 self.comment_requested.emit(actions.row)
             else:
-                self._bars.requested.emit(choice, (actions.key,))
+                self.requested.emit(choice, (actions.key,))
+
+    # -- keyboard and mouse --
+
+    def takes(self, action: str) -> bool:
+        return action in _ACTIONS
+
+    def do(self, action: str) -> bool:
+        if action not in _ACTIONS:
+            return False
+        key = self.current_key
+        state = self.decisions.state(key) if key is not None else None
+        can_revert = self.decisions.can_revert
+        match action:  # what cannot be done now is left undone
+            case "keep" if key is not None and state != "undone":
+                self.requested.emit("undecide" if state == "kept" else "keep", (key,))
+            case "undo" if key is not None and state != "undone" and can_revert:
+                self.requested.emit("undo", (key,))
+            case "redo" if key is not None and state == "undone" and can_revert:
+                self.requested.emit("redo", (key,))
+            case _:
+                pass
+        return True
 
     def tab_pressed(self) -> None:
         change = self._view.navigation.change
         if change >= 0:
             self._view.scroller.ensure_visible(self._view.document.rows.changes[change])  # its buttons come next
-
-    # -- mouse --
 
     def mouse_pressed(self, event: QMouseEvent) -> bool:
         # Where a finger taps there was no mouse before: the buttons have not come yet.

@@ -245,7 +245,7 @@ def test_a_comment_on_the_marked_line_says_where_it_is(qtbot: QtBot, review: Dif
     QTest.keyClick(view, Qt.Key.Key_C)
     assert field(view).hasFocus()
     QTest.keyClicks(field(view), "Why?")
-    with qtbot.waitSignal(review.comments.blocks.added) as saved:
+    with qtbot.waitSignal(review.comments.added) as saved:
         QTest.keyClick(field(view), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     comment = payload(saved)
     assert (comment.path, comment.side, comment.start, comment.end) == ("src/app.py", "new", 10, 11)
@@ -258,7 +258,7 @@ def test_a_comment_on_selected_lines_has_all_of_them(qtbot: QtBot, review: DiffR
     QTest.keyClick(view, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     QTest.keyClick(view, Qt.Key.Key_C)
     QTest.keyClicks(field(view), "Both")
-    with qtbot.waitSignal(review.comments.blocks.added) as saved:
+    with qtbot.waitSignal(review.comments.added) as saved:
         button(view, "saveCommentButton").click()
     comment = payload(saved)
     assert (comment.start, comment.end, comment.quote) == (8, 10, "line 9\nline 10\n")
@@ -268,7 +268,7 @@ def test_the_comment_button_is_for_the_lines_of_its_hunk(qtbot: QtBot, review: D
     view.navigation.next_change()
     button(view, "commentHunkButton").click()
     QTest.keyClicks(field(view), "Hm")
-    with qtbot.waitSignal(review.comments.blocks.added) as saved:
+    with qtbot.waitSignal(review.comments.added) as saved:
         button(view, "saveCommentButton").click()
     assert payload(saved).quote == "line forty-one\nand more\n"
 
@@ -345,10 +345,10 @@ def test_a_comment_can_be_edited_and_removed(qtbot: QtBot, review: DiffReview, v
     button(view, "editCommentButton").click()
     assert field(view).toPlainText() == "Why?"
     field(view).setPlainText("How?")
-    with qtbot.waitSignal(review.comments.blocks.added) as saved:
+    with qtbot.waitSignal(review.comments.added) as saved:
         button(view, "saveCommentButton").click()
     assert payload(saved) == replace(comment, text="How?")
-    with qtbot.waitSignal(review.comments.blocks.removed) as removed:
+    with qtbot.waitSignal(review.comments.removed) as removed:
         button(view, "removeCommentButton").click()
     assert payload(removed) == comment.id
 

@@ -1,97 +1,19 @@
-"""The keyboard and the mouse in a diff: they move the mark, select, copy, unfold, and open the context menu."""
+"""The mouse in a diff: it moves the mark, selects, unfolds, and opens the context menu."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
-from PySide6.QtGui import QContextMenuEvent, QHelpEvent, QKeyEvent, QKeySequence, QMouseEvent
+from PySide6.QtGui import QContextMenuEvent, QHelpEvent, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QMenu, QToolTip
 
 from desktop_agent.core.diff.rows import LineSide
-from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.diff.diff_document import DiffPosition, DiffSelection, line_of, text_of
 from desktop_agent.ui.review.diff.diff_layout import Pane
 from desktop_agent.ui.review.diff.diff_navigation import DiffNavigation
-from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay, OverlayStack
+from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
 from desktop_agent.ui.review.diff.diff_words import notes_label
 from desktop_agent.ui.review.diff.line_layouts import LaidLine
-
-_OWN = ("copy", "next_change", "previous_change", "open")
-
-
-class DiffKeyboard:
-    def __init__(
-        self, keys: PartKeys, navigation: DiffNavigation, overlays: DiffOverlay, open_gap: Callable[[int], None]
-    ) -> None:
-        self._keys = keys
-        self._navigation = navigation
-        self._overlays = overlays
-        self._open_gap = open_gap
-
-    def claims(self, event: QKeyEvent) -> bool:
-        """Whether the key belongs to the diff, also where the window has a shortcut for it."""
-        if event.matches(QKeySequence.StandardKey.SelectAll):
-            return True
-        action = self._keys.peek(event)
-        return action is not None and (not action or action in _OWN or self._overlays.takes(action))
-
-    def act(self, event: QKeyEvent) -> bool:
-        """Whether the key did something."""
-        action = self._keys.read(event)
-        is_done = action is not None and (not action or self._do(action) or self._overlays.do(action))
-        return is_done or self._act_always(event) or self._move(event)
-
-    def _do(self, action: str) -> bool:
-        navigation = self._navigation
-        match action:
-            case "copy":
-                navigation.copy()
-            case "next_change":
-                navigation.next_change()
-            case "previous_change":
-                navigation.previous_change()
-            case "open" if navigation.document.rows.gap(navigation.row) is not None:
-                self._open_gap(navigation.row)
-            case _:
-                return False
-        return True
-
-    def _act_always(self, event: QKeyEvent) -> bool:
-        """Whether this is a key with a meaning that nobody can change."""
-        navigation = self._navigation
-        if event.matches(QKeySequence.StandardKey.SelectAll):
-            navigation.select_all()
-            return True
-        if event.modifiers() & ~(Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier):
-            return False
-        match event.key():
-            case Qt.Key.Key_Left:
-                navigation.scroller.scroll_sideways(-1)
-            case Qt.Key.Key_Right:
-                navigation.scroller.scroll_sideways(1)
-            case Qt.Key.Key_Escape if navigation.selection:
-                navigation.select(None)
-            case _:
-                return False
-        return True
-
-    def _move(self, event: QKeyEvent) -> bool:
-        navigation = self._navigation
-        row, page = navigation.row, navigation.scroller.rows_per_page()
-        targets = {
-            Qt.Key.Key_Up: row - 1,
-            Qt.Key.Key_Down: row + 1,
-            Qt.Key.Key_PageUp: row - page,
-            Qt.Key.Key_PageDown: row + page,
-            Qt.Key.Key_Home: 0,
-            Qt.Key.Key_End: len(navigation.document.rows) - 1,
-        }
-        target = targets.get(Qt.Key(event.key()))
-        if target is None:
-            return False
-        navigation.go_to(target, is_selecting=bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))
-        return True
-
 
 _DRAG_SCROLL_MS = 40
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
@@ -107,7 +29,7 @@ class DiffMouse(QObject):
         self,
         area: QAbstractScrollArea,
         navigation: DiffNavigation,
-        overlays: OverlayStack,
+        overlays: Sequence[DiffOverlay],
         lay_line: Callable[[Pane, LineSide, int], LaidLine],
         open_gap: Callable[[int], None],
     ) -> None:
@@ -118,6 +40,7 @@ class DiffMouse(QObject):
         self._scroller = navigation.scroller
         self._navigation = navigation
         self._overlays = overlays
+        self._pressed_overlay: DiffOverlay | None = None
         self._lay_line = lay_line
         self._open_gap = open_gap
         self._pressed_gap: int | None = None
@@ -161,7 +84,10 @@ class DiffMouse(QObject):
 
     def _press(self, event: QMouseEvent) -> None:
         point = event.position().toPoint()
-        if self._scroller.is_in_block(point) or self._overlays.mouse_pressed(event):
+        if self._scroller.is_in_block(point):
+            return
+        self._pressed_overlay = next((each for each in self._overlays if each.mouse_pressed(event)), None)
+        if self._pressed_overlay is not None:
             return
         if event.button() != Qt.MouseButton.LeftButton or not len(self._document.rows):
             return
@@ -180,8 +106,8 @@ class DiffMouse(QObject):
 
     def _move(self, event: QMouseEvent) -> None:
         point = event.position().toPoint()
-        if self._overlays.has_mouse:
-            self._overlays.mouse_moved(point)
+        if self._pressed_overlay is not None:
+            self._pressed_overlay.mouse_moved(point)
             return
         if not event.buttons() & Qt.MouseButton.LeftButton:
             self._hover(point)
@@ -196,8 +122,9 @@ class DiffMouse(QObject):
     def _release(self, point: QPoint) -> None:
         self._drag_timer.stop()
         pressed, self._pressed_gap = self._pressed_gap, None
-        if self._overlays.has_mouse:
-            self._overlays.mouse_released(point)
+        overlay, self._pressed_overlay = self._pressed_overlay, None
+        if overlay is not None:
+            overlay.mouse_released(point)
             return
         if pressed is not None and self._scroller.row_at(point) == pressed:
             self._navigation.go_to(pressed)
@@ -215,7 +142,7 @@ class DiffMouse(QObject):
         self._navigation.select(DiffSelection(side, DiffPosition(row, word.start()), DiffPosition(row, word.end())))
 
     def _show_tool_tip(self, event: QHelpEvent) -> bool:
-        if words := self._overlays.tool_tip():
+        if words := next(filter(None, (overlay.tool_tip() for overlay in self._overlays)), ""):
             QToolTip.showText(self._area.cursor().pos(), words, self._area)
             return True
         if notes := self._document.rows.notes:
@@ -253,7 +180,8 @@ class DiffMouse(QObject):
         if hovered != self._navigation.hovered_row:
             self._navigation.hovered_row = hovered
             self._viewport.update()
-        if self._overlays.hover(point) or hovered is not None:
+        hits = [overlay.hover(point) for overlay in self._overlays]  # all of them, also when the first is hit
+        if any(hits) or hovered is not None:
             self._viewport.setCursor(Qt.CursorShape.PointingHandCursor)
         else:
             is_text = row is not None and rows[row].kind != "hunk"
