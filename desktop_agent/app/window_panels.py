@@ -111,7 +111,7 @@ def _connect(panels: WindowPanels) -> None:
     actions.connect(actions.filter_files, window.side.show)
     actions.connect(actions.filter_files, panels.files.focus_filter)
     actions.connect(actions.focus_composer, panels.composer.setFocus)
-    actions.connect(actions.search, panels.search.open_panel)
+    actions.connect(actions.search, panels.search.open_popup)
 
 
 def _now() -> datetime:

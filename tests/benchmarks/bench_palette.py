@@ -99,12 +99,12 @@ class Typing:
         for scope, word in WORDS:
             await self._type(scope, word)
         self.worst_ms = self._heart.stop()
-        self._palette.close_palette()
+        self._palette.close_popup()
         self._window.close()
         await self._spawner.aclose()
 
     async def _type(self, scope: Scope, word: str) -> None:
-        self._palette.close_palette()
+        self._palette.close_popup()
         self._palette.open_palette(scope)
         field = self._palette.findChild(QLineEdit, "paletteField")
         assert field is not None

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import PurePath
 from typing import Literal
 
-from PySide6.QtCore import QEvent, QLocale, QObject, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QLocale, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QHideEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QScrollArea, QSizePolicy, QWidget
 
@@ -18,7 +18,7 @@ from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import CodeLabel, ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, vbox
-from desktop_agent.ui.widgets.popup_frame import PressBeside, RaisedFrame
+from desktop_agent.ui.widgets.popup import Popup
 from desktop_agent.ui.wording.phrases import long_moment, short_moment
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
@@ -245,7 +245,7 @@ _MOST_ROWS = 50
 """Rows are widgets: a hundred sessions that ask would take longer than a frame."""
 
 
-class InboxPopup(RaisedFrame):
+class InboxPopup(Popup):
     """Lies over `over`, below the button that opens it. Says what the user wants; the sessions do it.
 
     Signals:
@@ -257,22 +257,17 @@ class InboxPopup(RaisedFrame):
     all_seen = Signal()
 
     def __init__(self, theme: Theme, over: QWidget, anchor: QWidget, *, now: Callable[[], datetime]) -> None:
-        super().__init__(theme, over)
+        super().__init__(theme, over, anchor)
         self.setObjectName("inboxPopup")
         self.setAccessibleName(self.tr("Inbox"))
         self._theme = theme
-        self._over = over
         self._anchor = anchor
-        self._presses = PressBeside(self, anchor)
-        self._presses.pressed.connect(self.close_popup)
-        over.installEventFilter(self)
         self._now = now
         self._rows: list[InboxRow] = []
         self._work = GradualWork(self)
         self._focus: tuple[QWidget, tuple[str, str] | None] | None = None
         """Where the keyboard was before rows came and went, and in which row."""
         self._build()
-        self.hide()
 
     def _build(self) -> None:
         heading = make_label(self.tr("Inbox"), role="heading")
@@ -335,21 +330,12 @@ class InboxPopup(RaisedFrame):
 
     def open_popup(self) -> None:
         """Show it, with the keyboard on the first row."""
-        self._presses.start()
-        self._place()
-        self.show()
-        self.raise_()
+        super().open_popup()
         self._place()  # only what is shown knows how high its words are
         self._scroll.verticalScrollBar().setValue(0)
         for row in self._rows:
             row.hold_off()
         (self._rows[0] if self._rows else self).setFocus(Qt.FocusReason.PopupFocusReason)
-
-    def close_popup(self) -> None:
-        """Go back to what lies below; `FocusKeeper` gives the keyboard back."""
-        if self.isVisible():
-            self._presses.stop()
-            self.hide()
 
     # --- the rows -------------------------------------------------------------------------------------------------
 
@@ -449,11 +435,6 @@ class InboxPopup(RaisedFrame):
         more = 0 if self._more.isHidden() else self._more.heightForWidth(inner)
         return margins.top() + sum(row.height_in(inner) for row in self._rows) + more + margins.bottom()
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Resize and watched is self._over and self.isVisible():
-            self._place()
-        return super().eventFilter(watched, event)
-
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
         """Keep Tab inside: what lies below is out of reach until this is closed."""
         places: list[QWidget] = [self._seen]
@@ -469,9 +450,3 @@ class InboxPopup(RaisedFrame):
         for shown in (wanted, *(row for row in self._rows if row.isAncestorOf(wanted))):  # all of what it answers
             self._scroll.ensureWidgetVisible(shown, 0, Space.S)
         return True
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.close_popup()
-        else:
-            super().keyPressEvent(event)

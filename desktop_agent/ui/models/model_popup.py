@@ -6,29 +6,9 @@ from datetime import datetime
 from itertools import chain
 from typing import Final
 
-from PySide6.QtCore import (
-    QAbstractListModel,
-    QCoreApplication,
-    QEvent,
-    QModelIndex,
-    QObject,
-    QPoint,
-    QPointF,
-    QRect,
-    QRectF,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QCoreApplication, QEvent, QModelIndex, QObject, QPoint, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QKeySequence, QMouseEvent, QPainter
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QLineEdit,
-    QListView,
-    QPushButton,
-    QStyle,
-    QStyleOptionViewItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QListView, QPushButton, QStyle, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.models.known_model import OWN, price_words, rate_words, size_words
 from desktop_agent.core.models.prices import Rates
@@ -39,9 +19,8 @@ from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.icons import IconName, Icons
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
-from desktop_agent.ui.widgets.popup_frame import PressBeside, RaisedFrame
+from desktop_agent.ui.widgets.popup import ChoiceModel, FilterPopup
 from desktop_agent.ui.widgets.rows import (
-    NO_PARENT,
     RIGHT,
     AnyIndex,
     FocusRing,
@@ -49,10 +28,7 @@ from desktop_agent.ui.widgets.rows import (
     draw_emphasised,
     draw_ground,
     draw_line,
-    set_up_list,
-    stepped,
 )
-from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 def _tr(text: str) -> str:
@@ -116,75 +92,38 @@ def age_words(account: AccountOffers, now: datetime) -> str:
     return plural("Models", days, "{0}: list from %n day ago", "{0}: list from %n days ago").format(account.label)
 
 
-class ModelRows(QAbstractListModel):
-    """One row per line of the list. Headings and notes cannot be chosen."""
+class ModelRows(ChoiceModel[ChoiceRow]):
+    """Headings and notes cannot be chosen."""
 
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._rows: tuple[ChoiceRow, ...] = ()
-        self.current: ModelKey | None = None
-        """The model that answers now."""
-        self.favourites: AbstractSet[ModelKey] = frozenset()
-
-    def show(self, rows: tuple[ChoiceRow, ...]) -> None:
-        """Show these instead of the present ones."""
-        self.beginResetModel()
-        self._rows = rows
-        self.endResetModel()
-
-    def row_at(self, row: int) -> ChoiceRow:
-        """Return what is in this row."""
-        return self._rows[row]
+    current: ModelKey | None = None
+    """The model that answers now."""
+    favourites: AbstractSet[ModelKey] = frozenset()
 
     def first_choice(self, key: ModelKey | None = None) -> QModelIndex:
         """Return the first row that can be chosen, of this model if it is there; an invalid index without any.
 
         Where that account has gone, the same model of another account of its provider will do.
         """
-        places = [place for place, row in enumerate(self._rows) if row.is_choice]
-        keys = {place: offer.key for place in places if (offer := self._rows[place].offer) is not None}
+        places = [place for place, row in enumerate(self.rows) if row.is_choice]
+        keys = {place: offer.key for place in places if (offer := self.rows[place].offer) is not None}
         same = (place for place, found in keys.items() if found == key)
         alike = (place for place, found in keys.items() if key is not None and _is_alike(found, key))
         place = next(chain(same, alike, places), None)
         return self.index(place) if place is not None else QModelIndex()
 
-    def step_from(self, row: int, by: int) -> QModelIndex:
-        """Return the row that can be chosen `by` steps on; one step beyond an end leads to the other."""
-        at = stepped([place for place, found in enumerate(self._rows) if found.is_choice], row, by)
-        return self.index(at) if at is not None else QModelIndex()
-
     def is_current(self, row: ChoiceRow) -> bool:
-        """Whether this model answers now."""
         return row.kind == "model" and row.offer is not None and row.offer.key == self.current
 
     def is_favourite(self, row: ChoiceRow) -> bool:
-        """Whether the user marked this model."""
         return row.offer is not None and row.offer.key in self.favourites
 
-    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
-        return 0 if parent.isValid() else len(self._rows)
+    def is_choice(self, row: ChoiceRow) -> bool:
+        return row.is_choice
 
-    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
-        if not index.isValid() or not self._rows[index.row()].is_choice:
-            return Qt.ItemFlag.NoItemFlags
-        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+    def text(self, row: ChoiceRow) -> str:
+        return row.text
 
-    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid():
-            return None
-        row = self._rows[index.row()]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return row.text
-            case Qt.ItemDataRole.AccessibleTextRole:
-                return ", ".join(self._words(row))
-            case Qt.ItemDataRole.ToolTipRole:
-                return plain_tooltip("\n".join(self._words(row)))
-            case _:
-                return None
-
-    def _words(self, row: ChoiceRow) -> list[str]:
-        """All that a row says, in words."""
+    def words(self, row: ChoiceRow) -> list[str]:
         if row.kind != "model" or row.offer is None:
             return [row.text]
         words = described(row.offer, row.account)
@@ -227,7 +166,7 @@ class ModelDelegate(RowDelegate):
         self._icons = icons
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        row = self._model.row_at(index.row())
+        row = self._model.rows[index.row()]
         rect = QRectF(option.rect)
         painter.save()
         if row.is_choice:
@@ -310,18 +249,10 @@ class ModelList(QListView):
     chosen = Signal(QModelIndex)
     starred = Signal(QModelIndex)
 
-    def __init__(self, rows: ModelRows, theme: Theme, icons: Icons) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setObjectName("modelList")
         self.setAccessibleName(self.tr("Models"))
-        self.setModel(rows)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setUniformItemSizes(True)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        ring = set_up_list(self)
-        self.setItemDelegate(ModelDelegate(rows, theme, icons, ring, self))
-        theme.changed.connect(self.viewport().update)
 
     def mouseReleaseEvent(self, e: QMouseEvent) -> None:
         index = self.indexAt(e.position().toPoint())
@@ -331,7 +262,7 @@ class ModelList(QListView):
         rows = self.model()
         assert isinstance(rows, ModelRows)
         is_star = star_area(self.visualRect(index)).contains(e.position().toPoint())
-        if is_star and rows.row_at(index.row()).kind == "model":
+        if is_star and rows.rows[index.row()].kind == "model":
             self.starred.emit(index)
         else:
             self.chosen.emit(index)
@@ -450,12 +381,11 @@ class PickerFoot(QWidget):
 _WIDTH = 600
 _MOST_ROWS = 14
 _LEAST_ROWS = 6
-_PAGE = 8
 _MARGIN = 8
 _STAR_KEYS = QKeySequence("Ctrl+D")
 
 
-class ModelPopup(RaisedFrame):
+class ModelPopup(FilterPopup[ChoiceRow]):
     """Lies over `over`, above the button that opens it. Asks for a model; the session decides.
 
     Signals:
@@ -475,10 +405,11 @@ class ModelPopup(RaisedFrame):
     def __init__(
         self, theme: Theme, icons: Icons, over: QWidget, anchor: QWidget, *, now: Callable[[], datetime]
     ) -> None:
-        super().__init__(theme, over)
+        self._rows = ModelRows()
+        models = ModelList()
+        super().__init__(theme, over, anchor, self._rows, models, page_rows=8)
         self.setObjectName("modelPopup")
         self.setAccessibleName(self.tr("Choose a model"))
-        self._over = over
         self._anchor = anchor
         self._now = now
         self._choices = Choices()
@@ -486,23 +417,18 @@ class ModelPopup(RaisedFrame):
         """The rows while nothing is typed."""
         self._find: Callable[[str], tuple[ChoiceRow, ...]] | None = None
         """Made when the first letter is typed."""
-        self._rows = ModelRows(self)
-        self._presses = PressBeside(self, anchor)
-        self._presses.pressed.connect(self.close_popup)
-        over.installEventFilter(self)
-        self._field = self._build_field()
-        self._field.installEventFilter(self)
-        self._list = ModelList(self._rows, theme, icons)
-        self._list.chosen.connect(self._choose)
-        self._list.starred.connect(self._toggle_star)
-        self._list.selectionModel().currentChanged.connect(self._on_current)
+        self._field.setObjectName("modelSearch")
+        self._field.setAccessibleName(self.tr("Search models"))
+        self._field.setPlaceholderText(self.tr("Search models, or type the name of another one"))
+        models.setItemDelegate(ModelDelegate(self._rows, theme, icons, self._ring, models))
+        models.chosen.connect(self._choose)
+        models.starred.connect(self._toggle_star)
         self._effort = EffortChoice()
         self._effort.chosen.connect(self._on_effort)
         self._foot = PickerFoot()
         self._foot.refresh_requested.connect(self.refresh_requested)
-        parts = (self._field, (self._list, 1), hairline(), self._effort, self._foot)
+        parts = (self._field, (models, 1), hairline(), self._effort, self._foot)
         vbox(*parts, on=self, margins=(Space.S, Space.S, Space.S, Space.S), spacing=Space.S)
-        self.hide()
 
     def show_choices(self, choices: Choices) -> None:
         """Show these instead of the present ones; what is typed and chosen so far stays."""
@@ -510,7 +436,7 @@ class ModelPopup(RaisedFrame):
         self._effort.setVisible(choices.has_efforts)
         self._all = choices.all_rows()
         self._find = None
-        row = self._current_row()
+        row = self._current_row
         key = row.offer.key if row is not None and row.offer is not None else None
         self._rows.current, self._rows.favourites = choices.current, frozenset(choices.favourites)
         at = self._list.verticalScrollBar().value()
@@ -521,32 +447,17 @@ class ModelPopup(RaisedFrame):
 
     def open_popup(self) -> None:
         """Show it with nothing typed, at the model that answers now."""
-        self._presses.start()
-        self._field.blockSignals(True)
-        self._field.clear()
-        self._field.blockSignals(False)
+        self._type("")
         self._show_rows(self._choices.current)
-        self._place()
-        self.show()
-        self.raise_()
+        super().open_popup()
         self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def close_popup(self) -> None:
-        """Go back to what lies below."""
-        if self.isVisible():
-            self._presses.stop()
+        if self.is_open:
             self.closing.emit()
-            self.hide()
+        super().close_popup()
 
     # --- the rows ---------------------------------------------------------------------------------------------------
-
-    def _build_field(self) -> QLineEdit:
-        field = QLineEdit()
-        field.setObjectName("modelSearch")
-        field.setAccessibleName(self.tr("Search models"))
-        field.setPlaceholderText(self.tr("Search models, or type the name of another one"))
-        field.textChanged.connect(self._on_text)
-        return field
 
     def _on_text(self) -> None:
         self._show_rows(None)
@@ -564,18 +475,13 @@ class ModelPopup(RaisedFrame):
         self._show_effort()
         self._show_foot()
 
-    def _current_row(self) -> ChoiceRow | None:
-        index = self._list.currentIndex()
-        return self._rows.row_at(index.row()) if index.isValid() else None
-
     def _on_current(self, index: QModelIndex) -> None:
-        words = str(index.data(Qt.ItemDataRole.AccessibleTextRole) or "")
-        self._field.setAccessibleDescription(words)  # the keyboard stays in the field: this is what its reader hears
+        super()._on_current(index)
         self._show_effort()
         self._show_foot()
 
     def _show_effort(self) -> None:
-        row = self._current_row()
+        row = self._current_row
         offer = row.offer if row is not None else None
         levels = (offer.known.efforts or ()) if offer is not None else ()
         level = self._choices.effort_of(offer) if offer is not None else ""
@@ -583,7 +489,7 @@ class ModelPopup(RaisedFrame):
         self._effort.show_levels(levels, level, why_none)
 
     def _show_foot(self) -> None:
-        row = self._current_row()
+        row = self._current_row
         account = row.account if row is not None else None
         age = age_words(account, self._now()) if account is not None and account.is_connected else ""
         hint = self.tr("{0} marks a favourite").format(_STAR_KEYS.toString(QKeySequence.SequenceFormat.NativeText))
@@ -596,7 +502,7 @@ class ModelPopup(RaisedFrame):
     def _choose(self, index: QModelIndex) -> None:
         if not index.flags() & Qt.ItemFlag.ItemIsEnabled:
             return
-        row = self._rows.row_at(index.row())
+        row = self._rows.rows[index.row()]
         self.close_popup()
         if row.kind == "connect":
             self.connect_requested.emit(row.account)
@@ -605,31 +511,21 @@ class ModelPopup(RaisedFrame):
 
     def _on_effort(self, level: str) -> None:
         """Choose the highlighted model with this level."""
-        row = self._current_row()
+        row = self._current_row
         if row is not None and row.offer is not None:
             self.close_popup()
             self.chosen.emit(row.offer.key, level)
 
     def _toggle_star(self, index: QModelIndex) -> None:
-        row = self._rows.row_at(index.row()) if index.isValid() else None
+        row = self._rows.rows[index.row()] if index.isValid() else None
         if row is not None and row.kind == "model" and row.offer is not None:
             self.favourite_toggled.emit(row.offer.key)
 
     def _take_key(self, event: QKeyEvent) -> bool:
-        """Act on a key of the field, if it is one for the list; whether it was."""
-        current = self._list.currentIndex()
         if QKeySequence(event.keyCombination()) == _STAR_KEYS:
-            self._toggle_star(current)
+            self._toggle_star(self._list.currentIndex())
             return True
-        steps = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: _PAGE, Qt.Key.Key_PageUp: -_PAGE}
-        match event.key():
-            case Qt.Key.Key_Return | Qt.Key.Key_Enter:
-                self._choose(current)
-            case Qt.Key.Key_Down | Qt.Key.Key_Up | Qt.Key.Key_PageDown | Qt.Key.Key_PageUp as key:
-                self._list.setCurrentIndex(self._rows.step_from(current.row(), steps[key]))
-            case _:
-                return False
-        return True
+        return super()._take_key(event)
 
     # --- Qt -----------------------------------------------------------------------------------------------------------
 
@@ -645,16 +541,7 @@ class ModelPopup(RaisedFrame):
         left = max(_MARGIN, min(corner.x(), self._over.width() - width - _MARGIN))
         self.setGeometry(QRect(left, bottom - height, width, height))
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.KeyPress and watched is self._field and isinstance(event, QKeyEvent):
-            if self._take_key(event):
-                return True
-        elif event.type() == QEvent.Type.Resize and watched is self._over and self.isVisible():
-            self._place()
-        return super().eventFilter(watched, event)
-
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
-        """Keep Tab inside: what lies below is out of reach until this is closed."""
         places = [self._field, self._effort.tab_stop, *self._foot.findChildren(QWidget)]
         usable = [place for place in places if place is not None and _takes_tab(place)]
         if not usable:
@@ -665,12 +552,6 @@ class ModelPopup(RaisedFrame):
         at = usable.index(now) if now in usable else -1
         usable[(at + (1 if next else -1)) % len(usable)].setFocus(Qt.FocusReason.TabFocusReason)
         return True
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.close_popup()
-        else:
-            super().keyPressEvent(event)
 
 
 def _takes_tab(widget: QWidget) -> bool:

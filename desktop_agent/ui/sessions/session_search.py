@@ -7,7 +7,6 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from PySide6.QtCore import (
-    QAbstractListModel,
     QCoreApplication,
     QEvent,
     QLocale,
@@ -31,17 +30,8 @@ from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import Picker
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, stack, vbox
-from desktop_agent.ui.widgets.popup_frame import PressBeside, RaisedFrame
-from desktop_agent.ui.widgets.rows import (
-    NO_PARENT,
-    RIGHT,
-    AnyIndex,
-    FocusRing,
-    RowDelegate,
-    draw_ground,
-    draw_line,
-    set_up_list,
-)
+from desktop_agent.ui.widgets.popup import ChoiceModel, Popup
+from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, FocusRing, RowDelegate, draw_ground, draw_line, set_up_list
 from desktop_agent.ui.wording.phrases import long_moment, short_moment
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
@@ -56,16 +46,14 @@ class FoundRow(NamedTuple):
     kind: str = ""
 
 
-class FoundModel(QAbstractListModel):
+class FoundModel(ChoiceModel[FoundRow]):
     """Sessions in the order of their newest place, and below each its places, the newest first."""
 
     def __init__(self, now: Callable[[], datetime], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._now = now
-        self._rows: list[FoundRow] = []
 
-    def show(self, hits: Sequence[SearchHit], sessions: Mapping[str, SessionSummary]) -> None:
-        """Show these places in these sessions."""
+    def show_hits(self, hits: Sequence[SearchHit], sessions: Mapping[str, SessionSummary]) -> None:
         by_session: dict[str, list[SearchHit]] = {}
         for hit in hits:
             by_session.setdefault(hit.session_id, []).append(hit)
@@ -78,25 +66,9 @@ class FoundModel(QAbstractListModel):
                 FoundRow(hit, title, short_moment(hit.at, self._now(), QLocale()), self.words_for(hit.kind))
                 for hit in places
             ]
-        self.beginResetModel()
-        self._rows = rows
-        self.endResetModel()
-
-    def row_at(self, row: int) -> FoundRow:
-        """Return what is in this row."""
-        return self._rows[row]
-
-    def step(self, row: int, by: int) -> int:
-        """Return the next place from `row` on in this direction, `row` itself when there is none."""
-        at = row + by
-        while 0 <= at < len(self._rows):
-            if self._rows[at].hit is not None:
-                return at
-            at += by
-        return row
+        self.show(rows)
 
     def words_for(self, kind: HitKind) -> str:
-        """Return what a kind of place is called."""
         match kind:
             case "title":
                 return self.tr("Title")
@@ -111,32 +83,21 @@ class FoundModel(QAbstractListModel):
             case "change":
                 return self.tr("Change")
 
-    # --- Qt -------------------------------------------------------------------------------------------------------
+    def is_choice(self, row: FoundRow) -> bool:
+        return row.hit is not None
 
-    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
-        return 0 if parent.isValid() else len(self._rows)
+    def text(self, row: FoundRow) -> str:
+        return row.title if row.hit is None else row.hit.snippet
 
-    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
-        if not index.isValid() or self._rows[index.row()].hit is None:
-            return Qt.ItemFlag.NoItemFlags
-        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+    def words(self, row: FoundRow) -> list[str]:
+        said = [row.title, row.detail] if row.hit is None else [row.kind, row.hit.snippet, row.title, row.detail]
+        return [text for text in said if text]
 
-    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not self.checkIndex(index, QAbstractListModel.CheckIndexOption.IndexIsValid):
-            return None
-        row = self._rows[index.row()]
-        hit = row.hit
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return row.title if hit is None else hit.snippet
-            case Qt.ItemDataRole.AccessibleTextRole:
-                parts = [row.title, row.detail] if hit is None else [row.kind, hit.snippet, row.title, row.detail]
-                return ", ".join(filter(None, parts))
-            case Qt.ItemDataRole.ToolTipRole if hit is not None:
-                facts = [row.kind, hit.tool, hit.file, long_moment(hit.at, self._now(), QLocale())]
-                return plain_tooltip("\n".join([row.title, " · ".join(filter(None, facts)), hit.snippet]))
-            case _:
-                return None
+    def tooltip(self, row: FoundRow) -> str:
+        if (hit := row.hit) is None:
+            return ""
+        facts = [row.kind, hit.tool, hit.file, long_moment(hit.at, self._now(), QLocale())]
+        return plain_tooltip("\n".join([row.title, " · ".join(filter(None, facts)), hit.snippet]))
 
 
 _HEADING = 34
@@ -152,10 +113,10 @@ class FoundDelegate(RowDelegate):
         self._model = model
 
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
-        return QSize(0, _HEADING if self._model.row_at(index.row()).hit is None else Height.LIST_ROW)
+        return QSize(0, _HEADING if self._model.rows[index.row()].hit is None else Height.LIST_ROW)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        row = self._model.row_at(index.row())
+        row = self._model.rows[index.row()]
         rect = QRectF(option.rect)
         painter.save()
         if row.hit is None:
@@ -233,19 +194,20 @@ class FoundList(QListView):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is listed."""
-        return not self._found.rowCount()
+        return not self._found.rows
 
     def show_hits(self, hits: Sequence[SearchHit], sessions: Mapping[str, SessionSummary]) -> None:
         """List these places in these sessions. The current one stays current if it is among them."""
         current = self._current_hit()
-        self._found.show(hits, sessions)
-        at = next((row for row in range(self._found.rowCount()) if self._found.row_at(row).hit == current), 0)
-        self._go_to(at if current is not None and at else self._found.step(-1, 1))
+        self._found.show_hits(hits, sessions)
+        same = (row for row, found in enumerate(self._found.rows) if current is not None and found.hit == current)
+        self.setCurrentIndex(self._found.index(at) if (at := next(same, -1)) >= 0 else self._found.step_from(-1, 1))
 
     def step(self, by: int) -> None:
-        """Go to the next place (1), or to the one before (-1)."""
-        self._go_to(self._found.step(self.currentIndex().row(), by))
+        """Go to the next place (1) or to the one before (-1), not beyond the ends."""
+        index = self._found.step_from(self.currentIndex().row(), by)
+        if (index.row() - self.currentIndex().row()) * by > 0:
+            self.setCurrentIndex(index)
 
     def choose(self) -> None:
         """Choose the current place, if there is one."""
@@ -254,14 +216,10 @@ class FoundList(QListView):
 
     def _current_hit(self) -> SearchHit | None:
         index = self.currentIndex()
-        return self._found.row_at(index.row()).hit if index.isValid() else None
-
-    def _go_to(self, row: int) -> None:
-        if 0 <= row < self._found.rowCount():
-            self.setCurrentIndex(self._found.index(row))
+        return self._found.rows[index.row()].hit if index.isValid() else None
 
     def _on_clicked(self, index: QModelIndex) -> None:
-        if self._found.row_at(index.row()).hit is not None:  # a heading leaves the current row as it was
+        if index.flags() & Qt.ItemFlag.ItemIsEnabled:  # a heading leaves the current row as it was
             self.choose()
 
 
@@ -390,7 +348,7 @@ def _now() -> datetime:
     return datetime.now().astimezone()
 
 
-class SearchPanel(RaisedFrame):
+class SearchPanel(Popup):
     """Asks for searches and shows what they find. It lies over `over` while it is open.
 
     Signals:
@@ -406,16 +364,11 @@ class SearchPanel(RaisedFrame):
         self.setObjectName("searchPanel")
         self.setAccessibleName(self.tr("Search all sessions"))
         self._theme = theme
-        self._over = over
-        self._presses = PressBeside(self)
-        self._presses.pressed.connect(self.close_panel)
-        over.installEventFilter(self)
         self._now = now
         self._query: SearchQuery | None = None
         self._is_reading = False
         self._timer = QTimer(self, interval=_PAUSE_MS, singleShot=True)
         self._timer.timeout.connect(self._search)
-        self.hide()
 
     # --- what the window asks -------------------------------------------------------------------------------------
 
@@ -427,23 +380,17 @@ class SearchPanel(RaisedFrame):
         """Offer to search the calls of one of these tools only."""
         self._parts.filters.set_tools(names)
 
-    def open_panel(self) -> None:
+    def open_popup(self) -> None:
         """Show the panel and let the user type; what was searched for the last time is there to be replaced."""
         field = self._parts.field
-        self._place()
-        self.show()
-        self.raise_()
-        self._presses.start()
+        super().open_popup()
         field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         field.selectAll()
         self._search()
 
-    def close_panel(self) -> None:
-        """Go back to what lies below; `FocusKeeper` gives the keyboard back."""
-        if self.isVisible():
-            self._presses.stop()
-            self._timer.stop()
-            self.hide()
+    def close_popup(self) -> None:
+        self._timer.stop()
+        super().close_popup()
 
     @property
     def query(self) -> SearchQuery | None:
@@ -457,8 +404,9 @@ class SearchPanel(RaisedFrame):
         self._parts.list.show_hits(hits, sessions)
         self._parts.pages.setCurrentIndex(0 if hits else 1)
         self._parts.hint.setText(self.tr("Nothing found."))
+        places = plural("SearchPanel", len(hits), "%n place", "%n places")
         count = len({hit.session_id for hit in hits})
-        words = self.tr("{0} in {1}").format(self._places(len(hits)), self._sessions(count))
+        words = self.tr("{0} in {1}").format(places, plural("SearchPanel", count, "%n session", "%n sessions"))
         self._parts.count.setText(words if hits else "")
 
     def set_reading(self, *, is_reading: bool) -> None:
@@ -481,14 +429,6 @@ class SearchPanel(RaisedFrame):
             taking_keys.installEventFilter(self)
         return parts
 
-    # --- words ----------------------------------------------------------------------------------------------------
-
-    def _places(self, count: int) -> str:
-        return plural("SearchPanel", count, "%n place", "%n places")
-
-    def _sessions(self, count: int) -> str:
-        return plural("SearchPanel", count, "%n session", "%n sessions")
-
     # --- searching ------------------------------------------------------------------------------------------------
 
     def _search(self) -> None:
@@ -508,7 +448,7 @@ class SearchPanel(RaisedFrame):
         self._parts.hint.setText(self.tr('Finds words in any order and "quoted phrases" as written, newest first.'))
 
     def _on_chosen(self, hit: SearchHit) -> None:
-        self.close_panel()
+        self.close_popup()
         self.hit_chosen.emit(hit)
 
     # --- Qt -------------------------------------------------------------------------------------------------------
@@ -520,11 +460,8 @@ class SearchPanel(RaisedFrame):
         self.setGeometry(QRect(left, Height.TOP_BAR + Space.S, width, height))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self._over:
-            if event.type() == QEvent.Type.Resize and self.isVisible():
-                self._place()
-        elif event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and self._take_key(event):
-            return True
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            return watched in (self._parts.field, self._parts.filters.file, self._parts.list) and self._take_key(event)
         return super().eventFilter(watched, event)
 
     def _take_key(self, event: QKeyEvent) -> bool:
@@ -538,9 +475,3 @@ class SearchPanel(RaisedFrame):
             case _:
                 return False
         return True
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.close_panel()
-        else:
-            super().keyPressEvent(event)

@@ -48,7 +48,7 @@ class Desk:
         self.window.resize(900, 700)
         self.window.show()
         qtbot.waitActive(self.window)
-        self.panel.open_panel()
+        self.panel.open_popup()
         self.field = self.part(QLineEdit, "searchField")
         self.results = self.part(QListView, "searchResults")
 
@@ -159,7 +159,7 @@ def test_without_words_nothing_is_searched_for(desk: Desk, qtbot: QtBot) -> None
 def test_escape_and_a_click_beside_it_close_it(desk: Desk, qtbot: QtBot) -> None:
     QTest.keyClick(desk.field, Qt.Key.Key_Escape)
     assert not desk.panel.isVisible()
-    desk.panel.open_panel()
+    desk.panel.open_popup()
     click_where(desk.panel, QPoint(5, 5))
     assert desk.panel.isVisible()
     click_where(desk.below)

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.popup_frame import RaisedFrame
+from desktop_agent.ui.widgets.popup import Popup
 
 _GROUND = "#ff00ff"
 
@@ -37,7 +37,8 @@ class Desk:
         self.ground = Ground()
         self.ground.setParent(self.window)
         self.ground.setGeometry(self.window.rect())
-        self.frame = RaisedFrame(theme, self.window)
+        self.frame = Popup(theme, self.window)
+        self.frame.show()
         self.frame.setGeometry(50, 50, 300, 200)
         self.inside = QWidget(self.frame)
         self.inside.setGeometry(20, 20, 100, 100)

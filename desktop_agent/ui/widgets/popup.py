@@ -1,0 +1,251 @@
+"""What lies over the window while it is open: its frame, what closes it, and a list filtered by what is typed."""
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import Final, Generic, TypeVar
+
+from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QPoint, QRect, QRectF, QSignalBlocker, Qt
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QRegion, QResizeEvent, QWindow
+from PySide6.QtWidgets import QFrame, QLineEdit, QListView, QWidget
+
+from desktop_agent.ui.theme import Radius, Theme
+from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex, set_up_list, stepped
+from desktop_agent.ui.wording.visible_text import plain_tooltip
+
+_EDGE: Final = 1
+_INSIDE: Final = 4
+"""So far in, nothing of the edge is left, not even in the corners."""
+
+
+class Popup(QFrame):
+    """A surface with an edge. Escape closes it, and so does a press beside it, which reaches what was pressed, too.
+
+    Not drawn by the style sheet: with its round corners Qt takes a widget for one that can be seen through, and paints
+    all that lies below with each key that is typed into this. Here the corners are cut off, and the rest hides it.
+    """
+
+    def __init__(self, theme: Theme, over: QWidget, button: QWidget | None = None) -> None:
+        """`button` opens and closes it by itself: a press on it is not one beside the popup."""
+        super().__init__(over)
+        self.is_open = False
+        self._over = over
+        self._button = button
+        self._frame_theme = theme
+        self._window: QWindow | None = None
+        """Watched while the popup is open.
+
+        Not the whole application: a filter there would be called for every event there is, and for the first object
+        that Qt's binding does not know it makes classes for all of Qt's, which takes a frame and 6 MB.
+        """
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setContentsMargins(_EDGE, _EDGE, _EDGE, _EDGE)
+        theme.changed.connect(self.update)
+        over.installEventFilter(self)
+        self.hide()
+
+    def open_popup(self) -> None:
+        self._begin()
+        self._place()
+        self.show()
+        self.raise_()
+
+    def close_popup(self) -> None:
+        """Go back to what lies below."""
+        if self.is_open:
+            self.is_open = False
+            if self._window is not None:
+                self._window.removeEventFilter(self)
+            self.hide()
+
+    def _begin(self) -> None:
+        self.is_open = True
+        self._window = self._over.window().windowHandle()
+        self._window.installEventFilter(self)
+
+    def _place(self) -> None:
+        """Set the geometry, within `over`."""
+        raise NotImplementedError
+
+    def _is_beside(self, at: QPoint) -> bool:
+        spared = (self, self._button)
+        return not any(
+            widget is not None and widget.isVisible() and widget.rect().contains(widget.mapFromGlobal(at))
+            for widget in spared
+        )
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._window and isinstance(event, QMouseEvent):
+            is_press = event.type() == QEvent.Type.MouseButtonPress
+            if is_press and self._is_beside(event.globalPosition().toPoint()):
+                self.close_popup()
+        elif watched is self._over and event.type() == QEvent.Type.Resize and self.isVisible():
+            self._place()
+        return False
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_popup()
+        else:
+            super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.setMask(_rounded(self.rect()))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, painter = self._frame_theme, QPainter(self)
+        painter.fillRect(event.rect(), theme.colour("surface"))
+        if not self.rect().adjusted(_INSIDE, _INSIDE, -_INSIDE, -_INSIDE).contains(event.rect()):
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(theme.colour("border_strong"), _EDGE))
+            half = _EDGE / 2
+            radius = Radius.DIALOG - half
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(half, half, -half, -half), radius, radius)
+        painter.end()
+
+
+def _rounded(rect: QRect) -> QRegion:
+    """Return all of `rect` of which the frame with its corners covers something."""
+    radius, width, height = Radius.DIALOG, rect.width(), rect.height()
+    region = QRegion(0, radius, width, height - 2 * radius)
+    for y in range(radius):
+        cut = int(radius - sqrt(radius**2 - (radius - y - 1) ** 2))
+        for at in (y, height - 1 - y):
+            region += QRegion(cut, at, width - 2 * cut, 1)
+    return region
+
+
+Row = TypeVar("Row")
+
+
+class ChoiceModel(QAbstractListModel, Generic[Row]):
+    """Rows of which some can be chosen; the others are headings and notes."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.rows: tuple[Row, ...] = ()
+
+    def show(self, rows: Sequence[Row]) -> None:
+        self.beginResetModel()
+        self.rows = tuple(rows)
+        self.endResetModel()
+
+    def is_choice(self, row: Row) -> bool:
+        return True
+
+    def text(self, row: Row) -> str:
+        raise NotImplementedError
+
+    def words(self, row: Row) -> list[str]:
+        """Return all that a row says, for readers of the screen."""
+        return [self.text(row)]
+
+    def tooltip(self, row: Row) -> str:
+        return plain_tooltip("\n".join(self.words(row)))
+
+    def step_from(self, row: int, by: int) -> QModelIndex:
+        """Return the row that can be chosen `by` steps on; one step beyond an end leads to the other."""
+        at = stepped([place for place, found in enumerate(self.rows) if self.is_choice(found)], row, by)
+        return self.index(at) if at is not None else QModelIndex()
+
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(self.rows)
+
+    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
+        if not index.isValid() or not self.is_choice(self.rows[index.row()]):
+            return Qt.ItemFlag.NoItemFlags
+        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not 0 <= index.row() < len(self.rows):
+            return None
+        row = self.rows[index.row()]
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return self.text(row)
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return ", ".join(self.words(row))
+            case Qt.ItemDataRole.ToolTipRole:
+                return self.tooltip(row)
+            case _:
+                return None
+
+
+class FilterPopup(Popup, Generic[Row]):
+    """A field, and below it the rows that fit what is typed. The keyboard stays in the field.
+
+    Subclasses lay out `_field` and `_list`, and give the list its delegate.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        over: QWidget,
+        button: QWidget | None,
+        model: ChoiceModel[Row],
+        view: QListView,
+        *,
+        page_rows: int,
+    ) -> None:
+        """`page_rows` is how far the page keys go."""
+        super().__init__(theme, over, button)
+        self._model = model
+        self._list = view
+        self._page_rows = page_rows
+        self._ring = set_up_list(view)
+        view.setModel(model)
+        view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        view.setUniformItemSizes(True)
+        view.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
+        view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        view.selectionModel().currentChanged.connect(self._on_current)
+        theme.changed.connect(view.viewport().update)
+        self._field = QLineEdit(self)
+        self._field.textChanged.connect(self._on_text)
+        self._field.installEventFilter(self)
+
+    @property
+    def _current_row(self) -> Row | None:
+        index = self._list.currentIndex()
+        return self._model.rows[index.row()] if index.isValid() else None
+
+    def _type(self, text: str) -> None:
+        """Put a text into the field without asking for what fits."""
+        with QSignalBlocker(self._field):
+            self._field.setText(text)
+
+    def _on_text(self) -> None:
+        """Show what fits what is typed."""
+        raise NotImplementedError
+
+    def _choose(self, index: QModelIndex) -> None:
+        raise NotImplementedError
+
+    def _on_enter(self) -> None:
+        self._choose(self._list.currentIndex())
+
+    def _on_current(self, index: QModelIndex) -> None:
+        words = str(index.data(Qt.ItemDataRole.AccessibleTextRole) or "")
+        self._field.setAccessibleDescription(words)  # the keyboard stays in the field: this is what its reader hears
+
+    def _take_key(self, event: QKeyEvent) -> bool:
+        """Act on a key of the field, if it is one for the list; whether it was."""
+        page = self._page_rows
+        steps = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: page, Qt.Key.Key_PageUp: -page}
+        match event.key():
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter:
+                self._on_enter()
+            case Qt.Key.Key_Down | Qt.Key.Key_Up | Qt.Key.Key_PageDown | Qt.Key.Key_PageUp as key:
+                self._list.setCurrentIndex(self._model.step_from(self._list.currentIndex().row(), steps[key]))
+            case _:
+                return False
+        return True
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._field and event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            return self._take_key(event)
+        return super().eventFilter(watched, event)
+
+    def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
+        """Keep Tab inside: what lies below is out of reach until this is closed."""
+        return True
