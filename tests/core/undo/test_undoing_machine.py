@@ -436,7 +436,8 @@ class Histories(RuleBasedStateMachine):
             old, new = (set(lines_of(self.state(party, image))) for image in (change.before, change.after))
             added, removed = added | old - new, removed | new - old
         kinds = [{path: state.kind for path, state in tree.items()} for tree in (before, after)]
-        if kinds[0] != kinds[1]:  # a file that comes is what all its standing changes make of it
+        is_replaced = any(change.before is None or change.after is None for change in meant)
+        if kinds[0] != kinds[1] or is_replaced:  # a file comes as all its standing changes make it, and goes as it is
             paths = {path for one in meant for path in self.places(party, one) | self.origins(party, one)}
             records = (r.change for r in party.records() if r.change.path in paths)
             images = [image for change in records for image in (change.before, change.after)]
