@@ -144,9 +144,7 @@ class Pasting(QObject):
 def _encoded(picture: QImage) -> tuple[bytes, str]:
     """Return a picture as models take it, and the suffix of its format. For a thread. Raises `UsageError`."""
     if picture.isNull():
-        raise UsageError(
-            "What was pasted is no picture that can be read.", hint="Save it as a file, and drop that here."
-        )
+        raise UsageError("What was pasted is not a readable picture.", hint="Save it as a file, and drop that here.")
     if max(picture.width(), picture.height()) > LONGEST_SIDE:
         size = QSize(LONGEST_SIDE, LONGEST_SIDE)
         smooth = Qt.TransformationMode.SmoothTransformation

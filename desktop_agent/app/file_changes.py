@@ -239,12 +239,12 @@ def read_target(root: Path, path: str) -> ApplyTarget:
     parts = Path(path).parts
     file = root / path
     if not parts or Path(path).is_absolute() or ".." in parts or not file.resolve().is_relative_to(root.resolve()):
-        raise WorkspaceError("The file does not lie in the open folder.", hint="Give its path from the folder on.")
+        raise WorkspaceError("The file does not lie in the open folder.", hint="Give its path relative to the folder.")
     relative = Path(path).as_posix()
     try:
         found = file.stat()
         if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST_BYTES:
-            raise WorkspaceError(f"{relative} is no file that code can be applied to.", hint="Choose another one.")
+            raise WorkspaceError(f"Code cannot be applied to {relative}.", hint="Choose another one.")
         content = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return ApplyTarget(relative, None, None)

@@ -97,7 +97,7 @@ def _damage_notices(torn: Path | None, resumed: ReplayState) -> tuple[ev.Notice,
                 level="warning",
                 code="torn_journal",
                 title="The last record of this session was cut off when the application ended.",
-                hint="Everything before it is here. What was left of it was kept.",
+                hint="Everything before it is here. What remained of it was kept.",
                 detail=str(torn),
             )
         )

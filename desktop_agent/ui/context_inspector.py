@@ -79,13 +79,13 @@ def section_hint(section: ContextSection) -> str:
         case "guidance":
             return _tr("From {0}. It is read again when a turn begins.").format(section.name)
         case "summary":
-            return _tr("Stands in the place of older turns. You can rewrite it: one point per line, under its heading.")
+            return _tr("Replaces the older turns. You can rewrite it: one point per line, under its heading.")
         case "conversation":
-            return _tr("What was said, called and answered, word by word.")
+            return _tr("Everything that was said, called and returned, in full.")
         case "pictures":
             return _tr("The newest pictures of the conversation. Older ones are left out.")
         case "pins":
-            return _tr("What you pinned. It is sent with every request, behind everything else.")
+            return _tr("What you pinned. It is sent with every request, after everything else.")
 
 
 _HEIGHT = 10
@@ -391,7 +391,7 @@ class ContextInspector(QDialog):
         self._text.textChanged.connect(self._on_text)
         self._save = make_button(self.tr("Save summary"), object_name="saveSummaryButton", clicked=self._save_summary)
         self._undo = make_button(self.tr("Undo summary"), object_name="undoSummaryButton", clicked=self._undo_summary)
-        self._undo.setToolTip(self.tr("The agent sees the older turns word by word again"))
+        self._undo.setToolTip(self.tr("The agent sees the older turns in full again"))
         self._pins = PinList()
         self._pins.added.connect(self._add_pin)
         self._pins.removed.connect(self._remove_pin)
@@ -412,7 +412,7 @@ class ContextInspector(QDialog):
         use, percent = report.use, round(100 * report.use.tokens / max(report.use.window, 1))
         words = self.tr("{0} of {1} tokens, {2} %").format(counted(use.tokens), counted(use.window), percent)
         if report.target:
-            words += " · " + self.tr("older turns are summarised from {0} on").format(counted(report.target))
+            words += " · " + self.tr("older turns are summarised above {0}").format(counted(report.target))
         else:
             words += " · " + self.tr("older turns are summarised only when you ask")
         self._use.setText(words)
@@ -457,7 +457,7 @@ class ContextInspector(QDialog):
         if section.kind != "tools" or report is None or not report.deferred_tools:
             return ""
         words = self.tr(
-            "{0} more of MCP servers, about {1} tokens, are left to a search: the agent finds what it needs."
+            "{0} more from MCP servers, about {1} tokens, are not sent: the agent searches for what it needs."
         )
         return " " + words.format(counted(len(report.deferred_tools)), counted(report.deferred_tokens))
 

@@ -29,7 +29,7 @@ _EFFECTS = {
     "now": "",
     "next session": "Applies to new sessions.",
     "next run": "Applies from the next run.",
-    "next start": "Applies when the window is opened the next time.",
+    "next start": "Applies when the window is next opened.",
 }
 
 _TIGHTENINGS = {

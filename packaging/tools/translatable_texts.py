@@ -282,7 +282,7 @@ _MODULES = (
 _MORE = (
     "In the sandbox: may write nothing, no network",
     "In the sandbox: may write this folder, no network",
-    "Not confined: may do whatever your account may",
+    "Not sandboxed: has all the rights of your account",
     "Run this command?",
     "Run this command outside the sandbox?",
     "Change {0}?",

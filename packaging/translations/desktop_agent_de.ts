@@ -4,7 +4,7 @@
 <context>
     <name>AccountActions</name>
     <message>
-        <source>No account is used until this is mended: {0}</source>
+        <source>No account can be used until this is fixed: {0}</source>
         <translation>Bis dies behoben ist, wird kein Konto verwendet: {0}</translation>
     </message>
 </context>
@@ -47,7 +47,7 @@
         <translation>Jetzt abmelden</translation>
     </message>
     <message>
-        <source>There is no account “{0}” any more. Choose another one, or add it again.</source>
+        <source>The account “{0}” no longer exists. Choose another one, or add it again.</source>
         <translation>Es gibt kein Konto „{0}“ mehr. Wählen Sie ein anderes, oder fügen Sie es wieder hinzu.</translation>
     </message>
 </context>
@@ -66,7 +66,7 @@
         <translation>Geben Sie dem Konto einen Namen.</translation>
     </message>
     <message>
-        <source>How the key travels</source>
+        <source>How the key is sent</source>
         <translation>Wie der Schlüssel übertragen wird</translation>
     </message>
     <message>
@@ -82,7 +82,7 @@
         <translation>Das Konto kann nicht verwendet werden: {0}.</translation>
     </message>
     <message>
-        <source>There is an account of this name already.</source>
+        <source>An account with this name already exists.</source>
         <translation>Es gibt schon ein Konto dieses Namens.</translation>
     </message>
 </context>
@@ -101,7 +101,7 @@
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <source>Its key is sent to this address only. Empty: the provider&apos;s own.</source>
+        <source>The key is sent to this address only. Leave it empty for the provider&apos;s own.</source>
         <translation>Sein Schlüssel wird nur an diese Adresse gesendet. Leer: die des Anbieters.</translation>
     </message>
     <message>
@@ -120,7 +120,7 @@
 <context>
     <name>Accounts</name>
     <message>
-        <source>Requests go to {0}, as who signed in. Removing the account signs out.</source>
+        <source>Requests go to {0}, signed in as you. Removing the account signs you out.</source>
         <translation>Anfragen gehen an {0}, mit Ihrer Anmeldung. Wird das Konto entfernt, werden Sie abgemeldet.</translation>
     </message>
     <message>
@@ -211,7 +211,7 @@
         <translation>Zur nächsten unentschiedenen Änderung</translation>
     </message>
     <message>
-        <source>Go to the undecided change before</source>
+        <source>Go to the previous undecided change</source>
         <translation>Zur vorherigen unentschiedenen Änderung</translation>
     </message>
     <message>
@@ -223,7 +223,7 @@
         <translation>Eingang</translation>
     </message>
     <message>
-        <source>Keep all that is listed in the review</source>
+        <source>Keep everything listed in the review</source>
         <translation>Alles in der Prüfung Aufgelistete behalten</translation>
     </message>
     <message>
@@ -251,11 +251,11 @@
         <translation>Beenden</translation>
     </message>
     <message>
-        <source>Quote what is selected, or the last answer</source>
+        <source>Quote the selection, or the last answer</source>
         <translation>Auswahl oder letzte Antwort zitieren</translation>
     </message>
     <message>
-        <source>Redo what was undone last</source>
+        <source>Redo the last undo</source>
         <translation>Zuletzt rückgängig Gemachtes wiederherstellen</translation>
     </message>
     <message>
@@ -341,7 +341,7 @@
         <translation>Nur für ein Gateway oder einen Proxy; leer bedeutet die des Anbieters.</translation>
     </message>
     <message>
-        <source>The account&apos;s own. To have another, add another account.</source>
+        <source>Set by the account. For a different address, add another account.</source>
         <translation>Die des Kontos. Für eine andere fügen Sie ein anderes Konto hinzu.</translation>
     </message>
     <message>
@@ -435,7 +435,7 @@
         <translation>Format</translation>
     </message>
     <message>
-        <source>Its key is sent to this address only. The connection is tested before anything is kept.</source>
+        <source>The key is sent to this address only. The connection is tested before anything is saved.</source>
         <translation>Der Schlüssel wird nur an diese Adresse gesendet. Die Verbindung wird geprüft, bevor etwas gespeichert wird.</translation>
     </message>
     <message>
@@ -520,7 +520,7 @@
         <translation>Datei</translation>
     </message>
     <message>
-        <source>File, from the folder of the conversation on</source>
+        <source>File, relative to the folder of the conversation</source>
         <translation>Datei, ab dem Ordner der Unterhaltung</translation>
     </message>
     <message>
@@ -528,7 +528,7 @@
         <translation>Nichts zu ändern</translation>
     </message>
     <message>
-        <source>The file says this already.</source>
+        <source>The file already contains this.</source>
         <translation>So steht es schon in der Datei.</translation>
     </message>
     <message>
@@ -536,7 +536,7 @@
         <translation>Die Zeilen, auf die er passt</translation>
     </message>
     <message>
-        <source>There is no such file yet: it will be made.</source>
+        <source>The file does not exist yet. It will be created.</source>
         <translation>Diese Datei gibt es noch nicht: Sie wird angelegt.</translation>
     </message>
     <message>
@@ -544,7 +544,7 @@
         <translation>Dies zählt als Ihre Änderung und kann in der Prüfung rückgängig gemacht werden.</translation>
     </message>
     <message>
-        <source>What it would change is shown here before it is written.</source>
+        <source>The change is shown here before it is written.</source>
         <translation>Was sich ändern würde, wird hier vor dem Schreiben gezeigt.</translation>
     </message>
     <message>
@@ -590,7 +590,7 @@
         <translation>Nachricht an den Agenten, falls Sie ablehnen</translation>
     </message>
     <message>
-        <source>No valid rule yet. Correct one, or allow only once</source>
+        <source>The rule is not valid yet. Correct it, or allow only once</source>
         <translation>Noch keine gültige Regel. Berichtigen Sie eine, oder erlauben Sie es nur einmal</translation>
     </message>
     <message>
@@ -620,7 +620,7 @@
         <translation>Der Agent sagt: {0}</translation>
     </message>
     <message>
-        <source>The command has characters that cannot be seen. It really is: {0}</source>
+        <source>The command contains invisible characters. It really is: {0}</source>
         <translation>Der Befehl enthält unsichtbare Zeichen. In Wirklichkeit lautet er: {0}</translation>
     </message>
     <message>
@@ -914,7 +914,7 @@
         <translation>Öffnen Sie diese Adresse innerhalb von 10 Minuten in einem Browser auf diesem Rechner:</translation>
     </message>
     <message>
-        <source>Sign in there, at most 10 minutes. If no browser opened, open this address:</source>
+        <source>Sign in there within 10 minutes. If no browser opened, open this address:</source>
         <translation>Melden Sie sich dort innerhalb von 10 Minuten an. Falls sich kein Browser geöffnet hat, öffnen Sie diese Adresse:</translation>
     </message>
     <message>
@@ -937,7 +937,7 @@
         <translation>eine Option der Anfrage hat sich geändert</translation>
     </message>
     <message>
-        <source>it does not say why, and keeps nothing for long</source>
+        <source>the provider does not say why, and keeps its cache only briefly</source>
         <translation>er sagt nicht warum, und behält nichts lange</translation>
     </message>
     <message>
@@ -1445,7 +1445,7 @@
         <translation>dem Wiederherstellen von Runde {0}</translation>
     </message>
     <message>
-        <source>the result can be written once all are</source>
+        <source>the result can be written once all are decided</source>
         <translation>schreiben geht, sobald alle es sind</translation>
     </message>
     <message>
@@ -1511,7 +1511,7 @@
         <translation>Vorheriger Konflikt (Umschalt+F7)</translation>
     </message>
     <message>
-        <source>Result, as it can be written</source>
+        <source>Result to be written</source>
         <translation>Ergebnis, wie es geschrieben werden kann</translation>
     </message>
     <message>
@@ -1523,7 +1523,7 @@
         <translation>Rückgängig gemachte nehmen</translation>
     </message>
     <message>
-        <source>The result that can be written</source>
+        <source>The result to be written</source>
         <translation>Das Ergebnis, das geschrieben werden kann</translation>
     </message>
     <message>
@@ -1599,7 +1599,7 @@
         <translation>Aktionen, Einstellungen, Befehle, Sitzungen und Dateien suchen</translation>
     </message>
     <message>
-        <source>What fits</source>
+        <source>Matches</source>
         <translation>Was passt</translation>
     </message>
     <message>
@@ -1766,7 +1766,7 @@
         <translation>Bearbeiten …</translation>
     </message>
     <message>
-        <source>The agent sees the older turns word by word again</source>
+        <source>The agent sees the older turns in full again</source>
         <translation>Der Agent sieht die älteren Runden wieder im Wortlaut</translation>
     </message>
     <message>
@@ -1836,7 +1836,7 @@
         <translation>Angeheftetes</translation>
     </message>
     <message>
-        <source>Stands in the place of older turns. You can rewrite it: one point per line, under its heading.</source>
+        <source>Replaces the older turns. You can rewrite it: one point per line, under its heading.</source>
         <translation>Steht anstelle älterer Runden. Sie können sie umschreiben: ein Punkt pro Zeile, unter seiner Überschrift.</translation>
     </message>
     <message>
@@ -1864,11 +1864,11 @@
         <translation>Werkzeuge</translation>
     </message>
     <message>
-        <source>What was said, called and answered, word by word.</source>
+        <source>Everything that was said, called and returned, in full.</source>
         <translation>Was gesagt, aufgerufen und geantwortet wurde, Wort für Wort.</translation>
     </message>
     <message>
-        <source>What you pinned. It is sent with every request, behind everything else.</source>
+        <source>What you pinned. It is sent with every request, after everything else.</source>
         <translation>Was Sie angeheftet haben. Es wird mit jeder Anfrage gesendet, nach allem anderen.</translation>
     </message>
 </context>
@@ -1903,7 +1903,7 @@
         <translation>Text dieses Teils</translation>
     </message>
     <message>
-        <source>The agent sees the older turns word by word again</source>
+        <source>The agent sees the older turns in full again</source>
         <translation>Der Agent sieht die älteren Runden wieder im Wortlaut</translation>
     </message>
     <message>
@@ -1919,7 +1919,7 @@
         <translation>Was die Zusammenfassung vor allem behalten soll</translation>
     </message>
     <message>
-        <source>older turns are summarised from {0} on</source>
+        <source>older turns are summarised above {0}</source>
         <translation>ältere Runden werden ab {0} zusammengefasst</translation>
     </message>
     <message>
@@ -1927,7 +1927,7 @@
         <translation>ältere Runden werden nur auf Ihren Wunsch zusammengefasst</translation>
     </message>
     <message>
-        <source>{0} more of MCP servers, about {1} tokens, are left to a search: the agent finds what it needs.</source>
+        <source>{0} more from MCP servers, about {1} tokens, are not sent: the agent searches for what it needs.</source>
         <translation>{0} weitere von MCP-Servern, etwa {1} Token, bleiben der Suche überlassen: Der Agent findet, was er braucht.</translation>
     </message>
     <message>
@@ -1938,7 +1938,7 @@
 <context>
     <name>ContextMeter</name>
     <message numerus="yes">
-        <source>%n tools of MCP servers are left to a search.</source>
+        <source>%n tools of MCP servers are not sent: the agent searches for them.</source>
         <translation>
             <numerusform>%n Werkzeug von MCP-Servern ist der Suche überlassen.</numerusform>
             <numerusform>%n Werkzeuge von MCP-Servern sind der Suche überlassen.</numerusform>
@@ -1988,7 +1988,7 @@
         <translation>Sie beginnt, wenn die Runde beendet ist.</translation>
     </message>
     <message>
-        <source>It starts when the turn has ended. {keys} sends it into the turn, which has it at its next step.</source>
+        <source>It starts when the turn has ended. {keys} sends it into the turn, which reads it at its next step.</source>
         <translation>Sie beginnt, wenn die Runde zu Ende ist. {keys} sendet sie in die Runde, die sie beim nächsten Schritt erhält.</translation>
     </message>
     <message>
@@ -2038,7 +2038,7 @@
         <translation>Ein eigener Header für die Adresse des Modells ist fehlerhaft. Berichtigen oder entfernen Sie ihn.</translation>
     </message>
     <message>
-        <source>A device stands or stood there, which an undo neither makes nor removes.</source>
+        <source>A device is or was there, and an undo neither creates nor removes devices.</source>
         <translation>Dort steht oder stand ein Gerät, das ein Rückgängigmachen weder anlegt noch entfernt.</translation>
     </message>
     <message>
@@ -2162,7 +2162,7 @@
         <translation>Wiederhergestellt: {0} Dateien.</translation>
     </message>
     <message>
-        <source>As what shall it be exported?</source>
+        <source>Which format should it be exported in?</source>
         <translation>Als was soll exportiert werden?</translation>
     </message>
     <message>
@@ -2306,7 +2306,7 @@
         <translation>Löscht einen Branch oder Tag.</translation>
     </message>
     <message>
-        <source>Deletes files that git does not know.</source>
+        <source>Deletes untracked files.</source>
         <translation>Löscht Dateien, die git nicht kennt.</translation>
     </message>
     <message>
@@ -2342,7 +2342,7 @@
         <translation>Geben Sie einen in den Einstellungen ein, oder führen Sie `{0}`{1} aus.</translation>
     </message>
     <message>
-        <source>Everything before it is here. What was left of it was kept.</source>
+        <source>Everything before it is here. What remained of it was kept.</source>
         <translation>Alles davor ist da. Was von ihm übrig war, wurde aufbewahrt.</translation>
     </message>
     <message>
@@ -2378,7 +2378,7 @@
         <translation>git hatte den früheren Inhalt und hat ihn nicht mehr.</translation>
     </message>
     <message>
-        <source>Give its path from the folder on.</source>
+        <source>Give its path relative to the folder.</source>
         <translation>Geben Sie den Pfad ab dem Ordner an.</translation>
     </message>
     <message>
@@ -2394,7 +2394,7 @@
         <translation>In einer Kopie der Unterhaltung weitermachen, auf dem Stand vor TURN</translation>
     </message>
     <message>
-        <source>Go on with another prompt.</source>
+        <source>Continue with another prompt.</source>
         <translation>Machen Sie mit einer weiteren Nachricht weiter.</translation>
     </message>
     <message>
@@ -2506,7 +2506,7 @@
         <translation>Es ist mehr, als eine Sicherungskopie fassen darf: {0} Dateien, {1} MiB.</translation>
     </message>
     <message>
-        <source>It is no file of code: it is not text, or too large.</source>
+        <source>It is not a code file: it is not text, or too large.</source>
         <translation>Das ist keine Datei mit Code: Sie ist kein Text oder zu groß.</translation>
     </message>
     <message>
@@ -2538,7 +2538,7 @@
         <translation>Es nennt keine Funktion, Klasse oder Konstante.</translation>
     </message>
     <message>
-        <source>It stays for as long as files are in it.</source>
+        <source>It is not empty, so it stays.</source>
         <translation>Er bleibt, solange Dateien darin sind.</translation>
     </message>
     <message>
@@ -2626,12 +2626,8 @@
         <translation>Einen Text im Blick des Modells behalten, auch nach Zusammenfassungen</translation>
     </message>
     <message>
-        <source>Known are {0}.</source>
+        <source>Available: {0}.</source>
         <translation>Bekannt sind {0}.</translation>
-    </message>
-    <message>
-        <source>Known are: {0}.</source>
-        <translation>Bekannt sind: {0}.</translation>
     </message>
     <message>
         <source>Last compaction: none</source>
@@ -2654,7 +2650,7 @@
         <translation>{0} darf {1} ausführen?</translation>
     </message>
     <message>
-        <source>Lines of the user or of another change stand among them.</source>
+        <source>Lines of yours or of another change are among them.</source>
         <translation>Dazwischen stehen Zeilen des Nutzers oder einer anderen Änderung.</translation>
     </message>
     <message>
@@ -2664,10 +2660,6 @@
     <message>
         <source>Look at it again; your text is still where you wrote it.</source>
         <translation>Sehen Sie sie noch einmal an; Ihr Text steht noch, wo Sie ihn geschrieben haben.</translation>
-    </message>
-    <message>
-        <source>Looking through the folder took longer than {0} s; {1} folders, and what is in them, are not watched.</source>
-        <translation>Der Durchgang durch den Ordner dauerte länger als {0} s; {1} Ordner und ihr Inhalt werden nicht beobachtet.</translation>
     </message>
     <message>
         <source>Make a smaller copy: at most {0} bytes, and {1} pixels a side.</source>
@@ -2714,7 +2706,7 @@
         <translation>Eine solche Änderung von {0} ist nicht aufgezeichnet.</translation>
     </message>
     <message>
-        <source>Not confined: may do whatever your account may</source>
+        <source>Not sandboxed: has all the rights of your account</source>
         <translation>Nicht eingeschränkt: darf alles, was Ihr Konto darf</translation>
     </message>
     <message>
@@ -2722,7 +2714,7 @@
         <translation>Nichts wird behalten. Melden Sie sich erneut an und erlauben Sie es, oder verwenden Sie einen API-Schlüssel.</translation>
     </message>
     <message>
-        <source>Nothing is known of the model, so no effort can be asked of it.</source>
+        <source>Nothing is known about the model, so its effort cannot be set.</source>
         <translation>Über das Modell ist nichts bekannt, also kann kein Aufwand gewählt werden.</translation>
     </message>
     <message>
@@ -2806,7 +2798,7 @@
         <translation>Es wurde nichts geschrieben.</translation>
     </message>
     <message>
-        <source>Of {0} a part is undone; the patch shows all that was changed.</source>
+        <source>Part of {0} is undone; the patch shows everything that was changed.</source>
         <translation>Von {0} ist ein Teil rückgängig gemacht; der Patch zeigt alles, was geändert wurde.</translation>
     </message>
     <message>
@@ -2842,7 +2834,7 @@
         <translation>Entfernen Sie etwas Angeheftetes, kürzen Sie den Text, oder erhöhen Sie compaction.pins_tokens in den Einstellungen.</translation>
     </message>
     <message>
-        <source>Removes what git would need to bring commits back.</source>
+        <source>Removes what git needs to restore commits.</source>
         <translation>Entfernt, was git bräuchte, um Commits zurückzuholen.</translation>
     </message>
     <message>
@@ -2950,7 +2942,7 @@
         <translation>Melden Sie sich erneut an.</translation>
     </message>
     <message>
-        <source>Sign in again. If it stays so, do not use this network.</source>
+        <source>Sign in again. If this happens again, do not use this network.</source>
         <translation>Melden Sie sich erneut an. Bleibt es so, verwenden Sie dieses Netz nicht.</translation>
     </message>
     <message>
@@ -3302,7 +3294,7 @@
         <translation>Der letzte Eintrag dieser Sitzung wurde abgeschnitten, als die Anwendung endete.</translation>
     </message>
     <message>
-        <source>The message brings {0} things along, so it was not sent.</source>
+        <source>The message has {0} attachments, so it was not sent.</source>
         <translation>Die Nachricht bringt {0} Dinge mit, daher wurde sie nicht gesendet.</translation>
     </message>
     <message>
@@ -3366,7 +3358,7 @@
         <translation>Das neue Fenster konnte nicht gestartet werden.</translation>
     </message>
     <message>
-        <source>The next request is asked of {0} again. The setting model.fallback names who steps in.</source>
+        <source>The next request goes to {0} again. The setting model.fallback names the substitute.</source>
         <translation>Die nächste Anfrage geht wieder an {0}. Die Einstellung model.fallback nennt, wer einspringt.</translation>
     </message>
     <message>
@@ -3458,7 +3450,7 @@
         <translation>Die Sitzung konnte nicht geschrieben werden, daher hat der Agent angehalten.</translation>
     </message>
     <message>
-        <source>The session may not spend more.</source>
+        <source>The session has reached its spending limit.</source>
         <translation>Die Sitzung darf nicht mehr ausgeben.</translation>
     </message>
     <message>
@@ -3486,11 +3478,11 @@
         <translation>Das Rückgängigmachen von Runde {0} hat seither dieselben Zeilen geändert.</translation>
     </message>
     <message>
-        <source>The {0} was stopped after {1} seconds, which is as long as it may take.</source>
+        <source>The {0} was stopped after {1} seconds, its time limit.</source>
         <translation>Angehalten ({0}) nach {1} Sekunden: Länger darf es nicht dauern.</translation>
     </message>
     <message>
-        <source>There already is a {0}.</source>
+        <source>There is already a {0}.</source>
         <translation>Es gibt schon: {0}.</translation>
     </message>
     <message>
@@ -3606,7 +3598,7 @@
         <translation>Dieser Ordner liegt in keinem git-Repository.</translation>
     </message>
     <message>
-        <source>This is the beginning; `desktop-agent changes diff {0}` prints all.</source>
+        <source>This is only the beginning; `desktop-agent changes diff {0}` prints all of it.</source>
         <translation>Das ist der Anfang; `desktop-agent changes diff {0}` gibt alles aus.</translation>
     </message>
     <message>
@@ -3638,11 +3630,11 @@
         <translation>Dieses Werkzeug ist nicht als eines verzeichnet, das Sie erlaubt haben. Es kann neu sein.</translation>
     </message>
     <message>
-        <source>This tool is not one of ours.</source>
+        <source>This tool is not part of the application.</source>
         <translation>Dieses Werkzeug ist keines von unseren.</translation>
     </message>
     <message>
-        <source>This tool is one of an MCP server&apos;s.</source>
+        <source>This tool belongs to an MCP server.</source>
         <translation>Dieses Werkzeug gehört zu einem MCP-Server.</translation>
     </message>
     <message>
@@ -3654,15 +3646,15 @@
         <translation>Dies schreibt gits eigene Dateien.</translation>
     </message>
     <message>
-        <source>Throws away changes that are not committed, and may drop commits.</source>
+        <source>Discards uncommitted changes, and may drop commits.</source>
         <translation>Verwirft Änderungen, die nicht committet sind, und kann Commits verlieren.</translation>
     </message>
     <message>
-        <source>Throws away changes that are not committed.</source>
+        <source>Discards uncommitted changes.</source>
         <translation>Verwirft Änderungen, die nicht committet sind.</translation>
     </message>
     <message>
-        <source>Throws away stashed changes.</source>
+        <source>Discards stashed changes.</source>
         <translation>Verwirft Änderungen im Stash.</translation>
     </message>
     <message>
@@ -3766,7 +3758,7 @@
         <translation>Zurück zu vor Runde {0}.</translation>
     </message>
     <message>
-        <source>What is written here could not be kept.</source>
+        <source>What is written here could not be saved.</source>
         <translation>Was hier geschrieben ist, konnte nicht aufbewahrt werden.</translation>
     </message>
     <message>
@@ -3778,7 +3770,7 @@
         <translation>Was der Ordner vor dem Befehl enthielt, ist nicht mehr bekannt, und daher auch seine Änderungen nicht.</translation>
     </message>
     <message>
-        <source>What was pasted is no picture that can be read.</source>
+        <source>What was pasted is not a readable picture.</source>
         <translation>Was eingefügt wurde, ist kein lesbares Bild.</translation>
     </message>
     <message>
@@ -3786,7 +3778,7 @@
         <translation>Was gesagt und geändert wurde, lässt sich noch anzeigen. Um weiterzuarbeiten, beginnen Sie in dem Ordner eine neue Sitzung.</translation>
     </message>
     <message>
-        <source>What {0} costs is not known, so no limit of costs holds for it.</source>
+        <source>The price of {0} is not known, so cost limits do not apply to it.</source>
         <translation>Was {0} kostet, ist nicht bekannt, daher gilt dafür kein Kostenlimit.</translation>
     </message>
     <message>
@@ -3818,7 +3810,7 @@
         <translation>Schreiben Sie `/pin add [--ttl=SECONDS] TEXT`, `/pin remove ID` oder `/pin list`.</translation>
     </message>
     <message>
-        <source>Write `/{0}` for the last {1}, or `turn N`, `call ID`, `file PATH` or `all` behind it.</source>
+        <source>Write `/{0}` for the last {1}, or `turn N`, `call ID`, `file PATH` or `all` after it.</source>
         <translation>Schreiben Sie `/{0}` für das Letzte ({1}), oder dahinter `turn N`, `call ID`, `file PATH` oder `all`.</translation>
     </message>
     <message>
@@ -3858,27 +3850,31 @@
         <translation>Ihre Dateien und diese Unterhaltung sind sicher. Versuchen Sie es erneut; Einzelheiten stehen im Protokoll.</translation>
     </message>
     <message>
-        <source>Your rule `{0}` does not count any more, because something that it runs here has changed.</source>
+        <source>Your rule `{0}` no longer applies, because something that it runs here has changed.</source>
         <translation>Ihre Regel `{0}` gilt nicht mehr, weil sich etwas geändert hat, das hier ausgeführt wird.</translation>
     </message>
     <message>
-        <source>Your rule `{0}` does not count here, because the command goes to another folder.</source>
+        <source>Your rule `{0}` does not apply here, because the command changes to another folder.</source>
         <translation>Ihre Regel `{0}` gilt hier nicht, weil der Befehl in einen anderen Ordner wechselt.</translation>
     </message>
     <message>
-        <source>Your rule `{0}` does not say in which repository it was made, so it does not count any more.</source>
+        <source>Your rule `{0}` does not say in which repository it was made, so it no longer applies.</source>
         <translation>Ihre Regel `{0}` sagt nicht, in welchem Repository sie entstanden ist, und gilt deshalb nicht mehr.</translation>
     </message>
     <message>
-        <source>Your rule `{0}` holds for this tool once you allow it as it is now.</source>
+        <source>Your rule `{0}` applies to this tool once you allow it as it is now.</source>
         <translation>Ihre Regel `{0}` gilt für dieses Werkzeug, sobald Sie es erlauben, wie es jetzt ist.</translation>
     </message>
     <message>
-        <source>Your rule `{0}` is for this tool as it was. It holds again once you allow the tool as it is now.</source>
+        <source>Scanning the folder took longer than {0} s; {1} folders and their contents are not watched.</source>
+        <translation>Der Durchgang durch den Ordner dauerte länger als {0} s; {1} Ordner und ihr Inhalt werden nicht beobachtet.</translation>
+    </message>
+    <message>
+        <source>Your rule `{0}` is for this tool as it was. It applies again once you allow the tool as it is now.</source>
         <translation>Ihre Regel `{0}` gilt für dieses Werkzeug, wie es war. Sie gilt wieder, sobald Sie es erlauben, wie es jetzt ist.</translation>
     </message>
     <message>
-        <source>Your rule `{0}` was made in another repository, so it does not count here.</source>
+        <source>Your rule `{0}` was made in another repository, so it does not apply here.</source>
         <translation>Ihre Regel `{0}` ist in einem anderen Repository entstanden und gilt deshalb hier nicht.</translation>
     </message>
     <message>
@@ -4138,7 +4134,7 @@
         <translation>{0} fehlt.</translation>
     </message>
     <message>
-        <source>{0} is no file that code can be applied to.</source>
+        <source>Code cannot be applied to {0}.</source>
         <translation>{0} ist keine Datei, auf die Code angewendet werden kann.</translation>
     </message>
     <message>
@@ -4182,19 +4178,19 @@
         <translation>{0} ist zu lang: Was in {1} liegt, ließe sich dort nicht öffnen.</translation>
     </message>
     <message>
-        <source>{0} knows no effort {1}, so it thinks as much as it does by itself.</source>
+        <source>{0} does not support the effort {1}, so it uses its default.</source>
         <translation>{0} kennt den Denkaufwand {1} nicht und denkt daher so viel nach, wie es von selbst tut.</translation>
     </message>
     <message>
-        <source>{0} knows no effort {1}.</source>
+        <source>{0} does not support the effort {1}.</source>
         <translation>{0} kennt den Denkaufwand {1} nicht.</translation>
     </message>
     <message>
-        <source>{0} may not be written in, so no undo could fill it again.</source>
+        <source>{0} is not writable, so an undo could not restore its contents.</source>
         <translation>In {0} darf nicht geschrieben werden; kein Rückgängigmachen könnte es wieder füllen.</translation>
     </message>
     <message>
-        <source>{0} offers no connection that can be trusted. Check clock, proxy, address.</source>
+        <source>{0} offers no trusted connection. Check clock, proxy and address.</source>
         <translation>{0} bietet keine vertrauenswürdige Verbindung. Prüfen Sie Uhr, Proxy und Adresse.</translation>
     </message>
     <message>
@@ -4202,7 +4198,7 @@
         <translation>{0} Einträge dieser Sitzung konnten nicht gelesen werden und wurden ausgelassen.</translation>
     </message>
     <message>
-        <source>{0} refused the effort {1}, so it thinks as much as it does by itself.</source>
+        <source>{0} refused the effort {1}, so it uses its default.</source>
         <translation>{0} hat den Denkaufwand {1} abgelehnt und denkt daher so viel nach, wie es von selbst tut.</translation>
     </message>
     <message>
@@ -4214,7 +4210,7 @@
         <translation>{0} hat den Browser ohne Antwort zurückgeschickt.</translation>
     </message>
     <message>
-        <source>{0} takes no level of effort.</source>
+        <source>{0} has no levels of effort.</source>
         <translation>{0} kennt keine Stufe des Denkaufwands.</translation>
     </message>
     <message>
@@ -4242,7 +4238,7 @@
         <translation>{0}, und was gelesen wird, geht an das Modell.</translation>
     </message>
     <message>
-        <source>{0}, so only what was asked, the files and the to-dos were kept of the older turns.</source>
+        <source>{0}, so only the requests, files and to-dos of the older turns were kept.</source>
         <translation>{0}, daher wurden von den älteren Runden nur die Fragen, die Dateien und die Aufgaben behalten.</translation>
     </message>
     <message>
@@ -4694,7 +4690,7 @@
 <context>
     <name>EffortChoice</name>
     <message>
-        <source>As much as the model thinks right</source>
+        <source>The model decides</source>
         <translation>So viel, wie das Modell für richtig hält</translation>
     </message>
     <message>
@@ -4828,7 +4824,7 @@
         <translation>Datei hier bearbeiten</translation>
     </message>
     <message>
-        <source>Go on editing</source>
+        <source>Keep editing</source>
         <translation>Weiter bearbeiten</translation>
     </message>
     <message>
@@ -5022,7 +5018,7 @@
         <translation>Dateien filtern</translation>
     </message>
     <message>
-        <source>No file fits.</source>
+        <source>No file matches.</source>
         <translation>Keine Datei passt.</translation>
     </message>
     <message>
@@ -5814,11 +5810,11 @@
         <translation>Server prüfen</translation>
     </message>
     <message>
-        <source>In use: a key for this run only. It is kept nowhere.</source>
+        <source>In use: a key for this run only. It is not saved.</source>
         <translation>In Gebrauch: ein Schlüssel nur für diesen Lauf. Er wird nirgends gespeichert.</translation>
     </message>
     <message>
-        <source>In use: the key from the environment variable {0}. It comes before a saved one.</source>
+        <source>In use: the key from the environment variable {0}. It takes precedence over a saved one.</source>
         <translation>In Gebrauch: der Schlüssel aus der Umgebungsvariable {0}. Er geht einem gespeicherten vor.</translation>
     </message>
     <message>
@@ -5830,7 +5826,7 @@
         <translation>Behalten</translation>
     </message>
     <message>
-        <source>Keys are made at {0}</source>
+        <source>Create a key at {0}</source>
         <translation>Schlüssel erhalten Sie unter {0}</translation>
     </message>
     <message>
@@ -5907,7 +5903,7 @@
         <translation>Er wird beim Anbieter geprüft, was nichts kostet, und dann im Schlüsselbund Ihres Systems abgelegt.</translation>
     </message>
     <message>
-        <source>Keys are made at {0}</source>
+        <source>Create a key at {0}</source>
         <translation>Schlüssel erhalten Sie unter {0}</translation>
     </message>
     <message>
@@ -6001,7 +5997,7 @@
 <context>
     <name>LiveTerminal</name>
     <message numerus="yes">
-        <source>The program here takes each of the %n pasted lines at once.</source>
+        <source>The running program acts on each of the %n pasted lines at once.</source>
         <translation>
             <numerusform>Das Programm hier nimmt jede der %n eingefügten Zeilen sofort.</numerusform>
             <numerusform>Das Programm hier nimmt jede der %n eingefügten Zeilen sofort.</numerusform>
@@ -6034,7 +6030,7 @@
 <context>
     <name>LogView</name>
     <message>
-        <source>What {0} said last</source>
+        <source>Recent output of {0}</source>
         <translation>Was {0} zuletzt sagte</translation>
     </message>
 </context>
@@ -6293,7 +6289,7 @@
         <translation>Modelle suchen, oder den Namen eines anderen eingeben</translation>
     </message>
     <message>
-        <source>as much as the model thinks right</source>
+        <source>the model decides</source>
         <translation>so viel, wie das Modell für richtig hält</translation>
     </message>
     <message>
@@ -6335,15 +6331,15 @@
         <translation>Favoriten</translation>
     </message>
     <message>
-        <source>How much it reads at once is not known</source>
+        <source>Context size not known</source>
         <translation>Wie viel es auf einmal liest, ist nicht bekannt</translation>
     </message>
     <message>
-        <source>Its price is not known</source>
+        <source>Price not known</source>
         <translation>Der Preis ist nicht bekannt</translation>
     </message>
     <message>
-        <source>No model is called that</source>
+        <source>No model has this name</source>
         <translation>Kein Modell heißt so</translation>
     </message>
     <message>
@@ -6351,7 +6347,7 @@
         <translation>Nicht verbunden</translation>
     </message>
     <message>
-        <source>Reads {0} tokens at once</source>
+        <source>Context of {0} tokens</source>
         <translation>Liest {0} Token auf einmal</translation>
     </message>
     <message>
@@ -6379,7 +6375,7 @@
         <translation>Ohne Schlüssel</translation>
     </message>
     <message>
-        <source>Your plan covers what it costs</source>
+        <source>Included in your plan</source>
         <translation>Ihr Tarif deckt die Kosten</translation>
     </message>
     <message>
@@ -6391,7 +6387,7 @@
         <translation>Preis unbekannt</translation>
     </message>
     <message>
-        <source>{0} for a million tokens read, {1} for a million written</source>
+        <source>{0} per million input tokens, {1} per million output tokens</source>
         <translation>{0} pro Million gelesener Token, {1} pro Million geschriebener</translation>
     </message>
     <message>
@@ -6399,11 +6395,11 @@
         <translation>{0} weitere; tippen Sie mehr Buchstaben, um sie zu finden</translation>
     </message>
     <message>
-        <source>{0}: its list could not be read</source>
+        <source>{0}: list could not be loaded</source>
         <translation>{0}: Liste konnte nicht gelesen werden</translation>
     </message>
     <message>
-        <source>{0}: its list was never asked for</source>
+        <source>{0}: list not loaded yet</source>
         <translation>{0}: Liste wurde nie abgerufen</translation>
     </message>
     <message numerus="yes">
@@ -6449,19 +6445,19 @@
         <translation>Fragt bei Schreiben</translation>
     </message>
     <message>
-        <source>Commands can do whatever your account can.</source>
+        <source>Commands can do anything your account can.</source>
         <translation>Befehle können alles, was Ihr Konto kann.</translation>
     </message>
     <message>
-        <source>Commands may write nothing. No network.</source>
+        <source>Commands cannot write anything. No network.</source>
         <translation>Befehle dürfen nichts schreiben. Kein Netz.</translation>
     </message>
     <message>
-        <source>Commands may write this folder and a temporary one of their own. No network.</source>
+        <source>Commands can write only this folder and a temporary one. No network.</source>
         <translation>Befehle dürfen in diesen Ordner und in einen eigenen temporären schreiben. Kein Netz.</translation>
     </message>
     <message>
-        <source>Edits in this folder and confined commands are free. The agent asks when it wants more.</source>
+        <source>Edits in this folder and sandboxed commands run freely. Anything more asks.</source>
         <translation>Bearbeitungen in diesem Ordner und eingeschränkte Befehle sind frei. Der Agent fragt, wenn er mehr will.</translation>
     </message>
     <message>
@@ -6473,7 +6469,7 @@
         <translation>Keine Sandbox</translation>
     </message>
     <message>
-        <source>Nothing is asked: what would need a yes is refused.</source>
+        <source>Nothing is asked: anything that needs approval is refused.</source>
         <translation>Nichts wird gefragt: Was ein Ja bräuchte, wird verweigert.</translation>
     </message>
     <message>
@@ -6481,15 +6477,15 @@
         <translation>Nur lesen</translation>
     </message>
     <message>
-        <source>Reading is free. Edits, commands that may change something, and the network ask.</source>
+        <source>Reads run freely. Edits, commands that may change something, and network access ask.</source>
         <translation>Lesen ist frei. Bei Bearbeitungen, bei Befehlen, die etwas ändern können, und beim Netz wird gefragt.</translation>
     </message>
     <message>
-        <source>Reading, too, waits for your yes.</source>
+        <source>Reads also ask.</source>
         <translation>Auch Lesen wartet auf Ihr Ja.</translation>
     </message>
     <message>
-        <source>Runs outside the sandbox: it may do whatever your account may</source>
+        <source>Runs outside the sandbox, with all the rights of your account</source>
         <translation>Läuft außerhalb der Sandbox: Es darf alles, was Ihr Konto darf</translation>
     </message>
     <message>
@@ -6508,11 +6504,11 @@
 <context>
     <name>News</name>
     <message>
-        <source>Install the application again.</source>
+        <source>Reinstall the application.</source>
         <translation>Installieren Sie die Anwendung neu.</translation>
     </message>
     <message>
-        <source>More of it is in {0}.</source>
+        <source>Read more in {0}.</source>
         <translation>Mehr davon steht in {0}.</translation>
     </message>
     <message>
@@ -6706,7 +6702,7 @@
         <translation>Zeile umbrechen</translation>
     </message>
     <message>
-        <source>Bring back what was sent</source>
+        <source>Recall the previous message</source>
         <translation>Gesendetes zurückholen</translation>
     </message>
     <message>
@@ -6774,7 +6770,7 @@
         <translation>In das Fenster einpassen</translation>
     </message>
     <message>
-        <source>Go on to what was sent later</source>
+        <source>Recall the next message</source>
         <translation>Weiter zu später Gesendetem</translation>
     </message>
     <message>
@@ -6846,7 +6842,7 @@
         <translation>Nächster Tab</translation>
     </message>
     <message>
-        <source>Nothing fits that. Try fewer letters.</source>
+        <source>Nothing matches. Try fewer letters.</source>
         <translation>Nichts passt dazu. Versuchen Sie es mit weniger Buchstaben.</translation>
     </message>
     <message>
@@ -6870,7 +6866,7 @@
         <translation>Sitzung öffnen</translation>
     </message>
     <message>
-        <source>Open the tab again that was closed last</source>
+        <source>Reopen the last closed tab</source>
         <translation>Zuletzt geschlossenen Tab wieder öffnen</translation>
     </message>
     <message>
@@ -7434,7 +7430,7 @@
 <context>
     <name>RenameDialog</name>
     <message>
-        <source>All that is in the folder goes with it. Your change is on record, and can be undone.</source>
+        <source>Everything in the folder moves with it. Your change is on record, and can be undone.</source>
         <translation>Alles, was in dem Ordner ist, geht mit. Ihre Änderung wird festgehalten und kann rückgängig gemacht werden.</translation>
     </message>
     <message>
@@ -7442,7 +7438,7 @@
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <source>New name, with its path from the folder on</source>
+        <source>New name, with its path relative to the folder</source>
         <translation>Neuer Name, mit seinem Pfad ab dem Ordner</translation>
     </message>
     <message>
@@ -7461,7 +7457,7 @@
 <context>
     <name>ResetQuestion</name>
     <message numerus="yes">
-        <source>%n actions have keys of your own. They get back those they came with.</source>
+        <source>%n actions have your own keys. They get their default keys back.</source>
         <translation>
             <numerusform>%n Aktion hat eigene Tasten. Sie bekommt ihre ursprünglichen zurück.</numerusform>
             <numerusform>%n Aktionen haben eigene Tasten. Sie bekommen ihre ursprünglichen zurück.</numerusform>
@@ -7895,7 +7891,7 @@
         <translation>Keine. Er liest den geöffneten Ordner und Entwicklungswerkzeuge</translation>
     </message>
     <message>
-        <source>Not confined: it runs with all of your rights. Add only what you trust.</source>
+        <source>Not sandboxed: it runs with all of your rights. Add only what you trust.</source>
         <translation>Nicht eingeschränkt: Er läuft mit allen Ihren Rechten. Fügen Sie nur hinzu, wem Sie vertrauen.</translation>
     </message>
     <message>
@@ -7914,7 +7910,7 @@
         <translation>Verwerfen</translation>
     </message>
     <message>
-        <source>Go on editing</source>
+        <source>Keep editing</source>
         <translation>Weiter bearbeiten</translation>
     </message>
     <message>
@@ -8321,7 +8317,7 @@
         <translation>Der Server kann nicht hinzugefügt werden: {0}.</translation>
     </message>
     <message>
-        <source>There is a server of this name already.</source>
+        <source>A server with this name already exists.</source>
         <translation>Es gibt schon einen Server dieses Namens.</translation>
     </message>
     <message>
@@ -8389,7 +8385,7 @@
         </translation>
     </message>
     <message>
-        <source>Failed too often. Restart it when the cause is mended.</source>
+        <source>Failed too often. Restart it once the cause is fixed.</source>
         <translation>Zu oft fehlgeschlagen. Starten Sie ihn neu, wenn die Ursache behoben ist.</translation>
     </message>
     <message>
@@ -8471,7 +8467,7 @@
         <translation>JSON-Dateien (*.json)</translation>
     </message>
     <message>
-        <source>There is none yet. An MCP server is a program or service that offers the model tools: for a browser, a database, an issue tracker. Add one by the command line or address that its guide names, or import those of another tool.</source>
+        <source>No servers yet. An MCP server is a program or service that offers the model tools: for a browser, a database, an issue tracker. Add one by the command line or address that its guide names, or import those of another tool.</source>
         <translation>Noch gibt es keinen. Ein MCP-Server ist ein Programm oder Dienst, der dem Modell Werkzeuge bietet: für einen Browser, eine Datenbank, ein Ticketsystem. Fügen Sie einen mit der Befehlszeile oder Adresse aus seiner Anleitung hinzu, oder importieren Sie die eines anderen Programms.</translation>
     </message>
 </context>
@@ -8609,7 +8605,7 @@
         <translation>Im Ordner anzeigen</translation>
     </message>
     <message>
-        <source>Take back from the archive</source>
+        <source>Unarchive</source>
         <translation>Aus dem Archiv holen</translation>
     </message>
     <message>
@@ -8791,7 +8787,7 @@
         <translation>Gilt für neue Sitzungen.</translation>
     </message>
     <message>
-        <source>Applies when the window is opened the next time.</source>
+        <source>Applies when the window is next opened.</source>
         <translation>Gilt, wenn das Fenster das nächste Mal geöffnet wird.</translation>
     </message>
     <message>
@@ -8835,7 +8831,7 @@
         <translation>Gesperrte Werkzeuge</translation>
     </message>
     <message>
-        <source>By which of the provider&apos;s accounts its models are asked. `desktop-agent auth status` lists them.</source>
+        <source>Which of the provider&apos;s accounts is used. `desktop-agent auth status` lists them.</source>
         <translation>Über welches Konto beim Anbieter dessen Modelle gefragt werden. `desktop-agent auth status` listet sie auf.</translation>
     </message>
     <message>
@@ -8843,7 +8839,7 @@
         <translation>Bytes eines Ergebnisses</translation>
     </message>
     <message>
-        <source>Carets that blink, marks that pulse, docks and menus that slide. Nothing is told by movement alone.</source>
+        <source>Blinking carets, pulsing marks, sliding docks and menus. Nothing is conveyed by movement alone.</source>
         <translation>Blinkende Schreibmarken, pulsierende Zeichen, gleitende Leisten und Menüs. Nichts wird nur durch Bewegung mitgeteilt.</translation>
     </message>
     <message>
@@ -8983,7 +8979,7 @@
         <translation>Wie viele Anfragen ein Lauf höchstens an das Modell sendet.</translation>
     </message>
     <message>
-        <source>How much a model can read at once of which that is not known otherwise: guidance, conversation and answer together. `desktop-agent models list` shows what is known.</source>
+        <source>The context window of models for which it is not known: guidance, conversation and answer together. `desktop-agent models list` shows what is known.</source>
         <translation>Wie viel ein Modell, von dem das nicht anders bekannt ist, auf einmal lesen kann: Anleitung, Unterhaltung und Antwort zusammen. `desktop-agent models list` zeigt, was bekannt ist.</translation>
     </message>
     <message>
@@ -9075,7 +9071,7 @@
         <translation>Größte Datei</translation>
     </message>
     <message>
-        <source>Let a proxy read along</source>
+        <source>Allow a proxy to read requests</source>
         <translation>Einen Proxy mitlesen lassen</translation>
     </message>
     <message>
@@ -9171,7 +9167,7 @@
         <translation>Benachrichtigungen</translation>
     </message>
     <message>
-        <source>Of how much a copy is kept at most. What git has unchanged needs none.</source>
+        <source>The most that is copied. What git has unchanged needs no copy.</source>
         <translation>Von wie viel höchstens eine Kopie behalten wird. Was git unverändert hat, braucht keine.</translation>
     </message>
     <message>
@@ -9179,11 +9175,11 @@
         <translation>Von Namen, Listen, Knöpfen und Menüs, vor der Skalierung des Bildschirms.</translation>
     </message>
     <message>
-        <source>Of the desktop, when something waits for you or a turn ends while the window is not in front.</source>
+        <source>From the desktop, when something waits for you or a turn ends while the window is not in front.</source>
         <translation>Des Desktops, wenn etwas auf Sie wartet oder eine Runde endet, während das Fenster nicht vorne ist.</translation>
     </message>
     <message>
-        <source>Of the window. What the model and the command line say is not translated.</source>
+        <source>Of the window. Text of the model and the command line is not translated.</source>
         <translation>Des Fensters. Was das Modell und die Befehlszeile sagen, wird nicht übersetzt.</translation>
     </message>
     <message>
@@ -9315,11 +9311,11 @@
         <translation>Beim ersten Fehlschlag anhalten</translation>
     </message>
     <message>
-        <source>Summarise by itself</source>
+        <source>Summarise automatically</source>
         <translation>Von selbst zusammenfassen</translation>
     </message>
     <message>
-        <source>Summarise the older part of a conversation when it comes to more than the target.</source>
+        <source>Summarise the older part of a conversation when it exceeds the target.</source>
         <translation>Den älteren Teil einer Unterhaltung zusammenfassen, wenn sie das Ziel überschreitet.</translation>
     </message>
     <message>
@@ -9371,7 +9367,7 @@
         <translation>Die Namen derer, die verwendet werden. `mcp://local` steht für alle festgelegten.</translation>
     </message>
     <message>
-        <source>The only tools a run has.</source>
+        <source>The only tools available to a run.</source>
         <translation>Die einzigen Werkzeuge, die ein Lauf hat.</translation>
     </message>
     <message>
@@ -9379,7 +9375,7 @@
         <translation>Dasselbe Limit in Bytes; das kleinere zählt.</translation>
     </message>
     <message>
-        <source>The size of a conversation from which on it is summarised.</source>
+        <source>The size above which a conversation is summarised.</source>
         <translation>Die Größe einer Unterhaltung, ab der sie zusammengefasst wird.</translation>
     </message>
     <message>
@@ -9395,7 +9391,7 @@
         <translation>Werkzeugergebnisse</translation>
     </message>
     <message>
-        <source>Tools that a run does not have.</source>
+        <source>Tools that are not available to a run.</source>
         <translation>Werkzeuge, die ein Lauf nicht hat.</translation>
     </message>
     <message>
@@ -9439,7 +9435,7 @@
         <translation>Was eine Unterhaltung kosten darf, bevor der Agent fragt, ob es weitergehen soll. Nur bekannte Kosten zählen.</translation>
     </message>
     <message>
-        <source>What a receiver of yours gets to know of sessions. By default nothing.</source>
+        <source>What is sent about sessions to a receiver of yours. By default, nothing.</source>
         <translation>Was ein Empfänger von Ihnen über Sitzungen erfährt. Von vornherein nichts.</translation>
     </message>
     <message>
@@ -9487,7 +9483,7 @@
         <translation>Wohin Spans und Metriken gesendet werden, als OTLP über HTTP, etwa `http://localhost:4318`: wie lange Runden, Anfragen und Aufrufe dauerten, und welche es waren. Ohne diesen und ohne Datei wird nichts davon gesendet.</translation>
     </message>
     <message>
-        <source>Who answers, and how much.</source>
+        <source>Which model answers, and how much it thinks.</source>
         <translation>Wer antwortet, und wie viel.</translation>
     </message>
     <message>
@@ -9728,7 +9724,7 @@
         <translation>Neue Tasten für „{0}“</translation>
     </message>
     <message>
-        <source>Press the key that is to follow {0}.</source>
+        <source>Press the key to follow {0}.</source>
         <translation>Drücken Sie die Taste, die auf {0} folgen soll.</translation>
     </message>
     <message>
@@ -9752,7 +9748,7 @@
         <translation>{0} beginnt mit {1}, das zu „{2}“ gehört und dort wegfiele.</translation>
     </message>
     <message>
-        <source>{0} belongs to “{1}”, which would have it no longer.</source>
+        <source>{0} belongs to “{1}”, which would lose it.</source>
         <translation>{0} gehört zu „{1}“ und wäre dort nicht mehr vergeben.</translation>
     </message>
     <message>
@@ -10490,7 +10486,7 @@
         <translation>Die Zusammenfassung wurde zurückgenommen: Der Agent sieht wieder die ganze Unterhaltung.</translation>
     </message>
     <message>
-        <source>This is no picture that can be shown here.</source>
+        <source>This picture cannot be shown here.</source>
         <translation>Dies ist kein Bild, das hier angezeigt werden kann.</translation>
     </message>
     <message>
@@ -10514,11 +10510,11 @@
         <translation>Zurück vor Runde {turn}: Der Agent sieht nicht mehr, was danach kam. Die Dateien blieben.</translation>
     </message>
     <message>
-        <source>You said no.</source>
+        <source>You denied it.</source>
         <translation>Sie haben abgelehnt.</translation>
     </message>
     <message>
-        <source>You said no: {message}</source>
+        <source>You denied it: {message}</source>
         <translation>Sie haben abgelehnt: {message}</translation>
     </message>
     <message numerus="yes">
@@ -11322,11 +11318,11 @@
         <translation>Diese Datei ist kein Text: {kind}, {size}. Öffnen Sie sie mit ihrem Programm.</translation>
     </message>
     <message>
-        <source>This is no file with content: a folder, a device or a pipe.</source>
+        <source>This is not a regular file: it is a folder, a device or a pipe.</source>
         <translation>Dies ist keine Datei mit Inhalt, sondern ein Ordner, ein Gerät oder eine Pipe.</translation>
     </message>
     <message>
-        <source>Too large to be shown here: {size}, and {most} is the most. Open it with its application.</source>
+        <source>Too large to be shown here: {size}, where {most} is the limit. Open it with its application.</source>
         <translation>Zu groß, um hier angezeigt zu werden: {size}; höchstens {most} sind möglich. Öffnen Sie sie mit ihrem Programm.</translation>
     </message>
 </context>
@@ -11437,7 +11433,7 @@
         <translation>Wählen Sie einen anderen Namen.</translation>
     </message>
     <message>
-        <source>Look whether it is whole, and for {0}.</source>
+        <source>Check that it is complete, and a key for {0}.</source>
         <translation>Prüfen Sie, ob er vollständig ist, und ob er für {0} gilt.</translation>
     </message>
     <message>

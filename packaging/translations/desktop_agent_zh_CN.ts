@@ -4,7 +4,7 @@
 <context>
     <name>AccountActions</name>
     <message>
-        <source>No account is used until this is mended: {0}</source>
+        <source>No account can be used until this is fixed: {0}</source>
         <translation>修复之前不使用任何账户：{0}</translation>
     </message>
 </context>
@@ -47,7 +47,7 @@
         <translation>立即退出登录</translation>
     </message>
     <message>
-        <source>There is no account “{0}” any more. Choose another one, or add it again.</source>
+        <source>The account “{0}” no longer exists. Choose another one, or add it again.</source>
         <translation>账户“{0}”已不存在。请选择其他账户，或重新添加。</translation>
     </message>
 </context>
@@ -66,7 +66,7 @@
         <translation>请为账户命名。</translation>
     </message>
     <message>
-        <source>How the key travels</source>
+        <source>How the key is sent</source>
         <translation>密钥的传送方式</translation>
     </message>
     <message>
@@ -82,7 +82,7 @@
         <translation>无法使用该账户：{0}。</translation>
     </message>
     <message>
-        <source>There is an account of this name already.</source>
+        <source>An account with this name already exists.</source>
         <translation>已有同名账户。</translation>
     </message>
 </context>
@@ -101,7 +101,7 @@
         <translation>取消</translation>
     </message>
     <message>
-        <source>Its key is sent to this address only. Empty: the provider&apos;s own.</source>
+        <source>The key is sent to this address only. Leave it empty for the provider&apos;s own.</source>
         <translation>其密钥只发送到此地址。留空：使用提供商的地址。</translation>
     </message>
     <message>
@@ -120,7 +120,7 @@
 <context>
     <name>Accounts</name>
     <message>
-        <source>Requests go to {0}, as who signed in. Removing the account signs out.</source>
+        <source>Requests go to {0}, signed in as you. Removing the account signs you out.</source>
         <translation>请求以登录者的身份发送到 {0}。移除账户即退出登录。</translation>
     </message>
     <message>
@@ -211,7 +211,7 @@
         <translation>转到下一处未决定的更改</translation>
     </message>
     <message>
-        <source>Go to the undecided change before</source>
+        <source>Go to the previous undecided change</source>
         <translation>转到上一处未决定的更改</translation>
     </message>
     <message>
@@ -223,7 +223,7 @@
         <translation>收件箱</translation>
     </message>
     <message>
-        <source>Keep all that is listed in the review</source>
+        <source>Keep everything listed in the review</source>
         <translation>保留审阅中列出的全部内容</translation>
     </message>
     <message>
@@ -251,11 +251,11 @@
         <translation>退出</translation>
     </message>
     <message>
-        <source>Quote what is selected, or the last answer</source>
+        <source>Quote the selection, or the last answer</source>
         <translation>引用所选内容或上一个回答</translation>
     </message>
     <message>
-        <source>Redo what was undone last</source>
+        <source>Redo the last undo</source>
         <translation>重做上次撤销的内容</translation>
     </message>
     <message>
@@ -341,7 +341,7 @@
         <translation>仅用于网关或代理；留空则使用提供商的地址。</translation>
     </message>
     <message>
-        <source>The account&apos;s own. To have another, add another account.</source>
+        <source>Set by the account. For a different address, add another account.</source>
         <translation>账户自己的地址。如需其他地址，请添加另一个账户。</translation>
     </message>
     <message>
@@ -435,7 +435,7 @@
         <translation>格式</translation>
     </message>
     <message>
-        <source>Its key is sent to this address only. The connection is tested before anything is kept.</source>
+        <source>The key is sent to this address only. The connection is tested before anything is saved.</source>
         <translation>密钥只会发送到此地址。保存之前会先测试连接。</translation>
     </message>
     <message>
@@ -520,7 +520,7 @@
         <translation>文件</translation>
     </message>
     <message>
-        <source>File, from the folder of the conversation on</source>
+        <source>File, relative to the folder of the conversation</source>
         <translation>文件（相对于对话的文件夹）</translation>
     </message>
     <message>
@@ -528,7 +528,7 @@
         <translation>没有要更改的内容</translation>
     </message>
     <message>
-        <source>The file says this already.</source>
+        <source>The file already contains this.</source>
         <translation>文件内容已经如此。</translation>
     </message>
     <message>
@@ -536,7 +536,7 @@
         <translation>匹配的行</translation>
     </message>
     <message>
-        <source>There is no such file yet: it will be made.</source>
+        <source>The file does not exist yet. It will be created.</source>
         <translation>尚无此文件：将会创建。</translation>
     </message>
     <message>
@@ -544,7 +544,7 @@
         <translation>这算作您的更改，可在审阅中撤销。</translation>
     </message>
     <message>
-        <source>What it would change is shown here before it is written.</source>
+        <source>The change is shown here before it is written.</source>
         <translation>写入之前会在此显示将要更改的内容。</translation>
     </message>
     <message>
@@ -590,7 +590,7 @@
         <translation>拒绝时给代理的消息</translation>
     </message>
     <message>
-        <source>No valid rule yet. Correct one, or allow only once</source>
+        <source>The rule is not valid yet. Correct it, or allow only once</source>
         <translation>尚无有效规则。请更正一条规则，或仅允许一次</translation>
     </message>
     <message>
@@ -619,7 +619,7 @@
         <translation>智能体说：{0}</translation>
     </message>
     <message>
-        <source>The command has characters that cannot be seen. It really is: {0}</source>
+        <source>The command contains invisible characters. It really is: {0}</source>
         <translation>命令含有不可见字符。实际为：{0}</translation>
     </message>
     <message>
@@ -913,7 +913,7 @@
         <translation>请在 10 分钟内用本机浏览器打开此地址：</translation>
     </message>
     <message>
-        <source>Sign in there, at most 10 minutes. If no browser opened, open this address:</source>
+        <source>Sign in there within 10 minutes. If no browser opened, open this address:</source>
         <translation>请在 10 分钟内在那里登录。如果浏览器未打开，请打开此地址：</translation>
     </message>
     <message>
@@ -936,7 +936,7 @@
         <translation>请求的某个选项已更改</translation>
     </message>
     <message>
-        <source>it does not say why, and keeps nothing for long</source>
+        <source>the provider does not say why, and keeps its cache only briefly</source>
         <translation>未说明原因，且不会长期保留</translation>
     </message>
     <message>
@@ -1438,7 +1438,7 @@
         <translation>第 {0} 轮的重做</translation>
     </message>
     <message>
-        <source>the result can be written once all are</source>
+        <source>the result can be written once all are decided</source>
         <translation>全部决定后才能写入结果</translation>
     </message>
     <message>
@@ -1503,7 +1503,7 @@
         <translation>上一个冲突 (Shift+F7)</translation>
     </message>
     <message>
-        <source>Result, as it can be written</source>
+        <source>Result to be written</source>
         <translation>可写入的结果</translation>
     </message>
     <message>
@@ -1515,7 +1515,7 @@
         <translation>采用撤销</translation>
     </message>
     <message>
-        <source>The result that can be written</source>
+        <source>The result to be written</source>
         <translation>可写入的结果</translation>
     </message>
     <message>
@@ -1591,7 +1591,7 @@
         <translation>搜索操作、设置、命令、会话和文件</translation>
     </message>
     <message>
-        <source>What fits</source>
+        <source>Matches</source>
         <translation>匹配项</translation>
     </message>
     <message>
@@ -1756,7 +1756,7 @@
         <translation>编辑…</translation>
     </message>
     <message>
-        <source>The agent sees the older turns word by word again</source>
+        <source>The agent sees the older turns in full again</source>
         <translation>代理将再次逐字看到较早的轮次</translation>
     </message>
     <message>
@@ -1826,7 +1826,7 @@
         <translation>固定内容</translation>
     </message>
     <message>
-        <source>Stands in the place of older turns. You can rewrite it: one point per line, under its heading.</source>
+        <source>Replaces the older turns. You can rewrite it: one point per line, under its heading.</source>
         <translation>代替较早的轮次。您可以改写：每行一点，放在相应标题下。</translation>
     </message>
     <message>
@@ -1854,11 +1854,11 @@
         <translation>工具</translation>
     </message>
     <message>
-        <source>What was said, called and answered, word by word.</source>
+        <source>Everything that was said, called and returned, in full.</source>
         <translation>逐字的消息、调用和结果。</translation>
     </message>
     <message>
-        <source>What you pinned. It is sent with every request, behind everything else.</source>
+        <source>What you pinned. It is sent with every request, after everything else.</source>
         <translation>您固定的内容。每次请求都会发送，位于最后。</translation>
     </message>
 </context>
@@ -1893,7 +1893,7 @@
         <translation>此部分的文本</translation>
     </message>
     <message>
-        <source>The agent sees the older turns word by word again</source>
+        <source>The agent sees the older turns in full again</source>
         <translation>代理将再次逐字看到较早的轮次</translation>
     </message>
     <message>
@@ -1909,7 +1909,7 @@
         <translation>摘要应优先保留的内容</translation>
     </message>
     <message>
-        <source>older turns are summarised from {0} on</source>
+        <source>older turns are summarised above {0}</source>
         <translation>从 {0} 起总结较早的轮次</translation>
     </message>
     <message>
@@ -1917,7 +1917,7 @@
         <translation>仅在您要求时总结较早的轮次</translation>
     </message>
     <message>
-        <source>{0} more of MCP servers, about {1} tokens, are left to a search: the agent finds what it needs.</source>
+        <source>{0} more from MCP servers, about {1} tokens, are not sent: the agent searches for what it needs.</source>
         <translation>另有 {0} 个 MCP 服务器的工具（约 {1} 个 token）留待搜索：代理会找到所需的工具。</translation>
     </message>
     <message>
@@ -1928,7 +1928,7 @@
 <context>
     <name>ContextMeter</name>
     <message numerus="yes">
-        <source>%n tools of MCP servers are left to a search.</source>
+        <source>%n tools of MCP servers are not sent: the agent searches for them.</source>
         <translation>
             <numerusform>MCP 服务器的 %n 个工具留待搜索。</numerusform>
         </translation>
@@ -1977,7 +1977,7 @@
         <translation>当前轮次结束后开始。</translation>
     </message>
     <message>
-        <source>It starts when the turn has ended. {keys} sends it into the turn, which has it at its next step.</source>
+        <source>It starts when the turn has ended. {keys} sends it into the turn, which reads it at its next step.</source>
         <translation>本轮结束后开始。按 {keys} 将其发送到本轮，在下一步生效。</translation>
     </message>
     <message>
@@ -2027,7 +2027,7 @@
         <translation>模型地址的自定义标头格式有误。请更正或移除。</translation>
     </message>
     <message>
-        <source>A device stands or stood there, which an undo neither makes nor removes.</source>
+        <source>A device is or was there, and an undo neither creates nor removes devices.</source>
         <translation>那里现在或曾经是一个设备，撤销既不创建也不移除它。</translation>
     </message>
     <message>
@@ -2151,7 +2151,7 @@
         <translation>已重做：{0} 个文件。</translation>
     </message>
     <message>
-        <source>As what shall it be exported?</source>
+        <source>Which format should it be exported in?</source>
         <translation>要导出为什么格式？</translation>
     </message>
     <message>
@@ -2295,7 +2295,7 @@
         <translation>删除分支或标签。</translation>
     </message>
     <message>
-        <source>Deletes files that git does not know.</source>
+        <source>Deletes untracked files.</source>
         <translation>删除 git 未跟踪的文件。</translation>
     </message>
     <message>
@@ -2331,7 +2331,7 @@
         <translation>请在设置中输入，或运行 `{0}`{1}。</translation>
     </message>
     <message>
-        <source>Everything before it is here. What was left of it was kept.</source>
+        <source>Everything before it is here. What remained of it was kept.</source>
         <translation>在它之前的一切都在。其残余部分已保留。</translation>
     </message>
     <message>
@@ -2367,7 +2367,7 @@
         <translation>git 曾有其先前的内容，但现在已没有。</translation>
     </message>
     <message>
-        <source>Give its path from the folder on.</source>
+        <source>Give its path relative to the folder.</source>
         <translation>请给出相对于文件夹的路径。</translation>
     </message>
     <message>
@@ -2383,7 +2383,7 @@
         <translation>在对话副本中继续，副本为 TURN 之前的状态</translation>
     </message>
     <message>
-        <source>Go on with another prompt.</source>
+        <source>Continue with another prompt.</source>
         <translation>请用另一条消息继续。</translation>
     </message>
     <message>
@@ -2495,7 +2495,7 @@
         <translation>超出安全副本的容量：{0} 个文件，{1} MiB。</translation>
     </message>
     <message>
-        <source>It is no file of code: it is not text, or too large.</source>
+        <source>It is not a code file: it is not text, or too large.</source>
         <translation>这不是代码文件：不是文本，或者太大。</translation>
     </message>
     <message>
@@ -2527,7 +2527,7 @@
         <translation>它没有指明函数、类或常量。</translation>
     </message>
     <message>
-        <source>It stays for as long as files are in it.</source>
+        <source>It is not empty, so it stays.</source>
         <translation>只要其中还有文件，它就会保留。</translation>
     </message>
     <message>
@@ -2615,12 +2615,8 @@
         <translation>让模型始终看到某段文本，总结之后也不例外</translation>
     </message>
     <message>
-        <source>Known are {0}.</source>
+        <source>Available: {0}.</source>
         <translation>已知的有 {0}。</translation>
-    </message>
-    <message>
-        <source>Known are: {0}.</source>
-        <translation>已知的有：{0}。</translation>
     </message>
     <message>
         <source>Last compaction: none</source>
@@ -2643,7 +2639,7 @@
         <translation>让 {0} 运行 {1}？</translation>
     </message>
     <message>
-        <source>Lines of the user or of another change stand among them.</source>
+        <source>Lines of yours or of another change are among them.</source>
         <translation>其间有用户或其他更改的行。</translation>
     </message>
     <message>
@@ -2653,10 +2649,6 @@
     <message>
         <source>Look at it again; your text is still where you wrote it.</source>
         <translation>请再看一次；您的文本仍在原处。</translation>
-    </message>
-    <message>
-        <source>Looking through the folder took longer than {0} s; {1} folders, and what is in them, are not watched.</source>
-        <translation>扫描文件夹超过 {0} 秒；{1} 个文件夹及其内容不受监视。</translation>
     </message>
     <message>
         <source>Make a smaller copy: at most {0} bytes, and {1} pixels a side.</source>
@@ -2703,7 +2695,7 @@
         <translation>没有 {0} 的此项更改记录。</translation>
     </message>
     <message>
-        <source>Not confined: may do whatever your account may</source>
+        <source>Not sandboxed: has all the rights of your account</source>
         <translation>不受限：可以做您的账户能做的一切</translation>
     </message>
     <message>
@@ -2711,7 +2703,7 @@
         <translation>未保存任何内容。请重新登录并允许，或使用 API 密钥。</translation>
     </message>
     <message>
-        <source>Nothing is known of the model, so no effort can be asked of it.</source>
+        <source>Nothing is known about the model, so its effort cannot be set.</source>
         <translation>对该模型一无所知，因此无法指定思考强度。</translation>
     </message>
     <message>
@@ -2795,7 +2787,7 @@
         <translation>未写入任何内容。</translation>
     </message>
     <message>
-        <source>Of {0} a part is undone; the patch shows all that was changed.</source>
+        <source>Part of {0} is undone; the patch shows everything that was changed.</source>
         <translation>{0} 有一部分已撤销；补丁显示全部更改。</translation>
     </message>
     <message>
@@ -2831,7 +2823,7 @@
         <translation>请移除固定内容、缩短文本，或在设置中提高 compaction.pins_tokens。</translation>
     </message>
     <message>
-        <source>Removes what git would need to bring commits back.</source>
+        <source>Removes what git needs to restore commits.</source>
         <translation>移除 git 恢复提交所需的内容。</translation>
     </message>
     <message>
@@ -2939,7 +2931,7 @@
         <translation>请重新登录。</translation>
     </message>
     <message>
-        <source>Sign in again. If it stays so, do not use this network.</source>
+        <source>Sign in again. If this happens again, do not use this network.</source>
         <translation>请重新登录。如果仍然如此，请勿使用此网络。</translation>
     </message>
     <message>
@@ -3291,7 +3283,7 @@
         <translation>应用程序结束时，此会话的最后一条记录被截断。</translation>
     </message>
     <message>
-        <source>The message brings {0} things along, so it was not sent.</source>
+        <source>The message has {0} attachments, so it was not sent.</source>
         <translation>消息附带 {0} 项内容，因此未发送。</translation>
     </message>
     <message>
@@ -3355,7 +3347,7 @@
         <translation>无法打开新窗口。</translation>
     </message>
     <message>
-        <source>The next request is asked of {0} again. The setting model.fallback names who steps in.</source>
+        <source>The next request goes to {0} again. The setting model.fallback names the substitute.</source>
         <translation>下一次请求仍发给 {0}。由谁顶替由设置 model.fallback 指定。</translation>
     </message>
     <message>
@@ -3447,7 +3439,7 @@
         <translation>无法写入会话，因此代理已停止。</translation>
     </message>
     <message>
-        <source>The session may not spend more.</source>
+        <source>The session has reached its spending limit.</source>
         <translation>会话不可再产生费用。</translation>
     </message>
     <message>
@@ -3475,11 +3467,11 @@
         <translation>第 {0} 轮的撤销此后更改了相同的行。</translation>
     </message>
     <message>
-        <source>The {0} was stopped after {1} seconds, which is as long as it may take.</source>
+        <source>The {0} was stopped after {1} seconds, its time limit.</source>
         <translation>{0} 在 {1} 秒后停止，这是允许的最长时间。</translation>
     </message>
     <message>
-        <source>There already is a {0}.</source>
+        <source>There is already a {0}.</source>
         <translation>已存在 {0}。</translation>
     </message>
     <message>
@@ -3595,7 +3587,7 @@
         <translation>此文件夹不在任何 git 存储库中。</translation>
     </message>
     <message>
-        <source>This is the beginning; `desktop-agent changes diff {0}` prints all.</source>
+        <source>This is only the beginning; `desktop-agent changes diff {0}` prints all of it.</source>
         <translation>这只是开头；`desktop-agent changes diff {0}` 输出全部。</translation>
     </message>
     <message>
@@ -3627,11 +3619,11 @@
         <translation>没有您允许过此工具的记录。它可能是新的。</translation>
     </message>
     <message>
-        <source>This tool is not one of ours.</source>
+        <source>This tool is not part of the application.</source>
         <translation>此工具不是本程序的工具。</translation>
     </message>
     <message>
-        <source>This tool is one of an MCP server&apos;s.</source>
+        <source>This tool belongs to an MCP server.</source>
         <translation>此工具来自 MCP 服务器。</translation>
     </message>
     <message>
@@ -3643,15 +3635,15 @@
         <translation>这会写入 git 自身的文件。</translation>
     </message>
     <message>
-        <source>Throws away changes that are not committed, and may drop commits.</source>
+        <source>Discards uncommitted changes, and may drop commits.</source>
         <translation>丢弃未提交的更改，并可能丢失提交。</translation>
     </message>
     <message>
-        <source>Throws away changes that are not committed.</source>
+        <source>Discards uncommitted changes.</source>
         <translation>丢弃未提交的更改。</translation>
     </message>
     <message>
-        <source>Throws away stashed changes.</source>
+        <source>Discards stashed changes.</source>
         <translation>丢弃贮藏的更改。</translation>
     </message>
     <message>
@@ -3755,7 +3747,7 @@
         <translation>已回到第 {0} 轮之前。</translation>
     </message>
     <message>
-        <source>What is written here could not be kept.</source>
+        <source>What is written here could not be saved.</source>
         <translation>无法保留此处书写的内容。</translation>
     </message>
     <message>
@@ -3767,7 +3759,7 @@
         <translation>命令之前文件夹的内容已不得而知，因此其更改也无从得知。</translation>
     </message>
     <message>
-        <source>What was pasted is no picture that can be read.</source>
+        <source>What was pasted is not a readable picture.</source>
         <translation>粘贴的内容不是可读取的图片。</translation>
     </message>
     <message>
@@ -3775,7 +3767,7 @@
         <translation>所说的内容和所做的更改仍可查看。若要继续，请在该文件夹中新建会话。</translation>
     </message>
     <message>
-        <source>What {0} costs is not known, so no limit of costs holds for it.</source>
+        <source>The price of {0} is not known, so cost limits do not apply to it.</source>
         <translation>{0} 的费用未知，因此没有费用限制。</translation>
     </message>
     <message>
@@ -3807,7 +3799,7 @@
         <translation>请写 `/pin add [--ttl=SECONDS] TEXT`、`/pin remove ID` 或 `/pin list`。</translation>
     </message>
     <message>
-        <source>Write `/{0}` for the last {1}, or `turn N`, `call ID`, `file PATH` or `all` behind it.</source>
+        <source>Write `/{0}` for the last {1}, or `turn N`, `call ID`, `file PATH` or `all` after it.</source>
         <translation>`/{0}`针对最后一项（{1}），也可在后面写 `turn N`、`call ID`、`file PATH` 或 `all`。</translation>
     </message>
     <message>
@@ -3847,27 +3839,31 @@
         <translation>您的文件和此对话是安全的。请重试；详情见日志。</translation>
     </message>
     <message>
-        <source>Your rule `{0}` does not count any more, because something that it runs here has changed.</source>
+        <source>Your rule `{0}` no longer applies, because something that it runs here has changed.</source>
         <translation>您的规则 `{0}` 不再有效，因为它在此处运行的某些内容已更改。</translation>
     </message>
     <message>
-        <source>Your rule `{0}` does not count here, because the command goes to another folder.</source>
+        <source>Your rule `{0}` does not apply here, because the command changes to another folder.</source>
         <translation>您的规则 `{0}` 在此无效，因为该命令会转到另一个文件夹。</translation>
     </message>
     <message>
-        <source>Your rule `{0}` does not say in which repository it was made, so it does not count any more.</source>
+        <source>Your rule `{0}` does not say in which repository it was made, so it no longer applies.</source>
         <translation>您的规则 `{0}` 没有注明是在哪个仓库中创建的，因此不再有效。</translation>
     </message>
     <message>
-        <source>Your rule `{0}` holds for this tool once you allow it as it is now.</source>
+        <source>Your rule `{0}` applies to this tool once you allow it as it is now.</source>
         <translation>您按现状允许此工具后，您的规则 `{0}` 即对其有效。</translation>
     </message>
     <message>
-        <source>Your rule `{0}` is for this tool as it was. It holds again once you allow the tool as it is now.</source>
+        <source>Scanning the folder took longer than {0} s; {1} folders and their contents are not watched.</source>
+        <translation>扫描文件夹超过 {0} 秒；{1} 个文件夹及其内容不受监视。</translation>
+    </message>
+    <message>
+        <source>Your rule `{0}` is for this tool as it was. It applies again once you allow the tool as it is now.</source>
         <translation>您的规则 `{0}` 针对此工具的原状。您按现状允许后，它会再次有效。</translation>
     </message>
     <message>
-        <source>Your rule `{0}` was made in another repository, so it does not count here.</source>
+        <source>Your rule `{0}` was made in another repository, so it does not apply here.</source>
         <translation>您的规则 `{0}` 是在另一个仓库中创建的，因此在此无效。</translation>
     </message>
     <message>
@@ -4127,7 +4123,7 @@
         <translation>缺少 {0}。</translation>
     </message>
     <message>
-        <source>{0} is no file that code can be applied to.</source>
+        <source>Code cannot be applied to {0}.</source>
         <translation>{0} 不是可应用代码的文件。</translation>
     </message>
     <message>
@@ -4171,19 +4167,19 @@
         <translation>{0} 太长：{1} 中的内容在那里将无法打开。</translation>
     </message>
     <message>
-        <source>{0} knows no effort {1}, so it thinks as much as it does by itself.</source>
+        <source>{0} does not support the effort {1}, so it uses its default.</source>
         <translation>{0} 没有推理强度 {1}，因此按其自身方式思考。</translation>
     </message>
     <message>
-        <source>{0} knows no effort {1}.</source>
+        <source>{0} does not support the effort {1}.</source>
         <translation>{0} 没有推理强度 {1}。</translation>
     </message>
     <message>
-        <source>{0} may not be written in, so no undo could fill it again.</source>
+        <source>{0} is not writable, so an undo could not restore its contents.</source>
         <translation>{0} 不可写入，因此撤销无法重新放入其内容。</translation>
     </message>
     <message>
-        <source>{0} offers no connection that can be trusted. Check clock, proxy, address.</source>
+        <source>{0} offers no trusted connection. Check clock, proxy and address.</source>
         <translation>{0} 未提供可信的连接。请检查时钟、代理服务器和地址。</translation>
     </message>
     <message>
@@ -4191,7 +4187,7 @@
         <translation>此会话有 {0} 条记录无法读取，已略过。</translation>
     </message>
     <message>
-        <source>{0} refused the effort {1}, so it thinks as much as it does by itself.</source>
+        <source>{0} refused the effort {1}, so it uses its default.</source>
         <translation>{0} 拒绝了推理强度 {1}，因此按其自身方式思考。</translation>
     </message>
     <message>
@@ -4203,7 +4199,7 @@
         <translation>{0} 未带答复就让浏览器返回。</translation>
     </message>
     <message>
-        <source>{0} takes no level of effort.</source>
+        <source>{0} has no levels of effort.</source>
         <translation>{0} 不支持推理强度。</translation>
     </message>
     <message>
@@ -4231,7 +4227,7 @@
         <translation>{0}，而读取的内容会发送给模型。</translation>
     </message>
     <message>
-        <source>{0}, so only what was asked, the files and the to-dos were kept of the older turns.</source>
+        <source>{0}, so only the requests, files and to-dos of the older turns were kept.</source>
         <translation>{0}，因此较早的轮次只保留了所提的要求、文件和待办事项。</translation>
     </message>
     <message>
@@ -4676,7 +4672,7 @@
 <context>
     <name>EffortChoice</name>
     <message>
-        <source>As much as the model thinks right</source>
+        <source>The model decides</source>
         <translation>由模型自行决定</translation>
     </message>
     <message>
@@ -4809,7 +4805,7 @@
         <translation>在此编辑文件</translation>
     </message>
     <message>
-        <source>Go on editing</source>
+        <source>Keep editing</source>
         <translation>继续编辑</translation>
     </message>
     <message>
@@ -5003,7 +4999,7 @@
         <translation>筛选文件</translation>
     </message>
     <message>
-        <source>No file fits.</source>
+        <source>No file matches.</source>
         <translation>没有匹配的文件。</translation>
     </message>
     <message>
@@ -5791,11 +5787,11 @@
         <translation>检查服务器</translation>
     </message>
     <message>
-        <source>In use: a key for this run only. It is kept nowhere.</source>
+        <source>In use: a key for this run only. It is not saved.</source>
         <translation>正在使用：仅用于本次运行的密钥。不会保存。</translation>
     </message>
     <message>
-        <source>In use: the key from the environment variable {0}. It comes before a saved one.</source>
+        <source>In use: the key from the environment variable {0}. It takes precedence over a saved one.</source>
         <translation>正在使用：环境变量 {0} 中的密钥。它优先于已保存的密钥。</translation>
     </message>
     <message>
@@ -5807,7 +5803,7 @@
         <translation>保留</translation>
     </message>
     <message>
-        <source>Keys are made at {0}</source>
+        <source>Create a key at {0}</source>
         <translation>可在 {0} 创建密钥</translation>
     </message>
     <message>
@@ -5884,7 +5880,7 @@
         <translation>将在提供商处免费验证，然后保存到系统密钥环。</translation>
     </message>
     <message>
-        <source>Keys are made at {0}</source>
+        <source>Create a key at {0}</source>
         <translation>可在 {0} 创建密钥</translation>
     </message>
     <message>
@@ -5978,7 +5974,7 @@
 <context>
     <name>LiveTerminal</name>
     <message numerus="yes">
-        <source>The program here takes each of the %n pasted lines at once.</source>
+        <source>The running program acts on each of the %n pasted lines at once.</source>
         <translation>
             <numerusform>此处的程序会立即逐行执行粘贴的 %n 行。</numerusform>
         </translation>
@@ -6010,7 +6006,7 @@
 <context>
     <name>LogView</name>
     <message>
-        <source>What {0} said last</source>
+        <source>Recent output of {0}</source>
         <translation>{0} 最近的输出</translation>
     </message>
 </context>
@@ -6269,7 +6265,7 @@
         <translation>搜索模型，或输入其他模型的名称</translation>
     </message>
     <message>
-        <source>as much as the model thinks right</source>
+        <source>the model decides</source>
         <translation>由模型自行决定</translation>
     </message>
     <message>
@@ -6311,15 +6307,15 @@
         <translation>收藏</translation>
     </message>
     <message>
-        <source>How much it reads at once is not known</source>
+        <source>Context size not known</source>
         <translation>一次可读取的长度未知</translation>
     </message>
     <message>
-        <source>Its price is not known</source>
+        <source>Price not known</source>
         <translation>价格未知</translation>
     </message>
     <message>
-        <source>No model is called that</source>
+        <source>No model has this name</source>
         <translation>没有此名称的模型</translation>
     </message>
     <message>
@@ -6327,7 +6323,7 @@
         <translation>未连接</translation>
     </message>
     <message>
-        <source>Reads {0} tokens at once</source>
+        <source>Context of {0} tokens</source>
         <translation>一次可读取 {0} 个 token</translation>
     </message>
     <message>
@@ -6355,7 +6351,7 @@
         <translation>无密钥</translation>
     </message>
     <message>
-        <source>Your plan covers what it costs</source>
+        <source>Included in your plan</source>
         <translation>费用包含在您的套餐中</translation>
     </message>
     <message>
@@ -6367,7 +6363,7 @@
         <translation>价格未知</translation>
     </message>
     <message>
-        <source>{0} for a million tokens read, {1} for a million written</source>
+        <source>{0} per million input tokens, {1} per million output tokens</source>
         <translation>每百万 token：读取 {0}，写入 {1}</translation>
     </message>
     <message>
@@ -6375,11 +6371,11 @@
         <translation>还有 {0} 个；输入更多字符以查找</translation>
     </message>
     <message>
-        <source>{0}: its list could not be read</source>
+        <source>{0}: list could not be loaded</source>
         <translation>{0}：无法读取列表</translation>
     </message>
     <message>
-        <source>{0}: its list was never asked for</source>
+        <source>{0}: list not loaded yet</source>
         <translation>{0}：从未获取列表</translation>
     </message>
     <message numerus="yes">
@@ -6424,19 +6420,19 @@
         <translation>写入时询问</translation>
     </message>
     <message>
-        <source>Commands can do whatever your account can.</source>
+        <source>Commands can do anything your account can.</source>
         <translation>命令可以做您的账户能做的一切。</translation>
     </message>
     <message>
-        <source>Commands may write nothing. No network.</source>
+        <source>Commands cannot write anything. No network.</source>
         <translation>命令不可写入任何内容。无网络。</translation>
     </message>
     <message>
-        <source>Commands may write this folder and a temporary one of their own. No network.</source>
+        <source>Commands can write only this folder and a temporary one. No network.</source>
         <translation>命令可写入此文件夹和自己的临时文件夹。无网络。</translation>
     </message>
     <message>
-        <source>Edits in this folder and confined commands are free. The agent asks when it wants more.</source>
+        <source>Edits in this folder and sandboxed commands run freely. Anything more asks.</source>
         <translation>此文件夹中的编辑和受限命令无需询问。代理需要更多权限时会询问。</translation>
     </message>
     <message>
@@ -6448,7 +6444,7 @@
         <translation>无沙盒</translation>
     </message>
     <message>
-        <source>Nothing is asked: what would need a yes is refused.</source>
+        <source>Nothing is asked: anything that needs approval is refused.</source>
         <translation>不作任何询问：需要同意的操作会被拒绝。</translation>
     </message>
     <message>
@@ -6456,15 +6452,15 @@
         <translation>只读</translation>
     </message>
     <message>
-        <source>Reading is free. Edits, commands that may change something, and the network ask.</source>
+        <source>Reads run freely. Edits, commands that may change something, and network access ask.</source>
         <translation>读取无需询问。编辑、可能更改内容的命令以及网络访问会询问。</translation>
     </message>
     <message>
-        <source>Reading, too, waits for your yes.</source>
+        <source>Reads also ask.</source>
         <translation>读取也要等待您同意。</translation>
     </message>
     <message>
-        <source>Runs outside the sandbox: it may do whatever your account may</source>
+        <source>Runs outside the sandbox, with all the rights of your account</source>
         <translation>在沙盒外运行：可以做您的账户能做的一切</translation>
     </message>
     <message>
@@ -6483,11 +6479,11 @@
 <context>
     <name>News</name>
     <message>
-        <source>Install the application again.</source>
+        <source>Reinstall the application.</source>
         <translation>请重新安装应用程序。</translation>
     </message>
     <message>
-        <source>More of it is in {0}.</source>
+        <source>Read more in {0}.</source>
         <translation>更多内容见 {0}。</translation>
     </message>
     <message>
@@ -6681,7 +6677,7 @@
         <translation>换行</translation>
     </message>
     <message>
-        <source>Bring back what was sent</source>
+        <source>Recall the previous message</source>
         <translation>调出已发送的消息</translation>
     </message>
     <message>
@@ -6749,7 +6745,7 @@
         <translation>适应窗口</translation>
     </message>
     <message>
-        <source>Go on to what was sent later</source>
+        <source>Recall the next message</source>
         <translation>转到之后发送的内容</translation>
     </message>
     <message>
@@ -6821,7 +6817,7 @@
         <translation>下一个标签页</translation>
     </message>
     <message>
-        <source>Nothing fits that. Try fewer letters.</source>
+        <source>Nothing matches. Try fewer letters.</source>
         <translation>没有匹配项。请减少字符再试。</translation>
     </message>
     <message>
@@ -6845,7 +6841,7 @@
         <translation>打开会话</translation>
     </message>
     <message>
-        <source>Open the tab again that was closed last</source>
+        <source>Reopen the last closed tab</source>
         <translation>重新打开上次关闭的标签页</translation>
     </message>
     <message>
@@ -7409,7 +7405,7 @@
 <context>
     <name>RenameDialog</name>
     <message>
-        <source>All that is in the folder goes with it. Your change is on record, and can be undone.</source>
+        <source>Everything in the folder moves with it. Your change is on record, and can be undone.</source>
         <translation>文件夹中的所有内容都会一起移动。您的更改会被记录，并可撤销。</translation>
     </message>
     <message>
@@ -7417,7 +7413,7 @@
         <translation>取消</translation>
     </message>
     <message>
-        <source>New name, with its path from the folder on</source>
+        <source>New name, with its path relative to the folder</source>
         <translation>新名称，含相对于文件夹的路径</translation>
     </message>
     <message>
@@ -7436,7 +7432,7 @@
 <context>
     <name>ResetQuestion</name>
     <message numerus="yes">
-        <source>%n actions have keys of your own. They get back those they came with.</source>
+        <source>%n actions have your own keys. They get their default keys back.</source>
         <translation>
             <numerusform>有 %n 个操作使用您自定的按键。它们将恢复原来的按键。</numerusform>
         </translation>
@@ -7863,7 +7859,7 @@
         <translation>无。它可读取打开的文件夹和工具链</translation>
     </message>
     <message>
-        <source>Not confined: it runs with all of your rights. Add only what you trust.</source>
+        <source>Not sandboxed: it runs with all of your rights. Add only what you trust.</source>
         <translation>不受限：它以您的全部权限运行。只添加您信任的服务器。</translation>
     </message>
     <message>
@@ -7882,7 +7878,7 @@
         <translation>放弃</translation>
     </message>
     <message>
-        <source>Go on editing</source>
+        <source>Keep editing</source>
         <translation>继续编辑</translation>
     </message>
     <message>
@@ -8285,7 +8281,7 @@
         <translation>无法添加服务器：{0}。</translation>
     </message>
     <message>
-        <source>There is a server of this name already.</source>
+        <source>A server with this name already exists.</source>
         <translation>已有同名服务器。</translation>
     </message>
     <message>
@@ -8352,7 +8348,7 @@
         </translation>
     </message>
     <message>
-        <source>Failed too often. Restart it when the cause is mended.</source>
+        <source>Failed too often. Restart it once the cause is fixed.</source>
         <translation>失败次数过多。排除原因后请重新启动。</translation>
     </message>
     <message>
@@ -8433,7 +8429,7 @@
         <translation>JSON 文件 (*.json)</translation>
     </message>
     <message>
-        <source>There is none yet. An MCP server is a program or service that offers the model tools: for a browser, a database, an issue tracker. Add one by the command line or address that its guide names, or import those of another tool.</source>
+        <source>No servers yet. An MCP server is a program or service that offers the model tools: for a browser, a database, an issue tracker. Add one by the command line or address that its guide names, or import those of another tool.</source>
         <translation>尚无服务器。MCP 服务器是为模型提供工具的程序或服务：用于浏览器、数据库、问题跟踪器等。请按其说明中的命令行或地址添加，或从其他工具导入。</translation>
     </message>
 </context>
@@ -8571,7 +8567,7 @@
         <translation>在文件夹中显示</translation>
     </message>
     <message>
-        <source>Take back from the archive</source>
+        <source>Unarchive</source>
         <translation>从归档中取回</translation>
     </message>
     <message>
@@ -8752,7 +8748,7 @@
         <translation>适用于新会话。</translation>
     </message>
     <message>
-        <source>Applies when the window is opened the next time.</source>
+        <source>Applies when the window is next opened.</source>
         <translation>下次打开窗口时生效。</translation>
     </message>
     <message>
@@ -8796,7 +8792,7 @@
         <translation>禁止的工具</translation>
     </message>
     <message>
-        <source>By which of the provider&apos;s accounts its models are asked. `desktop-agent auth status` lists them.</source>
+        <source>Which of the provider&apos;s accounts is used. `desktop-agent auth status` lists them.</source>
         <translation>用提供商的哪个账户请求其模型。`desktop-agent auth status` 会列出账户。</translation>
     </message>
     <message>
@@ -8804,7 +8800,7 @@
         <translation>结果的字节数</translation>
     </message>
     <message>
-        <source>Carets that blink, marks that pulse, docks and menus that slide. Nothing is told by movement alone.</source>
+        <source>Blinking carets, pulsing marks, sliding docks and menus. Nothing is conveyed by movement alone.</source>
         <translation>闪烁的光标、跳动的标记、滑动的面板和菜单。没有任何信息只靠动画来表达。</translation>
     </message>
     <message>
@@ -8944,7 +8940,7 @@
         <translation>一次运行最多向模型发送多少请求。</translation>
     </message>
     <message>
-        <source>How much a model can read at once of which that is not known otherwise: guidance, conversation and answer together. `desktop-agent models list` shows what is known.</source>
+        <source>The context window of models for which it is not known: guidance, conversation and answer together. `desktop-agent models list` shows what is known.</source>
         <translation>对于长度未知的模型，一次可读取多少：指引、对话和回答合计。`desktop-agent models list` 显示已知信息。</translation>
     </message>
     <message>
@@ -9036,7 +9032,7 @@
         <translation>最大文件</translation>
     </message>
     <message>
-        <source>Let a proxy read along</source>
+        <source>Allow a proxy to read requests</source>
         <translation>允许代理服务器读取</translation>
     </message>
     <message>
@@ -9132,7 +9128,7 @@
         <translation>通知</translation>
     </message>
     <message>
-        <source>Of how much a copy is kept at most. What git has unchanged needs none.</source>
+        <source>The most that is copied. What git has unchanged needs no copy.</source>
         <translation>最多保留多少内容的副本。git 中未更改的内容不需要副本。</translation>
     </message>
     <message>
@@ -9140,11 +9136,11 @@
         <translation>名称、列表、按钮和菜单的大小，在屏幕缩放之前。</translation>
     </message>
     <message>
-        <source>Of the desktop, when something waits for you or a turn ends while the window is not in front.</source>
+        <source>From the desktop, when something waits for you or a turn ends while the window is not in front.</source>
         <translation>窗口不在前台时，如果有内容等待您或一轮结束，则发送桌面通知。</translation>
     </message>
     <message>
-        <source>Of the window. What the model and the command line say is not translated.</source>
+        <source>Of the window. Text of the model and the command line is not translated.</source>
         <translation>窗口的语言。模型和命令行的文字不翻译。</translation>
     </message>
     <message>
@@ -9276,11 +9272,11 @@
         <translation>首次失败即停止</translation>
     </message>
     <message>
-        <source>Summarise by itself</source>
+        <source>Summarise automatically</source>
         <translation>自动总结</translation>
     </message>
     <message>
-        <source>Summarise the older part of a conversation when it comes to more than the target.</source>
+        <source>Summarise the older part of a conversation when it exceeds the target.</source>
         <translation>对话超过目标大小时，总结其较早的部分。</translation>
     </message>
     <message>
@@ -9332,7 +9328,7 @@
         <translation>使用的服务器名称。`mcp://local` 表示所有已定义的服务器。</translation>
     </message>
     <message>
-        <source>The only tools a run has.</source>
+        <source>The only tools available to a run.</source>
         <translation>运行仅有的工具。</translation>
     </message>
     <message>
@@ -9340,7 +9336,7 @@
         <translation>以字节计的同一限制；以较小者为准。</translation>
     </message>
     <message>
-        <source>The size of a conversation from which on it is summarised.</source>
+        <source>The size above which a conversation is summarised.</source>
         <translation>对话达到此大小时开始总结。</translation>
     </message>
     <message>
@@ -9356,7 +9352,7 @@
         <translation>工具结果</translation>
     </message>
     <message>
-        <source>Tools that a run does not have.</source>
+        <source>Tools that are not available to a run.</source>
         <translation>运行不具备的工具。</translation>
     </message>
     <message>
@@ -9400,7 +9396,7 @@
         <translation>一次对话花费多少后，代理会询问是否继续。只计算已知费用。</translation>
     </message>
     <message>
-        <source>What a receiver of yours gets to know of sessions. By default nothing.</source>
+        <source>What is sent about sessions to a receiver of yours. By default, nothing.</source>
         <translation>您的接收端能得知会话的哪些信息。默认没有。</translation>
     </message>
     <message>
@@ -9448,7 +9444,7 @@
         <translation>以 OTLP over HTTP 发送跨度和指标的目的地，如 `http://localhost:4318`：轮次、请求和调用的用时及内容。既无接收端也无文件时，不发送任何内容。</translation>
     </message>
     <message>
-        <source>Who answers, and how much.</source>
+        <source>Which model answers, and how much it thinks.</source>
         <translation>由谁回答，回答多少。</translation>
     </message>
     <message>
@@ -9689,7 +9685,7 @@
         <translation>“{0}”的新按键</translation>
     </message>
     <message>
-        <source>Press the key that is to follow {0}.</source>
+        <source>Press the key to follow {0}.</source>
         <translation>请按下 {0} 之后的按键。</translation>
     </message>
     <message>
@@ -9713,7 +9709,7 @@
         <translation>{0} 以 {1} 开头，而后者属于“{2}”，将从其移除。</translation>
     </message>
     <message>
-        <source>{0} belongs to “{1}”, which would have it no longer.</source>
+        <source>{0} belongs to “{1}”, which would lose it.</source>
         <translation>{0} 属于“{1}”，后者将不再拥有它。</translation>
     </message>
     <message>
@@ -10432,7 +10428,7 @@
         <translation>摘要已撤回：代理再次看到完整对话。</translation>
     </message>
     <message>
-        <source>This is no picture that can be shown here.</source>
+        <source>This picture cannot be shown here.</source>
         <translation>此图片无法在此显示。</translation>
     </message>
     <message>
@@ -10456,11 +10452,11 @@
         <translation>已回到第 {turn} 轮之前：代理不再看到之后的内容。文件保持不变。</translation>
     </message>
     <message>
-        <source>You said no.</source>
+        <source>You denied it.</source>
         <translation>您已拒绝。</translation>
     </message>
     <message>
-        <source>You said no: {message}</source>
+        <source>You denied it: {message}</source>
         <translation>您已拒绝：{message}</translation>
     </message>
     <message numerus="yes">
@@ -11246,11 +11242,11 @@
         <translation>此文件不是文本：{kind}，{size}。请用其应用程序打开。</translation>
     </message>
     <message>
-        <source>This is no file with content: a folder, a device or a pipe.</source>
+        <source>This is not a regular file: it is a folder, a device or a pipe.</source>
         <translation>这不是有内容的文件：是文件夹、设备或管道。</translation>
     </message>
     <message>
-        <source>Too large to be shown here: {size}, and {most} is the most. Open it with its application.</source>
+        <source>Too large to be shown here: {size}, where {most} is the limit. Open it with its application.</source>
         <translation>文件过大，无法在此显示：{size}，上限为 {most}。请用其应用程序打开。</translation>
     </message>
 </context>
@@ -11361,7 +11357,7 @@
         <translation>请选择其他名称。</translation>
     </message>
     <message>
-        <source>Look whether it is whole, and for {0}.</source>
+        <source>Check that it is complete, and a key for {0}.</source>
         <translation>请检查密钥是否完整，以及是否用于 {0}。</translation>
     </message>
     <message>

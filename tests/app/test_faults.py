@@ -182,7 +182,7 @@ def test_a_session_folder_that_cannot_be_written_keeps_the_prompt(go: Go, projec
 def test_a_full_disk_ends_the_turn_in_words_and_the_conversation_goes_on_when_there_is_room(
     go: Go, project: Path, full_disk: FullDisk, expected_logs: list[str]
 ) -> None:
-    expected_logs.append("What is written here could not be kept.")  # a draft has no room either
+    expected_logs.append("What is written here could not be saved.")  # a draft has no room either
     long = "More?" * 2000  # more than what is left of the page that the journal ends in
     with serve(reply(text("First.")), reply(text("Second."))) as server:
 

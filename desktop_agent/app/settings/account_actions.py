@@ -49,7 +49,9 @@ class AccountActions(QObject):
 
     async def _refresh(self) -> None:
         loaded = await asyncio.to_thread(self._file.load)
-        problem = self.tr("No account is used until this is mended: {0}").format("; ".join(map(str, loaded.problems)))
+        problem = self.tr("No account can be used until this is fixed: {0}").format(
+            "; ".join(map(str, loaded.problems))
+        )
         self._show(AccountsView(added=loaded.added, is_known=True, problem=problem if loaded.problems else ""))
 
     async def _add(self, account: Account) -> None:

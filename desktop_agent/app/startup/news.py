@@ -96,11 +96,11 @@ class News(QObject):
         try:
             changelog = await asyncio.to_thread(path.read_text, "utf-8")
         except OSError as error:
-            hint = self.tr("Install the application again.")
+            hint = self.tr("Reinstall the application.")
             raise StorageError(self.tr("The changelog is missing."), hint=hint, detail=str(error)) from error
         shown, left_out = beginning_of(part_since(changelog, self._before), _MOST_LINES)
         if left_out:
             address = QUrl.fromLocalFile(str(path)).toString(QUrl.ComponentFormattingOption.FullyEncoded)
             link = f"[{path.name}]({address})"
-            shown += "\n\n" + self.tr("More of it is in {0}.").format(link)
+            shown += "\n\n" + self.tr("Read more in {0}.").format(link)
         NewsWindow(shown, self._panels.window).show()

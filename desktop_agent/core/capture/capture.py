@@ -593,7 +593,7 @@ class _Report:
     def _reason(self, item: Touched) -> str:
         entries = [entry for entry in (item.before, item.after) if entry is not None]
         if any(entry.kind == "device" for entry in entries):
-            return "A device stands or stood there, which an undo neither makes nor removes."
+            return "A device is or was there, and an undo neither creates nor removes devices."
         if any(entry.size > self._limits.max_file_bytes for entry in entries):
             return f"It is larger than {self._limits.max_file_bytes // 2**20} MiB, so no copy was kept."
         if any(entry.kept == "git" for entry in entries):

@@ -112,8 +112,8 @@ class Scan(Struct):
         if not self.folders_left:
             return tuple(self.out_of_reach)
         reason = (
-            f"Looking through the folder took longer than {limits.max_seconds:g} s; "
-            f"{self.folders_left:,} folders, and what is in them, are not watched."
+            f"Scanning the folder took longer than {limits.max_seconds:g} s; "
+            f"{self.folders_left:,} folders and their contents are not watched."
         )
         return (*self.out_of_reach, Uncaptured(path=".", reason=reason))
 

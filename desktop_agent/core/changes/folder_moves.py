@@ -173,7 +173,7 @@ def _require_undoable(path: str, name: str, status: os.stat_result) -> None:
         raise AgentError(f"{what} belongs to another user, to whom no undo could give it back.", hint=_ELSEWHERE)
     if stat.S_ISDIR(status.st_mode):
         if os.name != "nt" and not status.st_mode & stat.S_IWUSR:
-            raise AgentError(f"{what} may not be written in, so no undo could fill it again.", hint=_ELSEWHERE)
+            raise AgentError(f"{what} is not writable, so an undo could not restore its contents.", hint=_ELSEWHERE)
     elif status.st_nlink > 1:
         raise AgentError(f"{what} has another name (a hard link), which an undo would part from it.", hint=_ELSEWHERE)
 

@@ -216,7 +216,7 @@ class Compacting(Struct, frozen=True, kw_only=True, eq=False):
             found, problem = None, f"The model could not be asked for a summary ({error.title})"
         if found is not None:
             return found
-        title = f"{problem}, so only what was asked, the files and the to-dos were kept of the older turns."
+        title = f"{problem}, so only the requests, files and to-dos of the older turns were kept."
         await self._notify(title, "You can edit that summary, or undo it: nothing is lost.")
         todos = (item.content for item in self.transcript.turns.todos if item.status != "completed")
         return extracted(job.messages, job.before, todos)

@@ -140,7 +140,7 @@ STATE_WORDS: dict[ServerState, str] = {
     "starting": "Starting…",
     "ready": "Running",
     "failed": "Failed. It is tried again when it is needed.",
-    "resting": "Failed too often. Restart it when the cause is mended.",
+    "resting": "Failed too often. Restart it once the cause is fixed.",
 }
 
 

@@ -229,7 +229,7 @@ def _whole_text(mention: PathMention, place: ResolvedPath, boundary: Boundary) -
     with _opened(mention, place, boundary) as file:
         content = file.read(LARGEST_EDITED_BYTES + 1)
     if len(content) > LARGEST_EDITED_BYTES or looks_binary(content):
-        raise UsageError("It is no file of code: it is not text, or too large.")
+        raise UsageError("It is not a code file: it is not text, or too large.")
     mark, encoding = byte_order_mark(content)
     return content[len(mark) :].decode(encoding, "replace")
 

@@ -107,6 +107,6 @@ def _meaning(mention: AnyMention) -> tuple[str, ...]:
 def _require_few(count: int) -> None:
     if count > MOST_MENTIONS:
         raise UsageError(
-            f"The message brings {count} things along, so it was not sent.",
+            f"The message has {count} attachments, so it was not sent.",
             hint=f"Mention or include at most {MOST_MENTIONS} at a time.",
         )

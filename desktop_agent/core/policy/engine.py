@@ -37,7 +37,7 @@ from desktop_agent.core.protocol.model import Rule, RuleKind, SandboxMode
 CONFINEMENT_WORDS: dict[SandboxMode, str] = {
     "strict": "In the sandbox: may write nothing, no network",
     "restricted": "In the sandbox: may write this folder, no network",
-    "none": "Not confined: may do whatever your account may",
+    "none": "Not sandboxed: has all the rights of your account",
 }
 """How a command will run, as the user reads it. Old journals are read by these words: `none` stays as it is."""
 
@@ -146,7 +146,7 @@ def _decide_edit(call: CallFacts, context: PolicyContext) -> Verdict:
 def _decide_external(call: CallFacts, context: PolicyContext) -> Verdict:
     if call.capabilities == ("read_fs",) and context.policy != "always":
         return _free(call, context)
-    own = "This tool is one of an MCP server's." if call.server else "This tool is not one of ours."
+    own = "This tool belongs to an MCP server." if call.server else "This tool is not part of the application."
     verdict = _by_tool_rule(call, context, _ALWAYS if context.policy == "always" else own)
     if not call.tool_change:
         return verdict
@@ -160,11 +160,11 @@ def _decide_external(call: CallFacts, context: PolicyContext) -> Verdict:
 _TOOL_CHANGES = {
     "changed": (
         "The server changed this tool since you allowed it.",
-        "Your rule `{}` is for this tool as it was. It holds again once you allow the tool as it is now.",
+        "Your rule `{}` is for this tool as it was. It applies again once you allow the tool as it is now.",
     ),
     "unknown": (
         "This tool is not on record as one that you allowed. It may be new.",
-        "Your rule `{}` holds for this tool once you allow it as it is now.",
+        "Your rule `{}` applies to this tool once you allow it as it is now.",
     ),
 }
 """What a warning says of the tool, and the reason why a rule does not answer."""
@@ -284,14 +284,12 @@ def _decide_command(command: _Command) -> Verdict:
 def _why_stale(rule: Rule, call: CallFacts) -> str:
     """Say why a rule that would let the command out of the sandbox does not count."""
     if not (rule.repository and rule.repository_mark):
-        return (
-            f"Your rule `{rule.pattern}` does not say in which repository it was made, so it does not count any more."
-        )
+        return f"Your rule `{rule.pattern}` does not say in which repository it was made, so it no longer applies."
     if not call.repository:
-        return f"Your rule `{rule.pattern}` does not count here, because the command goes to another folder."
+        return f"Your rule `{rule.pattern}` does not apply here, because the command changes to another folder."
     if rule.repository != call.repository:
-        return f"Your rule `{rule.pattern}` was made in another repository, so it does not count here."
-    return f"Your rule `{rule.pattern}` does not count any more, because something that it runs here has changed."
+        return f"Your rule `{rule.pattern}` was made in another repository, so it does not apply here."
+    return f"Your rule `{rule.pattern}` no longer applies, because something that it runs here has changed."
 
 
 _NO_SHELL = (

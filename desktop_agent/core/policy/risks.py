@@ -115,7 +115,7 @@ def _gravity(note: str) -> int:
 _GRAVEST_FIRST: tuple[tuple[str, ...], ...] = (
     ("This command could not be fully understood",),
     ("Runs with administrator rights", "Runs what another command prints", "Writes to disks"),
-    ("Deletes", "Throws away", "Rewrites git", "Overwrites history", "Removes what git", "Shuts"),
+    ("Deletes", "Discards", "Rewrites git", "Overwrites history", "Removes what git", "Shuts"),
     ("Touches a file that often holds secrets", "Changes git's own files"),
     ("Reaches outside", "Ends other programs", "Changes who"),
 )
@@ -230,7 +230,7 @@ def _deletes(program: str, words: tuple[str, ...]) -> Iterator[str]:
     elif program in _DELETES or (program == "find" and "-delete" in words):
         yield "Deletes files."
     elif program == "git" and git_command(words) == "clean":
-        yield "Deletes files that git does not know."
+        yield "Deletes untracked files."
     elif program == "rsync" and any(word.startswith("--del") for word in words):
         yield "Deletes files."
 
@@ -241,19 +241,19 @@ def _history(words: tuple[str, ...]) -> Iterator[str]:
     if name in ("rebase", "filter-branch", "filter-repo", "replace") or (name == "commit" and "--amend" in rest):
         yield "Rewrites git's history."
     elif name == "reset" and "--hard" in rest:
-        yield "Throws away changes that are not committed, and may drop commits."
+        yield "Discards uncommitted changes, and may drop commits."
     elif name == "push" and (is_forced or "--delete" in rest):
         yield "Overwrites history on the server."
     elif (name in ("checkout", "restore") and ("--" in rest or "." in rest or name == "restore")) or (
         name in ("checkout", "switch") and (is_forced or "--discard-changes" in rest)
     ):
-        yield "Throws away changes that are not committed."
+        yield "Discards uncommitted changes."
     elif name == "stash" and rest & {"drop", "clear"}:
-        yield "Throws away stashed changes."
+        yield "Discards stashed changes."
     elif (name == "branch" and (rest & {"-D", "-d", "--delete"})) or (name == "tag" and rest & {"-d", "--delete"}):
         yield "Deletes a branch or tag."
     elif name in ("gc", "prune", "reflog") and (rest & {"expire", "delete"} or any("prune" in word for word in words)):
-        yield "Removes what git would need to bring commits back."
+        yield "Removes what git needs to restore commits."
 
 
 def _sensitive(segment: Segment) -> Iterator[str]:

@@ -135,9 +135,7 @@ def _unreachable(causes: list[BaseException], address: str) -> _Words:
             case socket.gaierror():
                 return _Words(title, f"The name in {address} is unknown. Check the address and the network connection.")
             case ssl.SSLError():
-                return _Words(
-                    title, f"{address} offers no connection that can be trusted. Check clock, proxy, address."
-                )
+                return _Words(title, f"{address} offers no trusted connection. Check clock, proxy and address.")
             case httpx2.ReadTimeout() | httpx2.WriteTimeout():
                 return _Words("The model stopped answering.", "Try again. If it stays silent, check the network.")
             case ConnectionRefusedError():

@@ -194,7 +194,7 @@ class SessionModel(Struct, frozen=True, kw_only=True, eq=False):
     async def answer(self, turn: int, request: ModelRequest) -> AsideAnswer:
         """Return the answer, its cost on record. Raises `AgentError`. Cancelling closes the connection."""
         if await self.spending.why_stop(turn) is not None:
-            raise AgentError("The session may not spend more.")
+            raise AgentError("The session has reached its spending limit.")
         model = self._model()
         provider = await self.provider_source(model)
         try:

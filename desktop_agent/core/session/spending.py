@@ -73,7 +73,7 @@ class RunningTime(Struct):
         return ev.Notice(
             level="error",
             code=MAX_TIME,
-            title=f"The {self.of} was stopped after {self.limit_s:g} seconds, which is as long as it may take.",
+            title=f"The {self.of} was stopped after {self.limit_s:g} seconds, its time limit.",
             hint=f"{tried}What it did until then is kept. Allow it more time, or go on with the session.",
             detail=failure.detail if failure is not None else "",
             turn=turn,
@@ -161,7 +161,7 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
         if usage.cost_usd is not None or model in self._unpriced or not self._has_limit:
             return
         self._unpriced.add(model)
-        title = f"What {model.model} costs is not known, so no limit of costs holds for it."
+        title = f"The price of {model.model} is not known, so cost limits do not apply to it."
         hint = "Its requests are not counted. A limit of requests or of time holds."
         await self.log.record(ev.Notice(level="warning", code="unknown_price", title=title, hint=hint, turn=turn))
 

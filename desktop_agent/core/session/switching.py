@@ -62,7 +62,7 @@ class Fallback(Struct, frozen=True, kw_only=True, eq=False):
         except (AgentError, NoRoomError) as obstacle:
             raise unaided(error, name, obstacle) from obstacle
         title = f"{usual.model.model} is overloaded, so {name} answers this request."
-        hint = f"The next request is asked of {usual.model.model} again. The setting model.fallback names who steps in."
+        hint = f"The next request goes to {usual.model.model} again. The setting model.fallback names the substitute."
         notice = ev.Notice(
             level="warning", code=FALLBACK, title=title, hint=hint, detail=error.detail or error.title, turn=turn
         )
@@ -111,7 +111,7 @@ async def tell_of_effort(parts: SessionParts, turn: int, before: ModelRef | None
     if levels is None or now.effort in levels:
         return
     known = f"knows {', '.join(levels)}" if levels else "takes no level"
-    title = f"{now.model} knows no effort {now.effort!r}, so it thinks as much as it does by itself."
+    title = f"{now.model} does not support the effort {now.effort!r}, so it uses its default."
     hint = f"It {known}. Choose another with /effort, or in the setting model.effort."
     await parts.recorder.record(ev.Notice(level="warning", code=UNKNOWN_EFFORT, title=title, hint=hint, turn=turn))
 
@@ -121,7 +121,7 @@ def refused_effort_notice(turn: int, model: ModelRef, effort: str) -> ev.Notice:
     return ev.Notice(
         level="warning",
         code=UNKNOWN_EFFORT,
-        title=f"{model.model} refused the effort {effort!r}, so it thinks as much as it does by itself.",
+        title=f"{model.model} refused the effort {effort!r}, so it uses its default.",
         hint="Its next requests go without. Choose another model, or take the level back with /effort default.",
         turn=turn,
     )

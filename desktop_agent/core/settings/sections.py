@@ -123,7 +123,7 @@ class CaptureSettings(Section, frozen=True, kw_only=True):
     max_total_bytes: int = setting(
         512 * 2**20,
         title="All copies",
-        text="Of how much a copy is kept at most. What git has unchanged needs none.",
+        text="The most that is copied. What git has unchanged needs no copy.",
         unit="MiB",
         per_unit=2**20,
         is_advanced=True,
@@ -191,7 +191,7 @@ class UiSettings(Section, frozen=True, kw_only=True):
     language: Literal["system", "en", "de", "zh-cn"] = setting(
         "system",
         title="Language",
-        text="Of the window. What the model and the command line say is not translated.",
+        text="Of the window. Text of the model and the command line is not translated.",
         words={"system": "As the system", "en": "English", "de": "Deutsch", "zh-cn": "简体中文"},
         effect="next start",
     )
@@ -237,7 +237,7 @@ class UiSettings(Section, frozen=True, kw_only=True):
     motion: Literal["system", "full", "reduced"] = setting(
         "system",
         title="Movement",
-        text="Carets that blink, marks that pulse, docks and menus that slide. Nothing is told by movement alone.",
+        text="Blinking carets, pulsing marks, sliding docks and menus. Nothing is conveyed by movement alone.",
         words={"system": "As the system", "full": "Always", "reduced": "Never"},
     )
     spelling: bool = setting(
@@ -253,7 +253,7 @@ class UiSettings(Section, frozen=True, kw_only=True):
     notifications: bool = setting(
         True,
         title="Notifications",
-        text="Of the desktop, when something waits for you or a turn ends while the window is not in front.",
+        text="From the desktop, when something waits for you or a turn ends while the window is not in front.",
     )
     notification_sound: bool = setting(False, title="Sound of notifications", text="If the desktop plays one.")
 
@@ -295,7 +295,7 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     account: str = setting(
         "",
         title="Account",
-        text="By which of the provider's accounts its models are asked. `desktop-agent auth status` lists them.",
+        text="Which of the provider's accounts is used. `desktop-agent auth status` lists them.",
         unset="the usual one",
         effect="next session",
     )
@@ -319,7 +319,7 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     context_tokens: int = setting(
         200_000,
         title="Context window",
-        text="How much a model can read at once of which that is not known otherwise: guidance, conversation and "
+        text="The context window of models for which it is not known: guidance, conversation and "
         "answer together. `desktop-agent models list` shows what is known.",
         unit="tokens",
         least=1_000,
@@ -339,7 +339,7 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     )
     allow_readable_proxy: bool = setting(
         False,
-        title="Let a proxy read along",
+        title="Allow a proxy to read requests",
         text="Send requests to an http:// address through a proxy, which can then read the key and the "
         "conversation. Without it, such requests are refused.",
         is_advanced=True,
@@ -368,8 +368,8 @@ class SpendingSettings(Section, frozen=True, kw_only=True):
 class CompactionSettings(Section, frozen=True, kw_only=True):
     auto: bool = setting(
         True,
-        title="Summarise by itself",
-        text="Summarise the older part of a conversation when it comes to more than the target.",
+        title="Summarise automatically",
+        text="Summarise the older part of a conversation when it exceeds the target.",
     )
     keep_last_turns: int = setting(
         4,
@@ -382,7 +382,7 @@ class CompactionSettings(Section, frozen=True, kw_only=True):
     target_tokens: int = setting(
         180_000,
         title="Target",
-        text="The size of a conversation from which on it is summarised.",
+        text="The size above which a conversation is summarised.",
         unit="tokens",
         least=1_000,
     )
@@ -431,10 +431,10 @@ class RunnerSettings(Section, frozen=True, kw_only=True):
         False, title="Dry run", text="Answer every tool call without running it.", effect="next run"
     )
     allowed_tools: tuple[str, ...] = setting(
-        (), title="Allowed tools", text="The only tools a run has.", unset="all", effect="next run"
+        (), title="Allowed tools", text="The only tools available to a run.", unset="all", effect="next run"
     )
     blocked_tools: tuple[str, ...] = setting(
-        (), title="Blocked tools", text="Tools that a run does not have.", effect="next run"
+        (), title="Blocked tools", text="Tools that are not available to a run.", effect="next run"
     )
     audit_log: str = setting(
         "",
@@ -496,7 +496,7 @@ class TelemetrySettings(Section, frozen=True, kw_only=True):
 class Settings(Section, frozen=True, kw_only=True):
     """Everything that can be set. Names and defaults are part of the application's contract."""
 
-    model: ModelSettings = section(ModelSettings, "Model", "Who answers, and how much.")
+    model: ModelSettings = section(ModelSettings, "Model", "Which model answers, and how much it thinks.")
     spending: SpendingSettings = section(
         SpendingSettings, "Spending", "What may be spent before the agent asks; without a window, it stops."
     )
@@ -527,5 +527,5 @@ class Settings(Section, frozen=True, kw_only=True):
         RunnerSettings, "Command line", "Defaults of `desktop-agent run`. Its own options go before."
     )
     telemetry: TelemetrySettings = section(
-        TelemetrySettings, "Telemetry", "What a receiver of yours gets to know of sessions. By default nothing."
+        TelemetrySettings, "Telemetry", "What is sent about sessions to a receiver of yours. By default, nothing."
     )

@@ -54,11 +54,11 @@ async def diff(invocation: Invocation, parts: CommandParts, hands: SessionHands)
         return Reply("The agent changed no file in this conversation, or all of it is undone.")
     lines = [f"{number_of(len(rows), 'file')} changed by the agent."]
     if partly:
-        lines.append(f"Of {number_of(partly, 'file')} a part is undone; the patch shows all that was changed.")
+        lines.append(f"Part of {number_of(partly, 'file')} is undone; the patch shows everything that was changed.")
     if len(text) > MAX_PATCH_CHARS:
         text = text[: text.rfind("\n", 0, MAX_PATCH_CHARS)]
         session_id = parts.transcript.session.session_id
-        lines.append(f"This is the beginning; `desktop-agent changes diff {session_id}` prints all.")
+        lines.append(f"This is only the beginning; `desktop-agent changes diff {session_id}` prints all of it.")
     return Reply(f"{' '.join(lines)}\n\n{fenced(text, 'diff')}")
 
 
@@ -120,7 +120,7 @@ def _selection(invocation: Invocation, direction: Direction, parts: CommandParts
         case _:
             meant = code(" ".join([kind, *more]))
             last = "turn" if direction == "undo" else "undo"
-            hint = f"Write `/{direction}` for the last {last}, or `turn N`, `call ID`, `file PATH` or `all` behind it."
+            hint = f"Write `/{direction}` for the last {last}, or `turn N`, `call ID`, `file PATH` or `all` after it."
             raise UsageError(f"/{direction} does not know what {meant} is.", hint=hint)
 
 
@@ -175,7 +175,7 @@ def _request(invocation: Invocation) -> tuple[ExportForm, str]:
         return "md", ""
     if (ending := Path(path).suffix.lower().removeprefix(".")) not in _FORMS:
         raise UsageError(
-            "As what shall it be exported?", hint="Write `/export md PATH`; there are md, html, jsonl, patch."
+            "Which format should it be exported in?", hint="Write `/export md PATH`; there are md, html, jsonl, patch."
         )
     return _FORMS[ending], path
 

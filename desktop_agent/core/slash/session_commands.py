@@ -209,7 +209,7 @@ async def model(invocation: Invocation, parts: CommandParts, hands: SessionHands
         provider, name = now.provider, wanted
     if provider not in parts.provider_ids:
         known = ", ".join(code(known) for known in parts.provider_ids)
-        raise UsageError(f"There is no provider {code(provider)}.", hint=f"Known are {known}.")
+        raise UsageError(f"There is no provider {code(provider)}.", hint=f"Available: {known}.")
     if not name:
         raise UsageError("The name of the model is missing.", hint=f"Write `/model {provider}/NAME`.")
     chosen = parts.model_meant(NamedModel(provider=provider, model=name, account=account), now)
@@ -262,7 +262,7 @@ async def effort(invocation: Invocation, parts: CommandParts, hands: SessionHand
     model = parts.transcript.session.model
     known = await parts.context_manager.packer.look_up(model) if model is not None else None
     if model is None or known is None:
-        raise UsageError("Nothing is known of the model, so no effort can be asked of it.")
+        raise UsageError("Nothing is known about the model, so its effort cannot be set.")
     if not invocation.words:
         return Reply(_effort_words(model, known))
     level = effort_meant(invocation.words[0], known)
@@ -276,7 +276,7 @@ async def effort(invocation: Invocation, parts: CommandParts, hands: SessionHand
 def _effort_words(model: ModelRef, known: KnownModel) -> str:
     levels = levels_of(known)
     if not levels:
-        return f"{code(known.shown)} takes no level of effort."
+        return f"{code(known.shown)} has no levels of effort."
     listed = ", ".join(map(code, (OWN, *levels)))
     unsure = "" if known.takes_effort else " Which of them this model takes is not known."
     unfit = ", which this model does not know, so none is asked of it" if _is_unfit(model, levels) else ""

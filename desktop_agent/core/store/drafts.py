@@ -108,7 +108,7 @@ class Drafts:
             make_private_folder(self._folder)
             write_atomically(path, _content(draft), mode=0o600)
         except OSError as error:
-            raise StorageError("What is written here could not be kept.", detail=f"{path}: {error}") from error
+            raise StorageError("What is written here could not be saved.", detail=f"{path}: {error}") from error
 
     def _take(self, slot: DraftKey) -> bool:
         """Claim a draft; False when another window has it. Where there can be no locks, there is one window."""

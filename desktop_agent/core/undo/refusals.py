@@ -23,7 +23,7 @@ OUTSIDE: Final = "Its folder does not lie in the workspace any more."
 UNREADABLE: Final = "It cannot be read: {}."
 CONTENT_MISSING: Final = "Its earlier content is missing from the data folder."
 NO_SUCH_CHANGE: Final = "There is no such change in it."
-FOREIGN_LINES: Final = "Lines of the user or of another change stand among them."
+FOREIGN_LINES: Final = "Lines of yours or of another change are among them."
 NOT_THE_AGENTS: Final = "It is not the agent's, so it was left alone. It is undone only when asked for explicitly."
 MAYBE_NOT_THE_AGENTS: Final = (
     "It may be a running server's or yours, so it was left alone. It is undone only when asked for explicitly."
@@ -34,7 +34,7 @@ OTHER_SESSION: Final = (
     "Another session's command ran at the same time, so it may be its work. Select the file by itself to undo it."
 )
 
-STAYS_WITH_FILES: Final = "It stays for as long as files are in it."
+STAYS_WITH_FILES: Final = "It is not empty, so it stays."
 """Of a folder whose removal is in force while files in it are not removed."""
 
 OTHER_EXTRAS: Final = "Its owner or extended attributes were changed since; those were left alone."

@@ -67,7 +67,7 @@ class Renaming:
         if op.is_folder and op.to.startswith(f"{op.path}/"):
             raise AgentError(f"{op.path} cannot be moved into itself.", hint=f"{UNTOUCHED} Choose another name.")
         if there is not None:
-            raise AgentError(f"There already is a {op.to}.", hint=f"{UNTOUCHED} Choose another name.")
+            raise AgentError(f"There is already a {op.to}.", hint=f"{UNTOUCHED} Choose another name.")
         return self._folder(op) if op.is_folder else self._file(op, before)
 
     def _file(self, op: ops.MoveFile, state: FileState) -> _Move:

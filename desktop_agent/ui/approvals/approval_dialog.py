@@ -335,7 +335,7 @@ class ApprovalDialog(QDialog):
             return obstacle
         if self._command and (obstacle := self._command.obstacle()):
             return obstacle
-        return self.tr("No valid rule yet. Correct one, or allow only once") if self._scope.lacks_rule else ""
+        return self.tr("The rule is not valid yet. Correct it, or allow only once") if self._scope.lacks_rule else ""
 
     def _update_answers(self) -> None:
         self._scope.allow_only_once(is_only_once=bool(self._command and self._command.edited_command is not None))

@@ -243,7 +243,7 @@ def _steps(entry: ToolEntry) -> tuple[TodoItem, ...]:
 
 
 _PICTURE_PROBLEMS = {
-    "unknown": "This is no picture that can be shown here.",
+    "unknown": "This picture cannot be shown here.",
     "damaged": "This picture is damaged and cannot be shown.",
     "too large": "This picture is too large to be shown.",
 }
@@ -275,7 +275,9 @@ def notes(entry: ToolEntry) -> list[tuple[str, str]]:
         case Allowed() if (command := edited_command(entry)) is not None:
             found.append((say("Modified by you: {command}").format(command=visible(command)), "muted"))
         case Denied(message=message):
-            text = say("You said no: {message}").format(message=visible(message)) if message else say("You said no.")
+            text = (
+                say("You denied it: {message}").format(message=visible(message)) if message else say("You denied it.")
+            )
             found.append((text, "muted"))
         case Aborted(reason=reason):
             found.append((say("Not run: {reason}").format(reason=visible(reason)), "muted"))

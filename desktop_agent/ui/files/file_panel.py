@@ -271,7 +271,7 @@ class FileTree(QWidget):
     def _update_message(self) -> None:
         workspace = self._model.outline.root
         if self._shown.is_filtering:
-            text = "" if self._rows.model().rowCount() else self.tr("No file fits.")
+            text = "" if self._rows.model().rowCount() else self.tr("No file matches.")
         elif self._reader.workspace is None:
             text = self.tr("Choose a folder to see its files.")
         elif workspace.problem:

@@ -34,7 +34,7 @@ class RenameDialog(QDialog):
         self._is_folder = is_folder
         self._field = QLineEdit(path)
         self._field.setObjectName("renameFileField")
-        self._field.setAccessibleName(self.tr("New name, with its path from the folder on"))
+        self._field.setAccessibleName(self.tr("New name, with its path relative to the folder"))
         self._field.textChanged.connect(self._on_changed)
         self._rename = make_button(
             self.tr("Rename"), object_name="renameFileButton", clicked=self._on_rename, variant="primary"
@@ -43,7 +43,7 @@ class RenameDialog(QDialog):
         cancel = make_button(self.tr("Cancel"), clicked=self.reject)
         words = self.tr("Your change is on record, and can be undone.")
         if is_folder:
-            words = self.tr("All that is in the folder goes with it. Your change is on record, and can be undone.")
+            words = self.tr("Everything in the folder moves with it. Your change is on record, and can be undone.")
         note = make_label(words, role="secondary", wraps=True)
         vbox(
             make_label(self.windowTitle(), role="title", is_plain=True),

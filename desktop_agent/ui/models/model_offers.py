@@ -162,7 +162,7 @@ class Choices(Struct, frozen=True, kw_only=True):
                 found.append(ChoiceRow("note", more))
             missing = (row for row in self._connect_rows() if _has_all(row.text, words))
             rows = (*found, *missing, *self._named_rows(query.strip()))
-            return rows or (ChoiceRow("note", _tr("No model is called that")),)
+            return rows or (ChoiceRow("note", _tr("No model has this name")),)
 
         return find
 

@@ -52,9 +52,7 @@ def described(offer: ModelOffer, account: AccountOffers | None = None) -> list[s
     known = offer.known
     lines = [known.shown] if known.shown == known.name else [known.shown, known.name]
     size = window_words(known.context_tokens)
-    lines.append(
-        _tr("Reads {0} tokens at once").format(size) if size else _tr("How much it reads at once is not known")
-    )
+    lines.append(_tr("Context of {0} tokens").format(size) if size else _tr("Context size not known"))
     lines.append(_price_sentence(known.price, is_plan=account is not None and account.is_plan))
     if known.takes_images is not None:
         lines.append(_tr("Sees images") if known.takes_images else _tr("Sees no images"))
@@ -65,12 +63,12 @@ def described(offer: ModelOffer, account: AccountOffers | None = None) -> list[s
 
 def _price_sentence(price: Rates | None, *, is_plan: bool) -> str:
     if is_plan:
-        return _tr("Your plan covers what it costs")
+        return _tr("Included in your plan")
     if price is None:
-        return _tr("Its price is not known")
+        return _tr("Price not known")
     if not price.input and not price.output:
         return _tr("Costs nothing")
-    words = _tr("{0} for a million tokens read, {1} for a million written")
+    words = _tr("{0} per million input tokens, {1} per million output tokens")
     return words.format(rate_words(price.input), rate_words(price.output))
 
 
@@ -81,9 +79,9 @@ def age_words(account: AccountOffers, now: datetime) -> str:
     if account.is_refreshing:
         return _tr("Asking {0}…").format(account.label)
     if account.problem:
-        return _tr("{0}: its list could not be read").format(account.label)
+        return _tr("{0}: list could not be loaded").format(account.label)
     if account.listed_at is None:
-        return _tr("{0}: its list was never asked for").format(account.label)
+        return _tr("{0}: list not loaded yet").format(account.label)
     days = (now.date() - account.listed_at.astimezone(now.tzinfo).date()).days
     if days <= 0:
         return _tr("{0}: list of today").format(account.label)
@@ -321,7 +319,7 @@ class EffortChoice(QWidget):
         button.setCheckable(True)
         button.installEventFilter(self)
         button.setProperty("level", level)
-        words = self.tr("{0} effort").format(level) if level else self.tr("As much as the model thinks right")
+        words = self.tr("{0} effort").format(level) if level else self.tr("The model decides")
         button.setAccessibleName(words)
         button.setToolTip(words)
         return button
@@ -485,7 +483,7 @@ class ModelPopup(FilterPopup[ChoiceRow]):
         offer = row.offer if row is not None else None
         levels = (offer.known.efforts or ()) if offer is not None else ()
         level = self._choices.effort_of(offer) if offer is not None else ""
-        why_none = self.tr("as much as the model thinks right") if offer is not None else ""
+        why_none = self.tr("the model decides") if offer is not None else ""
         self._effort.show_levels(levels, level, why_none)
 
     def _show_foot(self) -> None:

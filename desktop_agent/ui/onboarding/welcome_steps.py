@@ -278,7 +278,7 @@ class KeyStep(Step):
         self._there.setText(self.tr("Leave it empty to use the key in {0}.").format(variable))
         self._there.setVisible(bool(variable))
         shown = vendor.keys_page.removeprefix("https://")
-        self._page.setText(self.tr("Keys are made at {0}").format(f'<a href="{vendor.keys_page}">{shown}</a>.'))
+        self._page.setText(self.tr("Create a key at {0}").format(f'<a href="{vendor.keys_page}">{shown}</a>.'))
         self._update()
 
     def _update(self) -> None:
@@ -304,7 +304,7 @@ class AddressStep(Step):
     def __init__(self, actions: WelcomeActions) -> None:
         super().__init__(
             self.tr("Enter an address"),
-            self.tr("Its key is sent to this address only. The connection is tested before anything is kept."),
+            self.tr("The key is sent to this address only. The connection is tested before anything is saved."),
         )
         self._actions = actions
         self._speaks = Picker(min_chars=24)

@@ -253,7 +253,7 @@ def _nothing(query: PaletteQuery, sources: PaletteSources) -> PaletteRow:
         return PaletteRow(text=_tr("Open a folder to go to one of its files."), is_note=True)
     if query.scope in ("file", "all") and sources.has_folder and sources.files is None:
         return PaletteRow(text=_tr("The files of the folder are being listed…"), is_note=True)
-    return PaletteRow(text=_tr("Nothing fits that. Try fewer letters."), is_note=True)
+    return PaletteRow(text=_tr("Nothing matches. Try fewer letters."), is_note=True)
 
 
 def _heading(kind: EntryKind) -> str:

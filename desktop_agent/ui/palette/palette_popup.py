@@ -119,7 +119,7 @@ class CommandPalette(FilterPopup[PaletteRow]):
         self._field.setObjectName("paletteField")
         self._field.setAccessibleName(self.tr("Command palette"))
         self._list.setObjectName("paletteList")
-        self._list.setAccessibleName(self.tr("What fits"))
+        self._list.setAccessibleName(self.tr("Matches"))
         self._list.setItemDelegate(PaletteDelegate(self._model, theme, self._ring, self._list))
         self._list.clicked.connect(self._choose)
         self._hint = make_label(self._hint_words(), role="secondary", parent=self)

@@ -61,7 +61,7 @@ class ApplyDialog(QDialog):
     def _make_field(self, paths: Sequence[str]) -> QComboBox:
         field = Picker(self)
         field.setObjectName("applyFileField")
-        field.setAccessibleName(self.tr("File, from the folder of the conversation on"))
+        field.setAccessibleName(self.tr("File, relative to the folder of the conversation"))
         field.setEditable(True)
         field.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         field.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -119,7 +119,7 @@ class ApplyDialog(QDialog):
         self._forget()
         path = self._file.currentText().strip().removeprefix("./")
         if not path:
-            self._say(self.tr("Choose a file"), self.tr("What it would change is shown here before it is written."))
+            self._say(self.tr("Choose a file"), self.tr("The change is shown here before it is written."))
             return
         self._spawn(self._fetch(path, self._asked))
 
@@ -163,11 +163,11 @@ class ApplyDialog(QDialog):
         if not isValid(self) or asked != self._asked:
             return
         if new == target.text:
-            self._say(self.tr("Nothing to change"), self.tr("The file says this already."))
+            self._say(self.tr("Nothing to change"), self.tr("The file already contains this."))
             return
         self._view.show_diff(diff)
         obstacle = self._source.obstacle()
-        is_new = self.tr("There is no such file yet: it will be made.") if target.text is None else ""
+        is_new = self.tr("The file does not exist yet. It will be created.") if target.text is None else ""
         self._note.setText(
             obstacle or is_new or self.tr("This counts as your change, and can be undone in the review.")
         )

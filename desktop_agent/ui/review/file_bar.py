@@ -58,7 +58,7 @@ class FileBar(QWidget):
             self.tr("Discard"), object_name="discardEditButton", clicked=self.discard_clicked, variant="destructive"
         )
         self._continue = _compact(
-            self.tr("Go on editing"), object_name="continueEditButton", clicked=self.continue_clicked
+            self.tr("Keep editing"), object_name="continueEditButton", clicked=self.continue_clicked
         )
         self._cancel = _compact(self.tr("Cancel"), object_name="cancelEditButton", clicked=self.cancel_clicked)
         self._cancel.setToolTip(self.tr("Stop editing (Esc)"))

@@ -105,7 +105,7 @@ def action_words(action: SessionAction) -> str:
         case "archive":
             return _tr("Archive")
         case "unarchive":
-            return _tr("Take back from the archive")
+            return _tr("Unarchive")
         case "copy":
             return _tr("Make a copy")
         case "export":

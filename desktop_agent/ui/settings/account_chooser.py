@@ -32,7 +32,7 @@ def account_purpose(account: Account, there: Destination) -> str:
         case "none":
             text = _tr("Requests go to {0}. No key is needed there.")
         case "oauth":
-            text = _tr("Requests go to {0}, as who signed in. Removing the account signs out.")
+            text = _tr("Requests go to {0}, signed in as you. Removing the account signs you out.")
         case "profile":
             text = _tr("Requests go to {0}, with a profile of the provider's own tools, which keep its tokens.")
     return text.format(_where(there))
@@ -115,7 +115,9 @@ class AccountForm(QWidget):
         fields = form()
         fields.addRow(name_of(self.tr("Name")), self._fields.name)
         fields.addRow(name_of(self.tr("Address")), self._fields.address)
-        fields.addRow(name_of(""), note(self.tr("Its key is sent to this address only. Empty: the provider's own.")))
+        fields.addRow(
+            name_of(""), note(self.tr("The key is sent to this address only. Leave it empty for the provider's own."))
+        )
         fields.addRow(name_of(self.tr("Key sent as")), self._fields.header)
         add = make_button(self.tr("Add account"), object_name="addAccountButton", clicked=self._on_add)
         cancel = make_button(self.tr("Cancel"), object_name="cancelAccountButton", clicked=self.cancelled.emit)
@@ -217,7 +219,7 @@ class AccountChooser(QWidget):
         elif (account := self.account) is not None:
             say(self._purpose, account_purpose(account, self._destination(account)))
         elif self._view.is_known:
-            text = self.tr("There is no account “{0}” any more. Choose another one, or add it again.")
+            text = self.tr("The account “{0}” no longer exists. Choose another one, or add it again.")
             say(self._purpose, text.format(self._name), "error")
         else:
             say(self._purpose, "")

@@ -125,12 +125,12 @@ class KeyEditor(QWidget):
         match status.source:
             case "environment":
                 return self.tr(
-                    "In use: the key from the environment variable {0}. It comes before a saved one."
+                    "In use: the key from the environment variable {0}. It takes precedence over a saved one."
                 ).format(status.place)
             case "keyring":
                 return self.tr("In use: the key kept in the system keyring ({0}).").format(status.place)
             case "run":
-                return self.tr("In use: a key for this run only. It is kept nowhere.")
+                return self.tr("In use: a key for this run only. It is not saved.")
             case None if status.problem:
                 return status.problem
             case None if self.account.kind == "none":
@@ -138,7 +138,7 @@ class KeyEditor(QWidget):
             case None:
                 kept = self.tr("There is no key yet. It will be kept in the system keyring, never in a file.")
                 page = vendor_of(self.account.provider).keys_page
-                return f"{kept} {self.tr('Keys are made at {0}').format(page)}" if page else kept
+                return f"{kept} {self.tr('Create a key at {0}').format(page)}" if page else kept
 
     # --- what the user does -------------------------------------------------------------------------------------
 

@@ -93,7 +93,7 @@ class ShortcutRecorder(QFrame):
     def _on_more(self) -> None:
         self._before = self._keys
         self._offer("")
-        self._note.say(self.tr("Press the key that is to follow {0}.").format(native_keys(self._before)))
+        self._note.say(self.tr("Press the key to follow {0}.").format(native_keys(self._before)))
         self.field.setFocus()
 
     @property
@@ -140,7 +140,7 @@ def _clash_words(keys: str, owner: str, other: str) -> str:
     """Say why `other` of the action `owner` cannot be had together with these keys."""
     shown, title, others = native_keys(keys), title_of(key_settings()[owner]), native_keys(other)
     if keys.count(", ") == other.count(", "):
-        return _tr("{0} belongs to “{1}”, which would have it no longer.").format(shown, title)
+        return _tr("{0} belongs to “{1}”, which would lose it.").format(shown, title)
     if len(keys) > len(other):
         text = _tr("{0} begins with {1}, which belongs to “{2}” and would be taken from it.")
         return text.format(shown, others, title)
@@ -178,7 +178,7 @@ class ResetQuestion(QFrame):
 
     def ask(self, count: int) -> None:
         one = "%n action has keys of your own. It gets back those it came with."
-        many = "%n actions have keys of your own. They get back those they came with."
+        many = "%n actions have your own keys. They get their default keys back."
         self._words.say(plural("ResetQuestion", count, one, many), "warning")
         self.show()
         self._keep.setFocus(Qt.FocusReason.OtherFocusReason)

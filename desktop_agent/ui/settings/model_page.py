@@ -62,7 +62,7 @@ class AddressEditor(QWidget):
         if is_usual:
             say(self._note, self.tr("Only for a gateway or proxy; empty means the provider's own."))
         else:
-            say(self._note, self.tr("The account's own. To have another, add another account."))
+            say(self._note, self.tr("Set by the account. For a different address, add another account."))
         self._update_warning()
 
     def _update_warning(self) -> None:

@@ -122,7 +122,7 @@ class LogView(QPlainTextEdit):
     def __init__(self, theme: Theme, server_name: str) -> None:
         super().__init__(readOnly=True, tabChangesFocus=True)
         self.setObjectName("serverLog")
-        self.setAccessibleName(self.tr("What {0} said last").format(server_name))
+        self.setAccessibleName(self.tr("Recent output of {0}").format(server_name))
         self.setFont(theme.code_font())
         self.setFixedHeight(_HEIGHT)
 

@@ -184,7 +184,7 @@ class SandboxFields(QWidget):
                 "It reads the open folder (.), without its secrets, and gets what stands here, with commas between."
             )
             if is_on
-            else self.tr("Not confined: it runs with all of your rights. Add only what you trust.")
+            else self.tr("Not sandboxed: it runs with all of your rights. Add only what you trust.")
         )
         self.edited.emit()
 
@@ -308,7 +308,7 @@ class ServerForm(QWidget):
             self._say(self.tr("The server cannot be added: {0}.").format(error))
             return
         if definition.name in self._names:
-            self._say(self.tr("There is a server of this name already."))
+            self._say(self.tr("A server with this name already exists."))
             return
         self.added.emit(definition, secret)
 
@@ -333,7 +333,7 @@ class ServersPage(Page):
     def _build(self) -> Iterator[None]:
         self._empty = note(
             self.tr(
-                "There is none yet. An MCP server is a program or service that offers the model tools: for a "
+                "No servers yet. An MCP server is a program or service that offers the model tools: for a "
                 "browser, a database, an issue tracker. Add one by the command line or address that its guide names, "
                 "or import those of another tool."
             )

@@ -246,7 +246,7 @@ def _from_when(effect: str) -> str:
         case "next run":
             return words("Applies from the next run.")
         case "next start":
-            return words("Applies when the window is opened the next time.")
+            return words("Applies when the window is next opened.")
         case _:
             return ""
 

@@ -151,7 +151,7 @@ class AccountFields(QObject):
         self.address.setObjectName(address_edit)
         self.address.setAccessibleName(self.tr("Address of the account"))
         self.header = Picker(min_chars=24)
-        self.header.setAccessibleName(self.tr("How the key travels"))
+        self.header.setAccessibleName(self.tr("How the key is sent"))
         self.header.addItem("Authorization: Bearer", "bearer")
         self.header.addItem("x-api-key", "x-api-key")
         if may_need_no_key:
@@ -189,7 +189,7 @@ class AccountFields(QObject):
         if not account.name:
             return self.tr("Give the account a name.")
         if any(is_same_name(account.name, other.name) for other in others):
-            return self.tr("There is an account of this name already.")
+            return self.tr("An account with this name already exists.")
         reason = why_unusable(account)
         return self.tr("The account cannot be used: {0}.").format(reason) if reason else ""
 
@@ -218,7 +218,7 @@ class BrowserWait(QWidget):
         """Show where the sign-in goes on; `is_open` says that a browser seems to have opened there."""
         if is_open:
             self._words.setText(self.tr("Waiting for the browser…"))
-            self._how.setText(self.tr("Sign in there, at most 10 minutes. If no browser opened, open this address:"))
+            self._how.setText(self.tr("Sign in there within 10 minutes. If no browser opened, open this address:"))
         else:
             self._words.setText(self.tr("No browser could be opened."))
             self._how.setText(self.tr("Open this address in a browser on this machine, within 10 minutes:"))

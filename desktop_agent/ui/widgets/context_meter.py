@@ -59,7 +59,7 @@ class ContextMeter(DrawnButton):
                 "ContextMeter",
                 use.deferred_tools,
                 "%n tool of MCP servers is left to a search.",
-                "%n tools of MCP servers are left to a search.",
+                "%n tools of MCP servers are not sent: the agent searches for them.",
             )
         if self.is_nearly_full:
             words += "\n" + self.tr("The window is nearly full.")

@@ -10,27 +10,27 @@ from desktop_agent.core.protocol.model import ApprovalPolicy, CacheMiss, CacheMi
 from desktop_agent.ui.widgets.context_meter import counted
 
 _POLICIES: dict[ApprovalPolicy, tuple[str, str, str]] = {
-    "always": ("Asks before every call", "Asks always", "Reading, too, waits for your yes."),
+    "always": ("Asks before every call", "Asks always", "Reads also ask."),
     "on_write": (
         "Asks before writing",
         "Asks to write",
-        "Reading is free. Edits, commands that may change something, and the network ask.",
+        "Reads run freely. Edits, commands that may change something, and network access ask.",
     ),
     "on_request": (
         "Asks to leave the sandbox",
         "Asks to leave",
-        "Edits in this folder and confined commands are free. The agent asks when it wants more.",
+        "Edits in this folder and sandboxed commands run freely. Anything more asks.",
     ),
-    "never": ("Never asks", "Never asks", "Nothing is asked: what would need a yes is refused."),
+    "never": ("Never asks", "Never asks", "Nothing is asked: anything that needs approval is refused."),
 }
 _MODES: dict[SandboxMode, tuple[str, str, str]] = {
     "restricted": (
         "Sandbox: this folder",
         "This folder",
-        "Commands may write this folder and a temporary one of their own. No network.",
+        "Commands can write only this folder and a temporary one. No network.",
     ),
-    "strict": ("Sandbox: read-only", "Read-only", "Commands may write nothing. No network."),
-    "none": ("No sandbox", "No sandbox", "Commands can do whatever your account can."),
+    "strict": ("Sandbox: read-only", "Read-only", "Commands cannot write anything. No network."),
+    "none": ("No sandbox", "No sandbox", "Commands can do anything your account can."),
 }
 """What each is called, also where there is little room, and what it comes to."""
 
@@ -45,7 +45,7 @@ def _mode_text(text: str) -> str:
 
 def escalation_words() -> str:
     """Return how a call runs that asks to get out of the sandbox."""
-    return _mode_text("Runs outside the sandbox: it may do whatever your account may")
+    return _mode_text("Runs outside the sandbox, with all the rights of your account")
 
 
 def approval_words(policy: ApprovalPolicy) -> tuple[str, str]:
@@ -88,7 +88,7 @@ def _why(reason: CacheMissReason) -> str:
         case "options":
             return _cache_text("an option of the request changed")
         case "unknown":
-            return _cache_text("it does not say why, and keeps nothing for long")
+            return _cache_text("the provider does not say why, and keeps its cache only briefly")
 
 
 def _cache_text(text: str) -> str:

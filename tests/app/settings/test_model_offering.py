@@ -223,7 +223,7 @@ def test_the_list_of_an_address_is_asked_for_and_is_there_at_the_next_start(go: 
     async def ask(user: Driver) -> None:
         await open_picker(user)
         rows, age = rows_and_age(user)
-        assert age.text() == "Anthropic: its list was never asked for"
+        assert age.text() == "Anthropic: list not loaded yet"
         await user.click("refreshModelsButton")
         await user.until_true(lambda: "claude-test-large" in " ".join(described(rows)), "the list is there")
         button = await user.see(QPushButton, "refreshModelsButton")

@@ -127,7 +127,7 @@ async def test_more_mentions_than_a_message_may_have_are_refused(ground: Ground)
     async with ground.session([[Say("ok")]]) as s:
         notice = await refused(s, " ".join(f"@{name}" for name in names))
 
-    assert f"brings {MOST_MENTIONS + 1} things along" in notice.title
+    assert f"has {MOST_MENTIONS + 1} attachments" in notice.title
 
 
 async def test_the_policy_that_asks_before_every_call_lets_the_user_mention_a_file(ground: Ground) -> None:

@@ -77,7 +77,7 @@ async def test_no_more_come_along_than_can_be_mentioned(ground: Ground) -> None:
     paths = [ground.write(f"{number}.txt", "x").name for number in range(MOST_MENTIONS)]
     async with ground.session([[Say("ok")]]) as s:
         notice = await refused(s, "@app.py", *paths)
-    assert notice.title == f"The message brings {MOST_MENTIONS + 1} things along, so it was not sent."
+    assert notice.title == f"The message has {MOST_MENTIONS + 1} attachments, so it was not sent."
 
 
 async def test_a_prompt_sent_while_the_one_before_arrives_comes_behind_it(

@@ -43,8 +43,8 @@ def test_a_level_is_read_as_people_write_it() -> None:
 @pytest.mark.parametrize(
     ("known", "reason"),
     [
-        (model(efforts=("low",)), "Known are: default, low."),
-        (model("anthropic"), "Known are: default, low, medium, high, xhigh, max."),
+        (model(efforts=("low",)), "Available: default, low."),
+        (model("anthropic"), "Available: default, low, medium, high, xhigh, max."),
         (model(efforts=()), "Only default is possible."),
     ],
 )

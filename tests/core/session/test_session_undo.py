@@ -506,7 +506,7 @@ async def test_a_file_that_the_person_renames_or_deletes_comes_back_by_an_undo(g
 @pytest.mark.parametrize(
     ("path", "to", "content", "said"),
     [
-        ("a.txt", "b.txt", b"one\n", "There already is a b.txt."),
+        ("a.txt", "b.txt", b"one\n", "There is already a b.txt."),
         ("a.txt", "c.txt", b"other", "a.txt was changed in the meantime."),
         ("gone.txt", "c.txt", b"", "gone.txt was changed in the meantime."),
         ("a.txt", "../c.txt", b"one\n", "../c.txt does not lie in the folder of this conversation."),

@@ -82,7 +82,7 @@ async def test_a_level_of_effort_that_the_model_does_not_know_is_named_once(grou
     async with session(ground, *[[Say("Hello.")]] * 5) as s:
         (notice,) = await ask(s, extreme)
         assert (notice.code, notice.level, notice.turn) == ("unknown_effort", "warning", 1)
-        assert notice.title == "gpt-6-astra knows no effort 'extreme', so it thinks as much as it does by itself."
+        assert notice.title == "gpt-6-astra does not support the effort 'extreme', so it uses its default."
         assert notice.hint.startswith("It knows low, high. Choose another")
         assert await ask(s, extreme) == []
         assert await ask(s, replace(GPT, effort="high")) == []
@@ -103,7 +103,7 @@ async def test_a_level_of_effort_that_is_refused_is_named_once(ground: Ground) -
         async with ground.session([], provider_source=source) as s:
             (notice,) = await ask(s, model)
             assert (notice.code, notice.level, notice.turn) == ("unknown_effort", "warning", 1)
-            assert notice.title.startswith("gpt-plain refused the effort 'high', so it thinks")
+            assert notice.title.startswith("gpt-plain refused the effort 'high', so it uses its default")
             assert await ask(s, model) == []
 
 

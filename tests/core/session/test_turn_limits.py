@@ -55,7 +55,7 @@ async def test_an_unknown_price_is_named_once_where_a_limit_depends_on_it(ground
         assert (await s.prompt()).reason == "completed"
         (notice,) = s.rx.all(ev.Notice)
         assert (notice.code, notice.level) == ("unknown_price", "warning")
-        assert notice.title == "What scripted costs is not known, so no limit of costs holds for it."
+        assert notice.title == "The price of scripted is not known, so cost limits do not apply to it."
     async with ground.session([look(None), [Say("Done.")]]) as s:
         assert (await s.prompt()).reason == "completed"
         assert s.rx.all(ev.Notice) == []
@@ -76,9 +76,7 @@ async def test_a_turn_whose_time_is_over_keeps_what_was_said_and_answers_its_cal
         alarm.rings.set()
         assert (await s.rx.expect(ev.TurnEnded)).reason == "limit"
         assert codes(s.rx.all(ev.Notice)) == ["max_time", "max_time"]
-        assert s.rx.all(ev.Notice)[0].title == (
-            "The turn was stopped after 60 seconds, which is as long as it may take."
-        )
+        assert s.rx.all(ev.Notice)[0].title == ("The turn was stopped after 60 seconds, its time limit.")
         alarm.rings.clear()
         assert (await s.prompt()).reason == "completed"
         check_conversation(s.last_request)

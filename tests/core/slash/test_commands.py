@@ -355,15 +355,15 @@ class TestEffort:
         (ground.paths.config / MODELS_FILE_NAME).write_text(stated + none)
         async with ground.session([]) as opened:
             await fine(opened, "/model anthropic/m")
-            assert "Known are: default, low, high." in await bad(opened, "/effort max")
+            assert "Available: default, low, high." in await bad(opened, "/effort max")
             await fine(opened, "/model anthropic/n")
-            assert "takes no level" in await bad(opened, "/effort low")
-            assert "takes no level" in await fine(opened, "/effort")
+            assert "has no levels" in await bad(opened, "/effort low")
+            assert "has no levels" in await fine(opened, "/effort")
             assert await bad(opened, "/effort low high")
 
     async def test_a_model_without_a_vendor_has_none(self, ground: Ground) -> None:
         async with ground.session([]) as opened:
-            assert "no effort can be asked" in await bad(opened, "/effort high")
+            assert "effort cannot be set" in await bad(opened, "/effort high")
 
 
 class TestOfServices:

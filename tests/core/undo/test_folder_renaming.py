@@ -124,8 +124,8 @@ def nothing(_root: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "to", "prepare", "said"),
     [
-        ("src", "other", nothing, "There already is a other."),
-        ("src", "other/o", nothing, "There already is a other/o."),
+        ("src", "other", nothing, "There is already a other."),
+        ("src", "other/o", nothing, "There is already a other/o."),
         ("src", "src/deep/src", nothing, "src cannot be moved into itself."),
         ("src", "../src", nothing, "../src does not lie in the folder of this conversation."),
         ("src", "out/src", inner_link, "out/src does not lie in the folder of this conversation."),
@@ -140,7 +140,7 @@ def nothing(_root: Path) -> None:
         ("src", "lib", linked, "src/a.txt has another name (a hard link), which an undo would part from it."),
         ("src", "lib", repository, "src has a git repository in it: src/deep/.git."),
         ("src", "lib", submodule, "src has a git repository in it: src/deep/.git."),
-        ("src", "lib", sealed, "src/deep may not be written in, so no undo could fill it again."),
+        ("src", "lib", sealed, "src/deep is not writable, so an undo could not restore its contents."),
     ],
 )
 async def test_what_could_not_be_taken_back_is_refused_and_nothing_is_moved(

@@ -33,7 +33,7 @@ def test_a_level_that_is_not_known_asks_nothing(agent: Agent, workspace: Path) -
         ran = agent.run(workspace, server.url, "--effort", "none")
         assert server.messages == []
     assert ran.code == 2
-    assert "Known are: default, low, medium, high, xhigh, max." in ran.err
+    assert "Available: default, low, medium, high, xhigh, max." in ran.err
 
 
 def test_the_demo_has_no_effort(agent: Agent, workspace: Path) -> None:

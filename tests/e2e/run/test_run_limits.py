@@ -68,7 +68,7 @@ def test_an_unknown_price_is_said_where_the_cost_is_limited(agent: Agent, worksp
     with serve(reply(text("Done."))) as server:
         ran = agent.run(workspace, server.url, "--max-cost", "0.5")
     assert ran.code == 0
-    assert "costs is not known, so no limit of costs holds for it." in ran.err
+    assert "is not known, so cost limits do not apply to it." in ran.err
 
 
 @pytest.mark.parametrize(("setting", "is_second_free"), [("session_usd", True), ("day_usd", False)])

@@ -168,7 +168,7 @@ def test_the_tools_say_what_is_left_to_a_search(shown: Shown) -> None:
     shown.dialog.show_part("tools")
 
     words = " ".join(label.text() for label in shown.dialog.findChildren(QLabel))
-    assert f"{counted(1_200)} more of MCP servers, about {counted(140_000)} tokens, are left to a search" in words
+    assert f"{counted(1_200)} more from MCP servers, about {counted(140_000)} tokens, are not sent" in words
 
 
 def test_the_meter_says_what_servers_tools_take_and_how_many_are_left_out(theme: Theme, qtbot: QtBot) -> None:
@@ -178,7 +178,7 @@ def test_the_meter_says_what_servers_tools_take_and_how_many_are_left_out(theme:
     meter.show_use(replace(REPORT.use, server_tool_tokens=240, deferred_tools=998))
 
     assert "About 240 of them are tools of MCP servers." in meter.toolTip()
-    assert "998 tools of MCP servers are left to a search." in meter.accessibleDescription()
+    assert "998 tools of MCP servers are not sent: the agent searches for them." in meter.accessibleDescription()
 
     meter.show_use(REPORT.use)
     assert "MCP" not in meter.toolTip()

@@ -297,7 +297,7 @@ def test_nothing_found_is_said(desk: "Desk", folder: Path) -> None:
     async def scenario() -> None:
         await desk.open_workspace(folder)
         desk.field.setText("nothing like this")
-        await desk.until(lambda: "No file fits." in desk.visible_texts())
+        await desk.until(lambda: "No file matches." in desk.visible_texts())
 
     desk.drive(scenario)
 

@@ -89,7 +89,7 @@ def test_a_name_that_is_not_listed_can_be_used_by_each_account_the_present_one_f
 def test_a_name_that_is_listed_is_not_offered_twice_and_words_with_a_space_are_no_name() -> None:
     find = Choices(accounts=(ANTHROPIC, DEMO)).finder()
     assert said(find("opus-5")) == ["Claude Opus 5"]
-    assert said(find("no such model")) == ["No model is called that"]
+    assert said(find("no such model")) == ["No model has this name"]
 
 
 def test_an_account_without_a_credential_is_found_by_its_name() -> None:

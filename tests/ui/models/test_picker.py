@@ -127,7 +127,7 @@ def test_nothing_that_fits_is_nothing_to_choose(desk: Desk) -> None:
     chosen = QSignalSpy(desk.picker.chosen)
     desk.open()
     desk.type("no such model")
-    assert desk.texts == ["No model is called that"]
+    assert desk.texts == ["No model has this name"]
     desk.press(Qt.Key.Key_Return)
     desk.press(Qt.Key.Key_D, CTRL)
     desk.press(Qt.Key.Key_Down)

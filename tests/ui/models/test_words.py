@@ -15,7 +15,7 @@ def test_what_is_not_known_is_never_made_up() -> None:
     assert cost_words(None, None) == "price unknown"
     assert cost_words(Rates(input=0, output=0), None) == "free"
     assert cost_words(Rates(input=3, output=15), None) == "$3 / $15"
-    assert "Its price is not known" in described(offer(OPUS))
+    assert "Price not known" in described(offer(OPUS))
 
 
 def test_what_a_model_can_is_said_in_words_as_far_as_it_is_known() -> None:
@@ -24,8 +24,8 @@ def test_what_a_model_can_is_said_in_words_as_far_as_it_is_known() -> None:
     assert described(replace(plain, known=blind)) == [
         "Opus",
         "opus-5",
-        "Reads 200k tokens at once",
-        "$3 for a million tokens read, $15 for a million written",
+        "Context of 200k tokens",
+        "$3 per million input tokens, $15 per million output tokens",
         "Sees no images",
         "Thinks before it answers",
     ]
@@ -36,7 +36,7 @@ def test_what_a_plan_covers_is_not_called_free() -> None:
     plan = replace(WORK, is_plan=True)
     assert cost_words(Rates(input=0, output=0), plan) == "in your plan"
     assert cost_words(None, WORK) == "price unknown"
-    assert "Your plan covers what it costs" in described(offer(OPUS), plan)
+    assert "Included in your plan" in described(offer(OPUS), plan)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_list_says_how_old_it_is(days: int, words: str) -> None:
 
 
 def test_a_list_that_was_never_asked_for_says_so_and_one_that_cannot_be_says_nothing() -> None:
-    assert age_words(WORK, NOW) == "Anthropic (work): its list was never asked for"
+    assert age_words(WORK, NOW) == "Anthropic (work): list not loaded yet"
     assert age_words(replace(WORK, is_refreshing=True), NOW) == "Asking Anthropic (work)…"
-    assert age_words(replace(ANTHROPIC, problem="No."), NOW) == "Anthropic: its list could not be read"
+    assert age_words(replace(ANTHROPIC, problem="No."), NOW) == "Anthropic: list could not be loaded"
     assert age_words(DEMO, NOW) == ""

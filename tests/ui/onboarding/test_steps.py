@@ -249,7 +249,7 @@ def test_an_address_may_need_no_key_and_speak_another_format(desk: Desk) -> None
     desk.type_into("newAccountNameEdit", "rack")
     desk.type_into("newAddressEdit", "https://models.example")
     picked(desk, "Format").setCurrentIndex(2)
-    picked(desk, "How the key travels").setCurrentIndex(2)
+    picked(desk, "How the key is sent").setCurrentIndex(2)
     desk.click("tryAddressButton")
     ((account, key),) = desk.connected
     assert (account.provider, account.kind, key) == ("anthropic", "none", "")

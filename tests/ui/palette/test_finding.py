@@ -106,7 +106,7 @@ def test_keys_are_listed_by_where_they_work() -> None:
 @pytest.mark.parametrize(
     ("scope", "sources", "words"),
     [
-        ("all", SOURCES, "Nothing fits that. Try fewer letters."),
+        ("all", SOURCES, "Nothing matches. Try fewer letters."),
         ("file", PaletteSources(has_folder=False), "Open a folder to go to one of its files."),
         ("file", PaletteSources(), "The files of the folder are being listed…"),
     ],

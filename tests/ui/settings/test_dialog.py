@@ -259,7 +259,7 @@ def test_the_sandbox_of_new_sessions_is_chosen_and_its_consequence_said(desk: De
     assert sandbox.currentData() == "restricted"
     sandbox.setCurrentIndex(sandbox.findData("none"))
     assert desk.changed == [("execution.sandbox", "none")]
-    assert "Commands can do whatever your account can." in desk.visible_texts()
+    assert "Commands can do anything your account can." in desk.visible_texts()
 
 
 def test_the_rules_in_force_are_listed_and_revoked(desk: Desk) -> None:

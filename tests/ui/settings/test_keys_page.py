@@ -84,7 +84,7 @@ def test_a_clash_is_named_before_the_keys_are_taken(keys: Desk) -> None:
     rows(keys).choose("find")
     keys.click("changeKeysButton")
     press(keys, "newKeysField", Qt.Key.Key_F, CTRL | SHIFT)
-    assert said(keys) == "Ctrl+Shift+F belongs to “Search all sessions…”, which would have it no longer."
+    assert said(keys) == "Ctrl+Shift+F belongs to “Search all sessions…”, which would lose it."
     keys.click("cancelKeysButton")
     assert keys.changed == []
     keys.click("changeKeysButton")
@@ -101,7 +101,7 @@ def test_keys_of_a_part_are_changed_as_those_that_work_everywhere(keys: Desk) ->
     rows(keys).choose("diff.keep")
     keys.click("changeKeysButton")
     press(keys, "newKeysField", Qt.Key.Key_U)
-    assert said(keys) == "U belongs to “Undo the change”, which would have it no longer."
+    assert said(keys) == "U belongs to “Undo the change”, which would lose it."
     press(keys, "newKeysField", Qt.Key.Key_F, CTRL | SHIFT)
     assert "“Search all sessions…”. In this part of the window, this comes first." in said(keys)
     press(keys, "newKeysField", Qt.Key.Key_Y)
@@ -114,7 +114,7 @@ def test_enter_is_a_key_where_one_writes_until_something_was_pressed(keys: Desk)
     rows(keys).choose("composer.break_line")
     keys.click("changeKeysButton")
     press(keys, "newKeysField", Qt.Key.Key_Return)
-    assert said(keys) == "Enter belongs to “Send”, which would have it no longer."
+    assert said(keys) == "Enter belongs to “Send”, which would lose it."
     press(keys, "newKeysField", Qt.Key.Key_Return)
     assert keys.changed == [("keys.composer.send", ()), ("keys.composer.break_line", ("Enter",))]
 
@@ -125,7 +125,7 @@ def test_keys_are_pressed_one_after_the_other_and_a_clash_with_the_first_is_name
     press(keys, "newKeysField", Qt.Key.Key_K, CTRL)
     assert said(keys).startswith("Ctrl+K belongs to “Command palette…”")
     keys.click("moreKeysButton")
-    assert said(keys) == "Press the key that is to follow Ctrl+K."
+    assert said(keys) == "Press the key to follow Ctrl+K."
     assert not keys.button("useKeysButton").isEnabled()
     press(keys, "newKeysField", Qt.Key.Key_S, CTRL)
     expected = "Ctrl+K, Ctrl+S begins with Ctrl+K, which belongs to “Command palette…” and would be taken from it."
@@ -151,7 +151,7 @@ def test_keys_are_cleared_and_reset(keys: Desk) -> None:
     assert keys.reset == ["keys.quit"]
     keys.click("resetAllKeysButton")
     assert keys.reset == ["keys.quit"], "it asks first"
-    assert "2 actions have keys of your own." in said(keys, "resetKeysQuestion")
+    assert "2 actions have your own keys." in said(keys, "resetKeysQuestion")
     keys.click("keepKeysButton")
     keys.click("resetAllKeysButton")
     QTest.keyClick(keys.button("keepKeysButton"), Qt.Key.Key_Escape)

@@ -95,7 +95,7 @@ def test_a_card_says_what_of_its_server_is_not_used_and_which_tools_cannot_be(pa
 def test_a_server_that_failed_says_why_and_what_can_be_done(page: Page) -> None:
     page.show(view("resting", problem="It ended with code 1.", hint="Install it."))
     texts = page.desk.visible_texts()
-    assert "Failed too often. Restart it when the cause is mended." in texts
+    assert "Failed too often. Restart it once the cause is fixed." in texts
     assert "It ended with code 1. Install it." in texts
     page.desk.click("restartServerButton")
     assert page.asked == [("restart", "git")]
@@ -142,7 +142,7 @@ def test_a_server_is_added_by_its_command_line_or_address(page: Page) -> None:
     page.desk.click("addServerButton")
     page.desk.type_into("Name of the server", "git")
     page.desk.type_into("Command line or address of the server", "uvx x")
-    assert "There is a server of this name already." in page.desk.visible_texts()
+    assert "A server with this name already exists." in page.desk.visible_texts()
     page.desk.type_into("Name of the server", "my files")
     assert any("a name has letters" in text for text in page.desk.visible_texts())
     page.desk.line("Name of the server").setText("files")
@@ -155,7 +155,7 @@ def test_a_server_is_added_with_what_confines_it(page: Page) -> None:
     page.desk.click("addServerButton")
     page.desk.line("Name of the server").setText("files")
     page.desk.line("Command line or address of the server").setText("npx files")
-    assert any("Not confined" in text for text in page.desk.visible_texts())
+    assert any("Not sandboxed" in text for text in page.desk.visible_texts())
     page.desk.switch("Run the server in the sandbox").click()
     page.desk.line("Folders that the server may write").setText(" ., ~/notes ,")
     page.desk.line("Folders of your home that the server may read").setText("~/.config/files")

@@ -60,7 +60,7 @@ def not_for_us(service: str, detail: str) -> CredentialsError:
     """The identity token is of another sign-in, application or service."""
     return CredentialsError(
         f"The identity that {service} sent does not belong to this sign-in. Nothing is kept.",
-        hint="Sign in again. If it stays so, do not use this network.",
+        hint="Sign in again. If this happens again, do not use this network.",
         detail=detail,
     )
 

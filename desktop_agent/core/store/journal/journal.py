@@ -140,7 +140,7 @@ class Journal:
         except (ValueError, RecursionError) as error:
             raise StorageError(
                 "Something that happened cannot be written down, so the agent stopped.",
-                hint="Go on with another prompt.",
+                hint="Continue with another prompt.",
                 detail=f"{event.type}: {error}",
             ) from error
 

@@ -128,7 +128,7 @@ class ControlRow(QObject):
         if not at_once:
             return self.tr("It starts when the turn has ended.")
         return self.tr(
-            "It starts when the turn has ended. {keys} sends it into the turn, which has it at its next step."
+            "It starts when the turn has ended. {keys} sends it into the turn, which reads it at its next step."
         ).format(keys=at_once)
 
     def add(self, control: QWidget) -> None:

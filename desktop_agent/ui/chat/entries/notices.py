@@ -282,7 +282,7 @@ class CompactionWidget(EntryWidget):
             parent=self,
             is_compact=True,
         )
-        self._undo.setToolTip(self.tr("The agent sees the older turns word by word again"))
+        self._undo.setToolTip(self.tr("The agent sees the older turns in full again"))
         self.column_origin = QPoint(FOLD_INDENT, Height.SMALL_BUTTON + Space.XS)
         self.refresh()
 

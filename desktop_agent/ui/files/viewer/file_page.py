@@ -89,7 +89,7 @@ class SaveBar(BannerFrame):
         self._reload = self.add_button(self.tr("Reload"), "viewerReloadButton")
         self._save = self.add_button(self.tr("Save"), "viewerSaveNowButton")
         self._discard = self.add_button(self.tr("Discard"), "viewerDiscardButton")
-        self._later = self.add_button(self.tr("Go on editing"), "viewerGoOnButton", is_flat=True)
+        self._later = self.add_button(self.tr("Keep editing"), "viewerGoOnButton", is_flat=True)
         self._compare.clicked.connect(self.compare_requested)
         self._overwrite.clicked.connect(self.overwrite_requested)
         self._reload.clicked.connect(self.reload_requested)

@@ -133,9 +133,11 @@ def obstacle_words(content: FileContent) -> str:
         "": "",
         "gone": _tr("This file is no longer there. It was moved or deleted."),
         "outside": _tr("This file does not lie in the open folder, so it is not shown."),
-        "no file": _tr("This is no file with content: a folder, a device or a pipe."),
+        "no file": _tr("This is not a regular file: it is a folder, a device or a pipe."),
         "unreadable": _tr("This file cannot be read: {detail}."),
-        "too large": _tr("Too large to be shown here: {size}, and {most} is the most. Open it with its application."),
+        "too large": _tr(
+            "Too large to be shown here: {size}, where {most} is the limit. Open it with its application."
+        ),
         "binary": _tr("This file is not text: {kind}, {size}. Open it with its application."),
         "long lines": _tr("Its lines are too long to be shown here: {size}. Open it with its application."),
     }

@@ -206,7 +206,7 @@ class ClashPage(QWidget):
         self._columns.setAccessibleName(self.tr("The three versions"))
         self.editor = ResultEditor(theme)
         self.editor.setObjectName("clashResultEdit")
-        self.editor.setAccessibleName(self.tr("The result that can be written"))
+        self.editor.setAccessibleName(self.tr("The result to be written"))
         self._previous = _button("\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", "previousClashButton", self.go_back)
         self._previous.setAccessibleName(self.tr("Previous clash"))
         self._previous.setToolTip(self.tr("Previous clash (Shift+F7)"))
@@ -303,7 +303,7 @@ class ClashPage(QWidget):
         choices = hbox(
             self._previous, self._next, self._where, STRETCH, *self._buttons.values(), margins=margins, spacing=Space.S
         )
-        head = make_label(self.tr("Result, as it can be written"), role="heading")
+        head = make_label(self.tr("Result to be written"), role="heading")
         head.setContentsMargins(Space.XL, Space.S, Space.XL, Space.XS)
         below = QWidget()
         vbox(choices, hairline(), head, hairline(), (self.editor, 1), on=below)

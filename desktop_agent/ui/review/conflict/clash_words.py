@@ -130,7 +130,7 @@ def take(purpose: Purpose, *, is_removal: bool) -> str:
 def state(decided: int, count: int) -> str:
     """Return how many of the clashes are decided, and what that is needed for while some are not."""
     words = plural("ClashDialog", count, "{0} of %n clash decided", "{0} of %n clashes decided").format(decided)
-    return words if decided == count else f"{words} · {_tr('the result can be written once all are')}"
+    return words if decided == count else f"{words} · {_tr('the result can be written once all are decided')}"
 
 
 def left(numbers: Sequence[int]) -> str:

@@ -69,7 +69,7 @@ async def test_a_call_is_asked_about_with_what_runs_and_comes_back(ground: Groun
         (started,) = s.rx.all(ev.ToolCallStarted)
 
     assert asked.title == "Let program run echo?"
-    assert asked.reason == "This tool is one of an MCP server's."
+    assert asked.reason == "This tool belongs to an MCP server."
     assert any(detail.startswith("MCP server program: python3") for detail in asked.details)
     assert asked.rule_patterns == (("program__echo", "program__*"),)
     assert (asked.server, asked.server_tool, asked.arguments) == ("program", "echo", {"text": "hello"})

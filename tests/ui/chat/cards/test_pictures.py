@@ -58,7 +58,7 @@ def test_a_broken_picture_says_so(stage: Stage, loads: Loads) -> None:
     loads.finish()
     names = [button.accessibleName() for button in pictures(stage)]
     assert names == [
-        "Picture shot.png: This is no picture that can be shown here.",
+        "Picture shot.png: This picture cannot be shown here.",
         "Picture shot.png: This picture is damaged and cannot be shown.",
     ]
     assert not any(button.isEnabled() for button in pictures(stage))

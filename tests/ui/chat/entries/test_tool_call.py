@@ -202,8 +202,8 @@ class TestWhatElseIsSaid:
             return stage.view.selected.text().removeprefix("Run rm -r build\n")
 
         assert said(decision=Allowed(edited_command="rm -r dist")) == "Modified by you: rm -r dist"
-        assert said(decision=Denied(message="not yet")) == "You said no: not yet"
-        assert said(decision=Denied()) == "You said no."
+        assert said(decision=Denied(message="not yet")) == "You denied it: not yet"
+        assert said(decision=Denied()) == "You denied it."
         assert said(decision=Aborted(reason="The turn was stopped.")) == "Not run: The turn was stopped."
         uncaptured = (Uncaptured(path="big.bin", reason="larger than 50 MB"),)
         assert said(uncaptured=uncaptured) == "⚠ big.bin cannot be undone: larger than 50 MB"

@@ -379,7 +379,7 @@ class TestWhatItShows:
     def test_leaving_the_sandbox_is_said_clearly(self, stage: Stage) -> None:
         ask(stage, replace(question(), confinement="Not confined", is_escalation=True))
         names = [child.accessibleName() for child in card(stage).findChildren(QWidget)]
-        assert "Runs outside the sandbox: it may do whatever your account may" in names
+        assert "Runs outside the sandbox, with all the rights of your account" in names
 
     def test_a_long_offer_gives_way_in_the_command_and_keeps_its_words(self, stage: Stage) -> None:
         command = "python3 -c " + "word " * 40

@@ -174,7 +174,7 @@ def test_nothing_is_written_until_every_clash_is_decided_and_what_is_left_is_sai
     assert "2 clashes are left to decide: numbers 1, 2." in words(dialog)
     QTest.keyClick(keep, Qt.Key.Key_1, alt)
     assert not write.isEnabled()
-    assert write.toolTip() == "1 of 2 clashes decided · the result can be written once all are"
+    assert write.toolTip() == "1 of 2 clashes decided · the result can be written once all are decided"
     QTest.keyClick(keep, Qt.Key.Key_Return, control)
     assert "1 clash is left to decide: number 2." in words(dialog)
     assert dialog.page is not None
