@@ -1,13 +1,12 @@
 """Which names a user means by a few letters, best first: files, folders, models. Pure, and made for a thread.
 
-`find_matches` looks through a list once. `NarrowingSearch` gives the same answers while the user types, with each key
-only among the names that fitted before it. `PathIndex` ranks the paths of a large workspace by how well they fit.
+`find_matches` searches a list once, `NarrowingSearch` while the user types: each key only among the names that matched
+before it. `PathIndex` ranks the paths of a large workspace by how well they match.
 """
 
 import heapq
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from heapq import nsmallest
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -29,63 +28,13 @@ class Matches(NamedTuple):
     total: int
 
 
-def find_matches(paths: Sequence[str], query: str, *, limit: int) -> Matches:
+def find_matches(names: Sequence[str], query: str, *, limit: int) -> Matches:
     """Return the names that contain every word of `query`, in any case and order. A name is like a path, with slashes.
 
     If no name does, one with the letters of `query` in this order is a match too: `pgpy` finds `pages.py`. Matches
     behind the last slash come before matches in front of it, and short names before long ones.
     """
-    words = query.lower().split()
-    if not words:
-        return Matches([], 0)
-    count = _Count()
-    best = heapq.nsmallest(limit, count.of(_ranked_by_words(paths, words)))
-    if best:
-        return Matches([Match(path, spans_of_words(path, words)) for *_, path in best], count.total)
-    found = heapq.nsmallest(limit, count.of(_ranked_by_letters(paths, "".join(words))))
-    return Matches([Match(path, spans_of_letters(path, "".join(words))) for *_, path in found], count.total)
-
-
-class _Count:
-    """Counts what passes through, so that 100,000 matches need not be kept to be counted."""
-
-    def __init__(self) -> None:
-        self.total = 0
-
-    def of(self, ranked: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-        for item in ranked:
-            self.total += 1
-            yield item
-
-
-def _ranked_by_words(paths: Iterable[str], words: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    for path in paths:
-        rank = _rank_of_words(path.lower(), words)
-        if rank is not None:
-            yield rank, len(path), path
-
-
-def _ranked_by_letters(paths: Iterable[str], letters: str) -> Iterator[tuple[int, int, str]]:
-    for path in paths:
-        spans = spans_of_letters(path, letters)
-        if spans:
-            yield spans[-1][1] - spans[0][0] + len(spans), len(path), path
-
-
-def _rank_of_words(lower: str, words: Sequence[str]) -> int | None:
-    name_at = lower.rfind("/") + 1
-    worst = 0
-    for word in words:
-        at = lower.rfind(word)
-        if at < 0:
-            return None
-        if at < name_at:
-            worst = 3  # only in front of the last slash
-        elif worst < 2 and not lower.startswith(word, name_at):
-            worst = 2  # inside the last part
-        elif worst < 1 and name_at + len(word) < len(lower):
-            worst = 1  # the beginning of it
-    return worst
+    return NarrowingSearch(names).find(query, limit=limit)
 
 
 def spans_of_words(path: str, words: Sequence[str]) -> tuple[Span, ...]:
@@ -214,7 +163,7 @@ class PathIndex:
     # -- letters in their order --
 
     def _by_letters(self, letters: str, limit: int) -> list[Match]:
-        has_them = re.compile("".join(f"[^{re.escape(letter)}]*{re.escape(letter)}" for letter in letters)).match
+        has_them = _in_order(letters)
         lower = self._lower
         having = [at for at, path in enumerate(lower) if has_them(path)]
         if len(having) > _MOST_SCORED:
@@ -264,6 +213,10 @@ class PathIndex:
         return places[::-1]
 
 
+def _in_order(letters: str) -> Callable[[str], re.Match[str] | None]:
+    return re.compile("".join(f"[^{re.escape(letter)}]*{re.escape(letter)}" for letter in letters)).match
+
+
 def is_word_start(path: str, place: int) -> bool:
     """Whether a word of a path begins at `place`: behind a sign that separates words, or with a capital."""
     if place == 0 or path[place - 1] in _SEPARATORS:
@@ -296,7 +249,6 @@ class NarrowingSearch:
         self._is_by_letters = False
 
     def find(self, query: str, *, limit: int) -> Matches:
-        """Return what `find_matches` returns."""
         words = query.lower().split()
         if not words:
             return Matches([], 0)
@@ -331,11 +283,11 @@ class NarrowingSearch:
         return Matches(found, len(fitting))
 
     def _best_by_letters(self, letters: str, limit: int) -> Matches:
-        has_them = re.compile("".join(f"[^{re.escape(letter)}]*{re.escape(letter)}" for letter in letters)).match
+        has_them = _in_order(letters)
         self._fitting = [at for at in self._fitting if has_them(self._lower[at])]
         spans = ((at, spans_of_letters(self._names[at], letters)) for at in self._fitting)
         ranked = [(found[-1][1] - found[0][0] + len(found), at, found) for at, found in spans if found]
-        best = nsmallest(limit, ranked)
+        best = heapq.nsmallest(limit, ranked)
         return Matches([Match(self._names[at], found) for _, at, found in best], len(ranked))
 
 
