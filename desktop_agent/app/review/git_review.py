@@ -14,10 +14,11 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.file_types import is_binary
 from desktop_agent.core.changes.workspace_files import folders_above
 from desktop_agent.core.diff.comparing import Comparer
 from desktop_agent.core.diff.diff import count_lines
-from desktop_agent.core.diff.text import is_binary, line_count
+from desktop_agent.core.diff.text import line_count
 from desktop_agent.core.protocol.model import ChangeKind, CommittedFile, FileChange, FileDiff, FileImage, FileKind
 from desktop_agent.core.system.files import read_state
 from desktop_agent.core.system.git.git_process import read_git

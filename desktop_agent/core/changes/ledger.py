@@ -17,6 +17,7 @@ from typing import Self
 from msgspec import Struct, structs
 
 from desktop_agent.core.base.errors import AgentError, StorageError, ToolError, WorkspaceError
+from desktop_agent.core.base.file_types import is_binary
 from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.changes.folder_moves import FolderContents, move
 from desktop_agent.core.changes.workspace_files import (
@@ -33,7 +34,6 @@ from desktop_agent.core.changes.workspace_files import (
     unless_touched,
 )
 from desktop_agent.core.diff.comparing import LineCounter
-from desktop_agent.core.diff.text import is_binary
 from desktop_agent.core.protocol.model import (
     Author,
     ChangeKind,

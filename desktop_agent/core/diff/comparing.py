@@ -10,12 +10,12 @@ import time
 from contextlib import suppress
 
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.file_types import is_binary
 from desktop_agent.core.diff.comparison_process import Comparison, ComparisonFailure, ComparisonProcess
 from desktop_agent.core.diff.diff import count_lines, diff_change, find_middle
 from desktop_agent.core.diff.hunks import with_landmarks
 from desktop_agent.core.diff.intraline import get_ready
 from desktop_agent.core.diff.outline import DiffOutline, assemble
-from desktop_agent.core.diff.text import is_binary
 from desktop_agent.core.protocol.model import FileChange, FileDiff
 from desktop_agent.core.system.processes.worker_process import WorkerDiedError
 

@@ -9,13 +9,12 @@ from typing import Literal
 
 from msgspec import Struct
 
+from desktop_agent.core.base.file_types import byte_order_mark, is_binary
+
 Encoding = Literal["utf-8", "utf-16-le", "utf-16-be"]
 Endings = Literal["", "LF", "CRLF", "mixed"]
 
 BOM = "\ufeff"
-_BINARY_PROBE_BYTES = 8192
-_UTF16_MARKS: tuple[tuple[bytes, Encoding], ...] = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
-_UTF32_LE_MARK = b"\xff\xfe\x00\x00"
 
 
 class Text(Struct, frozen=True):
@@ -60,11 +59,6 @@ def read_text(content: bytes) -> Text | None:
         return Text(content.decode("utf-8"))
     except UnicodeDecodeError:
         return Text(content.decode("utf-8", "surrogateescape"), is_valid=False)
-
-
-def is_binary(content: bytes) -> bool:
-    """Whether `content` is no text: a NUL byte in its first 8 KiB, as git has it, unless it is marked as UTF-16."""
-    return _utf16_of(content) is None and b"\0" in content[:_BINARY_PROBE_BYTES]
 
 
 def as_utf8(content: bytes) -> bytes | None:
@@ -129,6 +123,5 @@ def without_ending(line: str) -> str:
 
 
 def _utf16_of(content: bytes) -> Encoding | None:
-    if content.startswith(_UTF32_LE_MARK):
-        return None
-    return next((encoding for mark, encoding in _UTF16_MARKS if content.startswith(mark)), None)
+    encoding = byte_order_mark(content)[1]
+    return encoding if encoding == "utf-16-le" or encoding == "utf-16-be" else None

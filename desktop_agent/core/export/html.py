@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.base.images import PictureError, inspect_picture
+from desktop_agent.core.base.file_types import PictureError, inspect_picture
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.base.plain_text import cost_text
 from desktop_agent.core.export import document_words

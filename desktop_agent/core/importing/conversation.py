@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from desktop_agent.core.base.file_types import PictureError, inspect_picture
 from desktop_agent.core.base.ids import CallId, claim_id, new_prompt_id
-from desktop_agent.core.base.images import PictureError, inspect_picture
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     AssistantBlock,

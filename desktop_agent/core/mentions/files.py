@@ -22,7 +22,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError, UsageError
-from desktop_agent.core.base.images import PictureError, PictureInfo, inspect_picture
+from desktop_agent.core.base.file_types import (
+    HEAD_BYTES,
+    PictureError,
+    PictureInfo,
+    byte_order_mark,
+    file_type,
+    inspect_picture,
+)
 from desktop_agent.core.mentions.mention_grammar import Mention, PathMention
 from desktop_agent.core.mentions.symbol_search import search_symbols, written_symbol
 from desktop_agent.core.policy.boundary import Boundary, ResolvedPath
@@ -36,13 +43,10 @@ from desktop_agent.core.tools.files.file_tool import LARGEST_EDITED_BYTES
 from desktop_agent.core.tools.files.listing import FileListing, ListingGround, list_paths, within_limits
 from desktop_agent.core.tools.files.suggest import closest_paths, paths_named
 from desktop_agent.core.tools.files.text_files import (
-    BINARY_PROBE_BYTES,
     MOST_RETURNED_BYTES,
     FilePart,
     PastEndError,
     TextReader,
-    binary_kind,
-    byte_order_mark,
     looks_binary,
 )
 from desktop_agent.core.tools.judging import Policies
@@ -157,7 +161,7 @@ class FileMentions:
         return replace(read, digest=digest if is_same else None)
 
     def _content(self, mention: PathMention, place: ResolvedPath, file: BufferedReader, size: int) -> Attachment:
-        beginning = file.read(BINARY_PROBE_BYTES)
+        beginning = file.read(HEAD_BYTES)
         read = Attachment(mention=mention.written, uri=place.relative, name=place.relative, kind="file", size=size)
         if looks_binary(beginning):
             return self._picture(read, file, beginning)
@@ -176,7 +180,7 @@ class FileMentions:
                 raise UsageError(f"It cannot be shown to a model: {error}.") from error
             picture = None
         if picture is None and not beginning.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8")):
-            raise UsageError(f"It is not text: {binary_kind(beginning)}, {read.size:,} bytes.")
+            raise UsageError(f"It is not text: {file_type(beginning).name}, {read.size:,} bytes.")
         if picture is None or len(content) > LARGEST_PICTURE_BYTES or max(picture.width, picture.height) > LONGEST_SIDE:
             raise _too_large(read.size, picture)
         text = f"[{picture.format}, {picture.width}×{picture.height} pixels, {len(content):,} bytes.]"

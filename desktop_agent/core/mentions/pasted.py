@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError, UsageError
-from desktop_agent.core.base.images import PictureError, inspect_picture
+from desktop_agent.core.base.file_types import PictureError, inspect_picture
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.server_status import MediaPart
 from desktop_agent.core.mentions.mention_grammar import Mention

@@ -90,7 +90,7 @@ async def test_a_word_that_is_a_file_brings_it_once(ground: Ground) -> None:
         ("@src/ap.py", "There is no such file in the folder of this session.", "Did you mean `src/app.py`?"),
         ("@gone.md", "There is no such file", "backquotes"),
         ("@../other.txt", "It is outside the folder of this session.", "Copy it into the folder"),
-        ("@tool.bin", "It is not text: ELF program or library, 6 bytes.", ""),
+        ("@tool.bin", "It is not text: ELF file, 6 bytes.", ""),
         ("@src/app.py:9", "It has no line 9: it ends with line 4.", ""),
         ("@src/:9", "It is a folder, which has no lines.", ""),
         ("@.env", "`.env` often holds secrets, and what is read goes to the model.", "Ask the agent to read it"),

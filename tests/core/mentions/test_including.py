@@ -59,7 +59,7 @@ async def test_an_included_file_of_the_workspace_was_read_so_it_can_be_edited(gr
     [
         ("none.txt", "There is no such file."),
         ("", "It is a folder. Include its files by their names."),
-        ("tool.bin", "It is not text: ELF program or library, 6 bytes."),
+        ("tool.bin", "It is not text: ELF file, 6 bytes."),
         ("id_rsa", "often holds secrets, and what is read goes to the model. Copy what the model may read"),
         ("hard.txt", "is another name (a hard link) of"),
         ("soft.txt", "often holds secrets"),

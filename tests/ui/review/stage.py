@@ -5,10 +5,10 @@ from hashlib import blake2b
 
 from msgspec.structs import replace
 
+from desktop_agent.core.base.file_types import is_binary
 from desktop_agent.core.changes.attribution import reviewed_diff
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.diff.diff import count_lines, diff_change
-from desktop_agent.core.diff.text import is_binary
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     ApprovalRequest,

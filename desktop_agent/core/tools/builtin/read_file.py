@@ -16,6 +16,7 @@ from typing import Literal
 from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.file_types import HEAD_BYTES, byte_order_mark, file_type
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.system.files import new_hasher
@@ -28,12 +29,9 @@ from desktop_agent.core.tools.files.file_tool import (
     require_regular,
 )
 from desktop_agent.core.tools.files.text_files import (
-    BINARY_PROBE_BYTES,
     MOST_RETURNED_BYTES,
     FilePart,
     TextReader,
-    binary_kind,
-    byte_order_mark,
     looks_binary,
 )
 from desktop_agent.core.tools.reads import DIGEST_KEY
@@ -97,11 +95,11 @@ def _read(arguments: ReadFileArguments, context: ToolContext, stop: threading.Ev
 def _answer(
     file: BufferedReader, size: int, arguments: ReadFileArguments, context: ToolContext, stop: threading.Event
 ) -> tuple[str, JsonObject]:
-    beginning = file.read(BINARY_PROBE_BYTES)
+    beginning = file.read(HEAD_BYTES)
     if size == 0:
         return f"[{arguments.path} is empty.]", {"lines": 0, "truncated": False}
     if looks_binary(beginning) and codecs.lookup(arguments.encoding).name == "utf-8":
-        kind = binary_kind(beginning)
+        kind = file_type(beginning).name
         text = f"[{arguments.path} is not text: {kind}, {size:,} bytes. Use run_terminal_cmd to look into it.]"
         return text, {"kind": kind, "truncated": False}
     mark, encoding = byte_order_mark(beginning)

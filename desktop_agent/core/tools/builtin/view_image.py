@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.base.images import PictureError, PictureInfo, inspect_picture
+from desktop_agent.core.base.file_types import PictureError, PictureInfo, inspect_picture
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.tools.files.file_tool import FileArguments, FileReadTool, PathText, not_read, require_regular
 from desktop_agent.core.tools.tool import ToolContext

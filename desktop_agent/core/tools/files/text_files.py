@@ -21,33 +21,9 @@ from typing import BinaryIO
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.file_types import HEAD_BYTES, byte_order_mark
 from desktop_agent.core.system.processes.output import continuation_bytes
 
-BINARY_PROBE_BYTES = 8192
-
-_BOMS = (
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it begins with
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-_KINDS = (
-    (b"\x89PNG\r\n\x1a\n", "PNG image"),
-    (b"\xff\xd8\xff", "JPEG image"),
-    (b"GIF8", "GIF image"),
-    (b"RIFF", "RIFF media file (WebP, WAV or AVI)"),
-    (b"%PDF-", "PDF document"),
-    (b"PK\x03\x04", "ZIP archive, or a format built on it such as docx, xlsx, jar or whl"),
-    (b"\x1f\x8b", "gzip archive"),
-    (b"BZh", "bzip2 archive"),
-    (b"\xfd7zXZ\x00", "xz archive"),
-    (b"\x28\xb5\x2f\xfd", "zstd archive"),
-    (b"\x7fELF", "ELF program or library"),
-    (b"MZ", "Windows program or library"),
-    (b"\xca\xfe\xba\xbe", "Java class or macOS universal program"),
-    (b"SQLite format 3\x00", "SQLite database"),
-)
 _ENDING = re.compile(r"\r?\n")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -56,19 +32,10 @@ class NotTextError(ValueError):
     """The content is not text that could be written back exactly."""
 
 
-def byte_order_mark(content: bytes) -> tuple[bytes, str]:
-    """Return the mark that `content` begins with and the encoding it stands for; no mark means UTF-8."""
-    return next((pair for pair in _BOMS if content.startswith(pair[0])), (b"", "utf-8"))
-
-
 def looks_binary(beginning: bytes) -> bool:
     """Whether a file that begins like this is not text: a NUL without the mark of an encoding that uses them."""
     mark, _ = byte_order_mark(beginning)
-    return not mark and b"\0" in beginning[:BINARY_PROBE_BYTES]
-
-
-def binary_kind(beginning: bytes) -> str:
-    return next((kind for magic, kind in _KINDS if beginning.startswith(magic)), "binary file")
+    return not mark and b"\0" in beginning[:HEAD_BYTES]
 
 
 def as_seen(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from msgspec import Struct, field
 
-from desktop_agent.core.base.images import PictureError, inspect_picture
+from desktop_agent.core.base.file_types import PictureError, inspect_picture
 from desktop_agent.core.mcp.server_status import CallReply, LinkPart, MediaPart, Part, ResourcePart, TextPart
 from desktop_agent.core.protocol.model import BlobRef, JsonObject, ToolResult
 from desktop_agent.core.tools.tool import ToolContext

@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.diff.binary_files import HEAD_BYTES, file_type
-from desktop_agent.core.diff.text import Endings, Text, as_utf8, endings_of, is_binary, line_count, read_text
+from desktop_agent.core.base.file_types import HEAD_BYTES, file_type, is_binary
+from desktop_agent.core.diff.text import Endings, Text, as_utf8, endings_of, line_count, read_text
 from desktop_agent.core.merge.edited_text import EditedText
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, decode, problem_words, size_words

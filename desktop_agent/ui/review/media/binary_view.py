@@ -5,7 +5,8 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QColor, QResizeEvent, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QFrame, QGridLayout, QPlainTextEdit, QTextEdit, QWidget
 
-from desktop_agent.core.diff.binary_files import HEAD_BYTES, HexExcerpt, excerpt, file_type, printable
+from desktop_agent.core.base.file_types import HEAD_BYTES, file_type
+from desktop_agent.core.diff.binary_files import HexExcerpt, excerpt, printable
 from desktop_agent.ui.review.media.picture_decoding import exact_size_words, short_hash
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.widgets.labels import make_label

@@ -11,8 +11,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QPushButton, QSizePolicy, QSlider, QStackedLayout, QWidget
 from shiboken6 import isValid
 
-from desktop_agent.core.diff.binary_files import HEAD_BYTES, FileType, file_type
-from desktop_agent.core.diff.text import is_binary
+from desktop_agent.core.base.file_types import HEAD_BYTES, FileType, file_type, is_binary
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.media.binary_view import BinaryView, binary_facts

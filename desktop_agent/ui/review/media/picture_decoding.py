@@ -12,7 +12,7 @@ from msgspec import Struct
 from PySide6.QtCore import QBuffer, QByteArray, QCoreApplication, QIODevice, QLocale, QSize, Qt
 from PySide6.QtGui import QImage, QImageReader
 
-from desktop_agent.core.diff.binary_files import file_type
+from desktop_agent.core.base.file_types import file_type
 
 MAX_PICTURE_BYTES = 30_000_000
 MAX_PIXELS = 64_000_000

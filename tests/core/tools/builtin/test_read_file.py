@@ -199,7 +199,7 @@ async def test_bytes_that_are_not_text_are_treated_as_asked(work: "Workspace") -
 
 @pytest.mark.parametrize(
     ("content", "kind"),
-    [(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "PNG image"), (b"\x7fELF\2\1\1\0", "ELF"), (b"who knows\0", "binary file")],
+    [(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "PNG image"), (b"\x7fELF\2\1\1\0", "ELF"), (b"who knows\0", "binary data")],
 )
 async def test_a_binary_file_is_answered_with_kind_and_size(work: "Workspace", content: bytes, kind: str) -> None:
     work.write("data.bin", content)

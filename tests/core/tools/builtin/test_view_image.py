@@ -38,8 +38,8 @@ async def test_a_picture_is_shown_by_what_it_is_and_not_by_its_name(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"<svg></svg>", "format SVG.*convert a.png picture.png"),
-        (b"BM\0\0\0\0", "format BMP.*Possible are PNG, JPEG, GIF and WebP"),
+        (b"<svg></svg>", "SVG image.*convert a.png picture.png"),
+        (b"BM1234\0\0\0\0", "BMP image.*Possible are PNG, JPEG, GIF and WebP"),
         (png()[:-9], "cut off"),
         (b"", "is empty"),
         (png(LONGEST_SIDE + 1, 1), "8001×1 pixels.*-resize"),

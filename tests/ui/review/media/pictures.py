@@ -6,7 +6,7 @@ import zlib
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize
 from PySide6.QtGui import QColor, QImage, QImageWriter
 
-from desktop_agent.core.base.images import PNG_SIGNATURE
+from desktop_agent.core.base.file_types import PNG_SIGNATURE
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><circle cx="9" cy="9" r="9" fill="red"/></svg>\n'
 

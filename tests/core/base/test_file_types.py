@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.base.images import PictureError, inspect_picture
+from desktop_agent.core.base.file_types import PictureError, file_type, inspect_picture
 from tests.pictures import gif, jpeg, png, webp
 
 WHOLE = [
@@ -40,17 +40,17 @@ def test_a_file_that_is_cut_off_anywhere_is_refused(content: bytes) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"BM\0\0", "format BMP"),
-        (b"II*\0", "format TIFF"),
-        (b"MM\0*", "format TIFF"),
-        (b"\0\0\0\x18ftypheic", "format HEIC"),
-        (b"\0\0\0\x18ftypavif", "format AVIF"),
-        (b"\0\0\x01\0\x01", "format ICO"),
-        (b"%PDF-1.7", "format PDF"),
-        (b'<?xml version="1.0"?>\n<!-- x --><svg xmlns="x">', "format SVG"),
-        (b"<svg>", "format SVG"),
+        (b"BM1234\0\0\0\0", "of another type, BMP image"),
+        (b"II*\0", "TIFF image"),
+        (b"MM\0*", "TIFF image"),
+        (b"\0\0\0\x18ftypheic", "HEIC image"),
+        (b"\0\0\0\x18ftypavif", "AVIF image"),
+        (b"\0\0\x01\0\x01", "Windows icon"),
+        (b"%PDF-1.7", "PDF document"),
+        (b'<?xml version="1.0"?>\n<!-- x --><svg xmlns="x">', "SVG image"),
+        (b"<svg>", "SVG image"),
         (b"plain text", "not a picture"),
-        (b"RIFF\0\0\0\0WAVE", "not a picture"),
+        (b"RIFF\0\0\0\0WAVE", "WAV audio"),
         (b"", "not a picture"),
         (png(0, 3), "0×3 pixels"),
         (png().replace(b"IHDR", b"JHDR"), "does not begin with its header"),
@@ -71,3 +71,27 @@ def test_what_is_not_one_of_the_four_is_named(content: bytes, message: str) -> N
 def test_any_bytes_are_a_picture_or_an_error(content: bytes, noise: bytes, at: int) -> None:
     with suppress(PictureError):
         inspect_picture(content[:at] + noise + content[at + len(noise) :])
+
+
+@pytest.mark.parametrize(
+    ("head", "name", "picture"),
+    [
+        (b"\x89PNG\r\n\x1a\n....", "PNG image", "png"),
+        (b"\xff\xd8\xff\xe0", "JPEG image", "jpeg"),
+        (b"GIF89a", "GIF image", "gif"),
+        (b"RIFF\1\2\3\4WEBPVP8 ", "WebP image", "webp"),
+        (b"<svg>", "SVG image", "svg"),
+        (b'\xef\xbb\xbf<?xml version="1.0"?>\n<!-- a --><!-- b -->\n<svg xmlns="x">', "SVG image", "svg"),
+        (b"PK\x03\x04" + bytes(26) + b"a.txt", "ZIP archive", None),
+        (b"PK\x03\x04" + bytes(26) + b"[Content_Types].xml", "Office document", None),
+        (b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\0", "ELF program", None),
+        (b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x01\0", "ELF object file", None),
+        (bytes(257) + b"ustar", "tar archive", None),
+        (b"SQLite format 3\0", "SQLite database", None),
+        (b"\0\1\2", "binary data", None),
+        (b"def f(): ...", "text", None),
+        (b"", "empty file", None),
+    ],
+)
+def test_a_file_is_told_by_how_it_begins(head: bytes, name: str, picture: str | None) -> None:
+    assert file_type(head) == (name, picture)
