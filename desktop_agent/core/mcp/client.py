@@ -1,4 +1,4 @@
-"""The protocol between a connection and whatever speaks to the server, without the SDK's types; the SDK is in `sdk/`.
+"""What a connection and the client on the SDK (`sdk/`) exchange, without the SDK's types: sign-ins, sampling, failures.
 
 What a server wants to ask the model (`sampling/createMessage`) is not to be trusted, and never enters the
 conversation of a session.
@@ -16,16 +16,6 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
 from desktop_agent.core.mcp.server_log import ServerLog
-from desktop_agent.core.mcp.server_status import (
-    CallReply,
-    OfferedPrompt,
-    OfferedResource,
-    OfferedTool,
-    Part,
-    Progress,
-    ResourceTemplate,
-    ServerFacts,
-)
 from desktop_agent.core.protocol.model import Decision, Denied, ServerQuestion
 from desktop_agent.core.system.processes.runner import Command
 
@@ -183,58 +173,6 @@ class BearerTokens(Protocol):
         ...
 
 
-class Client(Protocol):
-    """A server that answers. Methods raise `ServerError`: what went wrong, in words."""
-
-    facts: ServerFacts
-
-    @property
-    def pid(self) -> int | None:
-        """Its process, if it was started here."""
-        ...
-
-    async def tools(self) -> tuple[OfferedTool, ...]: ...
-
-    async def prompts(self) -> tuple[OfferedPrompt, ...]: ...
-
-    async def prompt(self, name: str, arguments: Mapping[str, str], *, timeout_s: float) -> str: ...
-
-    async def resources(self) -> tuple[OfferedResource, ...]: ...
-
-    async def templates(self) -> tuple[ResourceTemplate, ...]: ...
-
-    async def read(self, uri: str, *, timeout_s: float) -> tuple[Part, ...]: ...
-
-    async def complete(
-        self, template: str, name: str, value: str, others: Mapping[str, str], *, timeout_s: float
-    ) -> tuple[str, ...]:
-        """Return what the part `name` of a template may be that begins with `value`, with `others` given already."""
-        ...
-
-    async def call(
-        self,
-        tool: str,
-        arguments: Mapping[str, object],
-        *,
-        timeout_s: float,
-        on_progress: Callable[[Progress], None],
-        ask: AskUser,
-        sample: SampleModel,
-    ) -> CallReply:
-        """Call a tool. Cancelling tells the server; `timeout_s` without progress ends it.
-
-        The time that the user takes to answer what the server asks, and the model, does not count.
-        """
-        ...
-
-    async def ended(self) -> str:
-        """Return when the server is gone, and say how it went: nothing, if that is no failure.
-
-        Raises `ServerError` for a failure that has a hint.
-        """
-        ...
-
-
 class Surroundings(Struct, frozen=True, kw_only=True):
     """What a client may use, and whom it tells what comes unasked."""
 
@@ -254,7 +192,3 @@ class ServerCredentials(Protocol):
     async def headers(self, definition: ServerDefinition) -> Mapping[str, str]: ...
 
     async def tokens(self, definition: ServerDefinition) -> BearerTokens | None: ...
-
-
-OpenClient = Callable[[ServerDefinition, Surroundings], AbstractAsyncContextManager[Client]]
-"""Starts or reaches a server and is left when it is ended. Entered and left in one task."""

@@ -8,8 +8,8 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
-from typing import Final
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -17,9 +17,7 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.client import (
     AskUser,
-    Client,
     ConnectionLostError,
-    OpenClient,
     SampleModel,
     SignInNeededError,
     Surroundings,
@@ -29,6 +27,12 @@ from desktop_agent.core.mcp.client import (
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.mcp.server_status import CallReply, LastCall, OfferedTool, Part, Progress, ServerStatus
+
+if TYPE_CHECKING:  # the SDK is imported when the first server is needed
+    from desktop_agent.core.mcp.sdk.sdk_client import ServerClient
+
+OpenClient = Callable[[ServerDefinition, Surroundings], AbstractAsyncContextManager["ServerClient"]]
+"""Starts or reaches a server, and ends it on exit. Entered and left in one task."""
 
 logger = logging.getLogger(__name__)
 
@@ -135,7 +139,7 @@ class Relisting:
                 del self._waiting[listed]
 
 
-async def list_all_but_tools(client: Client, log: ServerLog) -> dict[str, object]:
+async def list_all_but_tools(client: "ServerClient", log: ServerLog) -> dict[str, object]:
     try:
         prompts = await client.prompts() if client.facts.has_prompts else ()
         return {"prompts": prompts, **await list_resources_of(client)}
@@ -146,7 +150,7 @@ async def list_all_but_tools(client: Client, log: ServerLog) -> dict[str, object
         return {"prompts": (), "resources": (), "templates": ()}
 
 
-async def list_resources_of(client: Client) -> dict[str, object]:
+async def list_resources_of(client: "ServerClient") -> dict[str, object]:
     if not client.facts.has_resources:
         return {"resources": (), "templates": ()}
     return {"resources": await client.resources(), "templates": await client.templates()}
@@ -184,7 +188,7 @@ class Connection:
         self._clock = clock
         self._on_change = on_change
         self._owner: asyncio.Task[None] | None = None
-        self._ready: asyncio.Future[Client] | None = None
+        self._ready: asyncio.Future[ServerClient] | None = None
         self._is_stopping = False
         self._is_leaving = False
         self._running_calls = 0
@@ -267,7 +271,7 @@ class Connection:
             return await client.complete(template, name, value, others, timeout_s=_COMPLETION_S)
 
     @asynccontextmanager
-    async def _used(self) -> AsyncGenerator[Client]:
+    async def _used(self) -> AsyncGenerator["ServerClient"]:
         """Have the client, started if it does not run, which is not let go meanwhile."""
         self._running_calls += 1
         try:
@@ -306,7 +310,7 @@ class Connection:
         finally:
             await self.log.aclose()
 
-    async def _client(self) -> Client:
+    async def _client(self) -> "ServerClient":
         self._last_used = self._clock.monotonic()
         while self._owner is not None and (self._is_stopping or self._is_leaving):
             await asyncio.wait({self._owner})
@@ -321,7 +325,7 @@ class Connection:
         assert self._ready is not None
         return await asyncio.shield(self._ready)
 
-    async def _own(self, ready: asyncio.Future[Client]) -> None:
+    async def _own(self, ready: "asyncio.Future[ServerClient]") -> None:
         """The life of the server, in the one task that enters and leaves the client."""
         self._change(state="starting", problem="", hint="", started_at=self._clock.now(), pid=None)
         try:
@@ -365,7 +369,7 @@ class Connection:
             title = f"The MCP server {self.definition.name} could not be started: {problem}"
             self._ready.set_exception(ServerError(title, hint=status.hint))
 
-    async def _attend(self, client: Client) -> str:
+    async def _attend(self, client: "ServerClient") -> str:
         """Keep the server until it is to end, or has ended; return what went wrong, if something did."""
         ended = asyncio.create_task(client.ended(), name=f"mcp {self.definition.name} ends")
         try:

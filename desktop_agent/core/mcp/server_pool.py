@@ -5,17 +5,14 @@ different folders never share one.
 """
 
 import asyncio
-import importlib
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import cast
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import ServerError
-from desktop_agent.core.mcp.client import Client, OpenClient, ServerCredentials, Surroundings
+from desktop_agent.core.mcp.client import ServerCredentials, Surroundings
 from desktop_agent.core.mcp.confining import ServerConfiner
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
@@ -24,10 +21,11 @@ from desktop_agent.core.mcp.server_status import ServerStatus
 from desktop_agent.core.system.processes.process_tree import Activity
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
-_SDK = "desktop_agent.core.mcp.sdk.sdk_client"
+if TYPE_CHECKING:  # the SDK is imported when the first server is needed
+    from desktop_agent.core.mcp.sdk.sdk_client import SdkClients, ServerClient
 
 
-class _Key(Struct, frozen=True):
+class _Key(NamedTuple):
     name: str
     fingerprint: str
     workspace: Path
@@ -58,13 +56,11 @@ class ServerPool:
         logs: Path | None,
         *,
         processes: ProcessRunner | None = None,
-        open_client: OpenClient | None = None,
         credentials: ServerCredentials | None = None,
         confiner: ServerConfiner | None = None,
     ) -> None:
         """`environ` is what servers get, already without credentials; `logs` the folder of what they say.
 
-        `open_client` is by default the SDK's, which is imported when the first server is needed.
         Without `credentials` only servers at an address that want none can be reached, without a `confiner` only
         servers started that need not be confined.
         """
@@ -72,7 +68,7 @@ class ServerPool:
         self._environ = environ
         self._logs = logs
         self._processes = processes or ProcessRunner(clock)
-        self._open_client = open_client
+        self._clients: SdkClients | None = None
         self._credentials = credentials
         self._confiner = confiner
         self._connections: dict[_Key, Connection] = {}
@@ -158,12 +154,16 @@ class ServerPool:
                 yield confined
 
     @asynccontextmanager
-    async def _open(self, definition: ServerDefinition, surroundings: Surroundings) -> AsyncGenerator[Client]:
-        if self._open_client is None:
-            sdk = await asyncio.to_thread(importlib.import_module, _SDK)
-            self._open_client = cast("OpenClient", sdk.SdkClients(self._processes, self._credentials).open)
-        async with self._open_client(definition, surroundings) as client:
+    async def _open(self, definition: ServerDefinition, surroundings: Surroundings) -> AsyncGenerator["ServerClient"]:
+        if self._clients is None:
+            self._clients = await asyncio.to_thread(self._import_clients)
+        async with self._clients.open(definition, surroundings) as client:
             yield client
+
+    def _import_clients(self) -> "SdkClients":
+        from desktop_agent.core.mcp.sdk.sdk_client import SdkClients
+
+        return SdkClients(self._processes, self._credentials)
 
     def _tell(self, status: ServerStatus) -> None:
         for listener in tuple(self._listeners):

@@ -8,10 +8,10 @@ session must not answer for another.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 import mcp_types
@@ -44,6 +44,8 @@ from desktop_agent.core.protocol.model import (
     FormOption,
     ServerQuestion,
 )
+
+T = TypeVar("T")
 
 MOST_FIELDS = 30
 MOST_OPTIONS = 200
@@ -268,7 +270,7 @@ class _AskingCall:
     def __init__(self, ask: AskUser, sample: SampleModel) -> None:
         self.ask = ask
         self.sample = sample
-        self.asking: set[asyncio.Task[Decision] | asyncio.Task[SampledAnswer]] = set()
+        self.asking: set[asyncio.Future[Any]] = set()
         self.questions = 0
         self.refusal = ""
 
@@ -316,11 +318,16 @@ class AskedBack:
             self._log.say(f"It wanted to ask the model when {why}, and was refused.")
             return refusal_of(SamplingRefusedError(f"The model is asked for one running call only: {why}."))
         try:
-            return result_of(await self._sample(call, request_of(self._server, self._fingerprint, params)))
+            answer = await _while_it_runs(call, call.sample(request_of(self._server, self._fingerprint, params)))
         except SamplingRefusedError as error:
-            self._log.say(f"It wanted to ask the model, and was refused: {error}")
-            call.refusal = str(error)
-            return refusal_of(error)
+            refusal = error
+        else:
+            if answer is not None:
+                return result_of(answer)
+            refusal = SamplingRefusedError("The call is over.")
+        self._log.say(f"It wanted to ask the model, and was refused: {refusal}")
+        call.refusal = str(refusal)
+        return refusal_of(refusal)
 
     def why_refused(self, error: MCPError) -> str:
         """Return why the current call may not ask the model, if `error` is that it may not; otherwise nothing."""
@@ -350,14 +357,8 @@ class AskedBack:
             if call.questions == _MOST_QUESTIONS + 1:
                 self._log.say(f"It asked the user more than {_MOST_QUESTIONS} times in one call: declined from now on.")
             return _DECLINED
-        asking = asyncio.create_task(_asked(call.ask, question), name=f"question of {self._server}")
-        call.asking.add(asking)
-        asking.add_done_callback(call.asking.discard)
-        try:
-            await asyncio.wait({asking})
-        finally:
-            asking.cancel()
-        return _CANCELLED if asking.cancelled() else self._result(question, asking.result())
+        decision = await _while_it_runs(call, call.ask(question))
+        return _CANCELLED if decision is None else self._result(question, decision)
 
     def _call_that_asks(self) -> _AskingCall | None:
         current = _current.get()
@@ -369,18 +370,6 @@ class AskedBack:
         if _current.get() is not None:
             return "its call was over"
         return "several calls ran" if self._calls else "no call ran"
-
-    async def _sample(self, call: _AskingCall, request: SamplingRequest) -> SampledAnswer:
-        sampling = asyncio.create_task(_sampled(call.sample, request), name=f"sampling of {self._server}")
-        call.asking.add(sampling)
-        sampling.add_done_callback(call.asking.discard)
-        try:
-            await asyncio.wait({sampling})
-        finally:
-            sampling.cancel()
-        if sampling.cancelled():
-            raise SamplingRefusedError("The call is over.")
-        return sampling.result()
 
     def _result(self, question: ServerQuestion, decision: Decision) -> mcp_types.ElicitResult:
         match decision:
@@ -409,9 +398,13 @@ def pages_wanted(error: MCPError) -> tuple[mcp_types.ElicitRequestURLParams, ...
     return tuple(pages[:_MOST_PAGES])
 
 
-async def _asked(ask: AskUser, question: ServerQuestion) -> Decision:
-    return await ask(question)
-
-
-async def _sampled(sample: SampleModel, request: SamplingRequest) -> SampledAnswer:
-    return await sample(request)
+async def _while_it_runs(call: _AskingCall, answer: Awaitable[T]) -> T | None:
+    """Return the answer; None when the call ended before it came."""
+    asking = asyncio.ensure_future(answer)
+    call.asking.add(asking)
+    asking.add_done_callback(call.asking.discard)
+    try:
+        await asyncio.wait({asking})
+    finally:
+        asking.cancel()
+    return None if asking.cancelled() else asking.result()

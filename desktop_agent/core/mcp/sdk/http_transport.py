@@ -39,18 +39,6 @@ class SessionGoneError(ConnectionLostError):
     """The server does not know the connection any more. That is no failure: the next call makes another one."""
 
 
-def session_gone() -> SessionGoneError:
-    return SessionGoneError(
-        "The server has forgotten this connection, so the call was not carried out.",
-        hint="Call it again: that connects anew.",
-    )
-
-
-def broken_off() -> ConnectionLostError:
-    """An answer began, and ended before it was whole."""
-    return ConnectionLostError("The answer ended before it was whole.")
-
-
 def no_address() -> ServerError:
     return ServerError("Its URL is not a web address.", hint="Write it in full: https://host/mcp.")
 
@@ -60,26 +48,6 @@ def readable(address: str) -> ServerError:
     return ServerError(
         f"Nothing was sent: {address} is not encrypted, so others on the way could read and change everything.",
         hint="Use its https:// address, or set allow_unencrypted = true for this server in the settings file.",
-    )
-
-
-def readable_by_proxy(address: str, proxy: Proxy) -> ServerError:
-    """What is sent unencrypted would pass a proxy."""
-    return ServerError(
-        f"Nothing was sent: the proxy {proxy.address} could read and change everything.",
-        hint=f"{address} is not encrypted, and {proxy.named_by} names this proxy. Use an https:// address, or add the "
-        "host to NO_PROXY.",
-    )
-
-
-def too_large(most_bytes: int) -> ServerError:
-    return ServerError(f"It sent a message of more than {most_bytes // 1024**2} MiB.")
-
-
-def packed() -> ServerError:
-    return ServerError(
-        "It packed its answer, although it was asked not to, so the answer was not read.",
-        hint="Compression must be off, also in a gateway before it.",
     )
 
 
@@ -311,9 +279,9 @@ class HttpLink(httpx2.AsyncBaseTransport):
     async def _judged(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         """Return the answer for the SDK, whole unless it is a stream. Raises `ServerError` for what is none."""
         try:
-            if _is_stream(response):
+            if has_events(response) and response.is_success:
                 return response  # the SDK bounds each event
-            content = await _read(response)
+            content = await read_body(response, MOST_BYTES, _MOST_ERROR_BYTES)
         except BaseException:
             await response.aclose()
             raise
@@ -330,28 +298,36 @@ class HttpLink(httpx2.AsyncBaseTransport):
         has_session = _SESSION in request.headers
         # 404 is what the protocol says; servers of the TypeScript SDK's examples answer 400 to nobody.
         if has_session and (status == 404 or (status == 400 and message.get("id") is None)):
-            failure = session_gone()
+            failure = SessionGoneError(
+                "The server has forgotten this connection, so the call was not carried out.",
+                hint="Call it again: that connects anew.",
+            )
             self.end(failure)
             raise failure
         if status in (401, 403) or not is_error:
             raise refused(status, self._address)
 
 
-def _is_stream(response: httpx2.Response) -> bool:
+def has_events(response: httpx2.Response) -> bool:
+    """Raises `ServerError` for an answer that would have to be unpacked first."""
     if response.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
-        raise packed()
-    return response.is_success and response.headers.get("content-type", "").lower().startswith("text/event-stream")
+        raise ServerError(
+            "It packed its answer, although it was asked not to, so the answer was not read.",
+            hint="Compression must be off, also in a gateway before it.",
+        )
+    return response.headers.get("content-type", "").lower().startswith("text/event-stream")
 
 
-async def _read(response: httpx2.Response) -> bytes:
+async def read_body(response: httpx2.Response, most_bytes: int, most_error_bytes: int | None = None) -> bytes:
+    """Read the body; of an answer that refuses only the beginning, if there is a limit. Raises `ServerError`."""
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     content = bytearray()
     async for piece in response.stream:
         content += piece
-        if not response.is_success and len(content) > _MOST_ERROR_BYTES:
+        if most_error_bytes is not None and not response.is_success and len(content) > most_error_bytes:
             break
-        if len(content) > MOST_BYTES:
-            raise too_large(MOST_BYTES)
+        if len(content) > most_bytes:
+            raise ServerError(f"It sent a message of more than {most_bytes // 1024**2} MiB.")
     return bytes(content)
 
 
@@ -386,7 +362,12 @@ async def reaching(
         raise readable(shown)
     try:
         proxy = proxy_for(address.url)
-        _require_unread(shown, address, proxy)
+        if proxy is not None and is_readable_on_the_way(address.url):
+            raise ServerError(
+                f"Nothing was sent: the proxy {proxy.address} could read and change everything.",
+                hint=f"{shown} is not encrypted, and {proxy.named_by} names this proxy. Use an https:// address, or "
+                "add the host to NO_PROXY.",
+            )
         inner = await asyncio.to_thread(server_transport, proxy=proxy)
     except ProviderError as error:
         raise ServerError(error.title, hint=error.hint, detail=error.detail) from error
@@ -398,8 +379,3 @@ async def reaching(
 def _quotes_nothing(record: logging.LogRecord) -> bool:
     """Whether a line of the SDK's log has no traceback, which would quote what a server answered."""
     return record.exc_info is None
-
-
-def _require_unread(shown: str, address: Address, proxy: Proxy | None) -> None:
-    if proxy is not None and is_readable_on_the_way(address.url):
-        raise readable_by_proxy(shown, proxy)

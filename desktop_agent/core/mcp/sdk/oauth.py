@@ -34,10 +34,10 @@ from desktop_agent.core.mcp.client import AskInBrowser, ClientProof, GrantedAcce
 from desktop_agent.core.mcp.definition import Address
 from desktop_agent.core.mcp.sdk.http_transport import (
     ChallengedTransport,
+    has_events,
     no_address,
-    packed,
+    read_body,
     readable,
-    too_large,
     unreachable,
 )
 from desktop_agent.core.system.network.connections import proxy_for
@@ -61,7 +61,8 @@ class SignInTransport(httpx2.AsyncBaseTransport):
         self.asked_last = address
         response = await (await self._way_to(address)).handle_async_request(request)
         try:
-            content = await _read(response)
+            # No event says anything about a sign-in.
+            content = b"" if has_events(response) else await read_body(response, _MOST_BYTES)
         finally:
             await response.aclose()
         return httpx2.Response(
@@ -92,21 +93,6 @@ class SignInTransport(httpx2.AsyncBaseTransport):
             except ProviderError as error:
                 raise ServerError(error.title, hint=error.hint, detail=error.detail) from error
         return self._ways[address]
-
-
-async def _read(response: httpx2.Response) -> bytes:
-    """Return the body; nothing of events, of which none says anything about a sign-in."""
-    if response.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
-        raise packed()
-    if response.headers.get("content-type", "").lower().startswith("text/event-stream"):
-        return b""
-    assert isinstance(response.stream, httpx2.AsyncByteStream)
-    content = bytearray()
-    async for piece in response.stream:
-        content += piece
-        if len(content) > _MOST_BYTES:
-            raise too_large(_MOST_BYTES)
-    return bytes(content)
 
 
 _NAME = "Desktop Agent"

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -24,7 +24,6 @@ from desktop_agent.core.base.plain_text import without_controls
 from desktop_agent.core.mcp.client import (
     AskUser,
     BearerTokens,
-    Client,
     ConnectionLostError,
     SampledAnswer,
     SampleModel,
@@ -35,18 +34,19 @@ from desktop_agent.core.mcp.client import (
 )
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
 from desktop_agent.core.mcp.sdk.asked_back import AskedBack, pages_wanted
-from desktop_agent.core.mcp.sdk.http_transport import HttpLink, TokenAccess, broken_off, reaching
+from desktop_agent.core.mcp.sdk.http_transport import HttpLink, TokenAccess, reaching
 from desktop_agent.core.mcp.sdk.process_transport import NOT_READABLE, UNREADABLE, ServerProcess, Streams, running
 from desktop_agent.core.mcp.sdk.sdk_results import (
-    completed,
+    MOST_TOOLS,
     completing,
-    prompt_text,
-    prompts_of,
+    embedded,
+    offered_prompt,
+    offered_resource,
+    offered_tool,
+    pages_of,
     reply_of,
-    resource_parts,
-    resources_of,
-    templates_of,
-    tools_of,
+    resource_template,
+    said_in,
     unused_in,
 )
 from desktop_agent.core.mcp.server_status import (
@@ -62,6 +62,7 @@ from desktop_agent.core.mcp.server_status import (
 from desktop_agent.core.protocol.model import Decision, ServerQuestion
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
+MOST_COMPLETIONS = 100
 _LONGEST_KIND = 40
 _LONGEST_SAYING = 2_000
 """How much is shown of what a server says of a failure, in characters."""
@@ -122,7 +123,7 @@ def _explained(error: Exception, way: ServerProcess | HttpLink) -> ServerError:
         return failure
     if error.code == CONNECTION_CLOSED:
         if link is not None:
-            link.end(broken_off())
+            link.end(ConnectionLostError("The answer ended before it was whole."))
         return ConnectionLostError("The connection with the server was lost.")
     if error.code == REQUEST_TIMEOUT:
         return ServerError("The server did not answer in time.")
@@ -193,7 +194,7 @@ T = TypeVar("T")
 
 
 class ServerClient:
-    """A server that answers, by the SDK's client."""
+    """A server that answers, by the SDK's client. Methods raise `ServerError`: what went wrong, in words."""
 
     def __init__(self, client: SdkClient, facts: ServerFacts, way: ServerProcess | HttpLink, asked: AskedBack) -> None:
         self.facts = facts
@@ -207,33 +208,61 @@ class ServerClient:
 
     async def tools(self) -> tuple[OfferedTool, ...]:
         with in_words(self._way):
-            return await tools_of(self._client)
+            pages = await pages_of(
+                lambda cursor: self._client.list_tools(cursor=cursor, cache_mode="refresh"),
+                lambda page: page.tools,
+                MOST_TOOLS,
+            )
+        return tuple(offered_tool(tool) for page in pages for tool in page.tools)
 
     async def prompts(self) -> tuple[OfferedPrompt, ...]:
         with in_words(self._way):
-            return await prompts_of(self._client)
+            pages = await pages_of(
+                lambda cursor: self._client.list_prompts(cursor=cursor, cache_mode="refresh"), lambda page: page.prompts
+            )
+        return tuple(offered_prompt(prompt) for page in pages for prompt in page.prompts)
 
     async def prompt(self, name: str, arguments: Mapping[str, str], *, timeout_s: float) -> str:
-        return await self._within(timeout_s, prompt_text(self._client, name, arguments))
+        result = await self._within(timeout_s, self._client.get_prompt(name, dict(arguments)))
+        return "\n\n".join(filter(None, map(said_in, result.messages)))
 
     async def resources(self) -> tuple[OfferedResource, ...]:
         with in_words(self._way):
-            return await resources_of(self._client)
+            pages = await pages_of(
+                lambda cursor: self._client.list_resources(cursor=cursor, cache_mode="refresh"),
+                lambda page: page.resources,
+            )
+        return tuple(offered_resource(found) for page in pages for found in page.resources)
 
     async def templates(self) -> tuple[ResourceTemplate, ...]:
         with in_words(self._way):
-            return await templates_of(self._client)
+            try:
+                pages = await pages_of(
+                    lambda cursor: self._client.list_resource_templates(cursor=cursor, cache_mode="refresh"),
+                    lambda page: page.resource_templates,
+                )
+            except MCPError as error:
+                if error.code != mcp_types.METHOD_NOT_FOUND:
+                    raise
+                return ()
+        return tuple(resource_template(found) for page in pages for found in page.resource_templates)
 
     async def read(self, uri: str, *, timeout_s: float) -> tuple[Part, ...]:
-        return await self._within(timeout_s, resource_parts(self._client, uri))
+        result = await self._within(timeout_s, self._client.read_resource(uri, cache_mode="bypass"))
+        return tuple(map(embedded, result.contents))
 
     async def complete(
         self, template: str, name: str, value: str, others: Mapping[str, str], *, timeout_s: float
     ) -> tuple[str, ...]:
-        """Return what a part of a template may be; nothing from a server that does not know. Raises `ServerError`."""
+        """Return the values that the part `name` of a template may have; nothing from a server that does not know.
+
+        They begin with `value`; `others` are the parts that are given already.
+        """
         if not self.facts.has_completions:
             return ()
-        return await self._within(timeout_s, completed(self._client, template, name, value, others))
+        reference = mcp_types.ResourceTemplateReference(uri=template)
+        completing = self._client.complete(reference, {"name": name, "value": value}, dict(others) or None)
+        return tuple((await self._within(timeout_s, completing)).completion.values[:MOST_COMPLETIONS])
 
     async def _within(self, timeout_s: float, asking: Awaitable[T]) -> T:
         try:
@@ -253,7 +282,11 @@ class ServerClient:
         ask: AskUser,
         sample: SampleModel,
     ) -> CallReply:
-        """Call a tool. Raises `ServerError`; a failure that the server reports as a result is a reply."""
+        """Call a tool. Cancelling tells the server; `timeout_s` without progress ends it.
+
+        The time that the user and the model take to answer what the server asks does not count. A failure that the
+        server reports as a result is a reply.
+        """
         timeout = IdleTimeout(timeout_s)
 
         async def progressed(progress: float, total: float | None, message: str | None) -> None:
@@ -293,7 +326,10 @@ class ServerClient:
         return await self._client.call_tool(tool, arguments, progress_callback=progressed)
 
     async def ended(self) -> str:
-        """Return when the server is gone, and say how it went; raise `ServerError` for one that is only reached."""
+        """Return when the server is gone, and say how it went: nothing, if that is no failure.
+
+        Raises `ServerError` for a failure that has a hint, and for a server that is only reached.
+        """
         return await self._way.ended()
 
 
@@ -305,7 +341,7 @@ class SdkClients:
         self._credentials = credentials
 
     @asynccontextmanager
-    async def open(self, definition: ServerDefinition, surroundings: Surroundings) -> AsyncGenerator[Client]:
+    async def open(self, definition: ServerDefinition, surroundings: Surroundings) -> AsyncGenerator[ServerClient]:
         """Start or reach the server, and agree on a protocol. Raises `ServerError`."""
         match definition.reached_by:
             case Program() as program:
@@ -314,7 +350,7 @@ class SdkClients:
                 async with (
                     process as (server, streams),
                     server.explaining_its_end(),
-                    _agreed(definition, _held(streams), surroundings, server) as client,
+                    _agreed(definition, nullcontext(streams), surroundings, server) as client,
                 ):
                     yield client
             case Address() as address:
@@ -346,17 +382,12 @@ class SdkClients:
 
 
 @asynccontextmanager
-async def _held(streams: Streams) -> AsyncGenerator[Streams]:
-    yield streams
-
-
-@asynccontextmanager
 async def _agreed(
     definition: ServerDefinition,
     transport: Transport | AbstractAsyncContextManager[Streams],
     surroundings: Surroundings,
     way: ServerProcess | HttpLink,
-) -> AsyncGenerator[Client]:
+) -> AsyncGenerator[ServerClient]:
     async def heard(message: IncomingMessage) -> None:
         if isinstance(message, mcp_types.ToolListChangedNotification):
             surroundings.tools_changed()

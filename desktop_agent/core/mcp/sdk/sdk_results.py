@@ -15,8 +15,6 @@ from types import TracebackType
 from typing import Final, Protocol, Self, TypeVar, cast
 
 import mcp_types
-from mcp import Client as SdkClient
-from mcp import MCPError
 from mcp.client._transport import ReadStream, TransportStreams  # what every transport of the SDK gives
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCResponse
@@ -255,85 +253,31 @@ class _Page(Protocol):
     def next_cursor(self) -> str | None: ...
 
 
-MOST_COMPLETIONS = 100
-
 P = TypeVar("P", bound=_Page)
 
 
-async def tools_of(client: SdkClient) -> tuple[OfferedTool, ...]:
-    pages = await _pages(
-        lambda cursor: client.list_tools(cursor=cursor, cache_mode="refresh"), lambda page: page.tools, MOST_TOOLS
-    )
-    return tuple(offered_tool(tool) for page in pages for tool in page.tools)
-
-
-async def prompts_of(client: SdkClient) -> tuple[OfferedPrompt, ...]:
-    pages = await _pages(
-        lambda cursor: client.list_prompts(cursor=cursor, cache_mode="refresh"), lambda page: page.prompts
-    )
-    return tuple(_prompt(prompt) for page in pages for prompt in page.prompts)
-
-
-async def resources_of(client: SdkClient) -> tuple[OfferedResource, ...]:
-    pages = await _pages(
-        lambda cursor: client.list_resources(cursor=cursor, cache_mode="refresh"), lambda page: page.resources
-    )
-    return tuple(
-        OfferedResource(
-            uri=found.uri,
-            name=found.name,
-            title=found.title or "",
-            media_type=found.mime_type or "",
-            description=found.description or "",
-            size=found.size,
-        )
-        for page in pages
-        for found in page.resources
+def offered_resource(found: mcp_types.Resource) -> OfferedResource:
+    return OfferedResource(
+        uri=found.uri,
+        name=found.name,
+        title=found.title or "",
+        media_type=found.mime_type or "",
+        description=found.description or "",
+        size=found.size,
     )
 
 
-async def templates_of(client: SdkClient) -> tuple[ResourceTemplate, ...]:
-    try:
-        pages = await _pages(
-            lambda cursor: client.list_resource_templates(cursor=cursor, cache_mode="refresh"),
-            lambda page: page.resource_templates,
-        )
-    except MCPError as error:
-        if error.code == mcp_types.METHOD_NOT_FOUND:
-            return ()
-        raise
-    return tuple(
-        ResourceTemplate(
-            uri_template=found.uri_template,
-            name=found.name,
-            title=found.title or "",
-            media_type=found.mime_type or "",
-            description=found.description or "",
-        )
-        for page in pages
-        for found in page.resource_templates
+def resource_template(found: mcp_types.ResourceTemplate) -> ResourceTemplate:
+    return ResourceTemplate(
+        uri_template=found.uri_template,
+        name=found.name,
+        title=found.title or "",
+        media_type=found.mime_type or "",
+        description=found.description or "",
     )
 
 
-async def resource_parts(client: SdkClient, uri: str) -> tuple[Part, ...]:
-    result = await client.read_resource(uri, cache_mode="bypass")
-    return tuple(map(embedded, result.contents))
-
-
-async def completed(
-    client: SdkClient, template: str, name: str, value: str, others: Mapping[str, str]
-) -> tuple[str, ...]:
-    reference = mcp_types.ResourceTemplateReference(uri=template)
-    result = await client.complete(reference, {"name": name, "value": value}, dict(others) or None)
-    return tuple(result.completion.values[:MOST_COMPLETIONS])
-
-
-async def prompt_text(client: SdkClient, name: str, arguments: Mapping[str, str]) -> str:
-    result = await client.get_prompt(name, dict(arguments))
-    return "\n\n".join(filter(None, map(_said, result.messages)))
-
-
-async def _pages(
+async def pages_of(
     fetch: Callable[[str | None], Awaitable[P]], items: Callable[[P], Sequence[object]], most: int = MOST_LISTED
 ) -> list[P]:
     """Return all pages of a list. Raises `ServerError` for one that has too many, or that goes round in a circle."""
@@ -357,7 +301,7 @@ async def _pages(
         cursors.add(cursor)
 
 
-def _prompt(prompt: mcp_types.Prompt) -> OfferedPrompt:
+def offered_prompt(prompt: mcp_types.Prompt) -> OfferedPrompt:
     return OfferedPrompt(
         name=prompt.name,
         title=prompt.title or "",
@@ -369,7 +313,7 @@ def _prompt(prompt: mcp_types.Prompt) -> OfferedPrompt:
     )
 
 
-def _said(message: mcp_types.PromptMessage) -> str:
+def said_in(message: mcp_types.PromptMessage) -> str:
     match part_of(message.content):
         case TextPart(text=text):
             said = text
