@@ -4,20 +4,18 @@ A request has all of them while they are small, else those that the conversation
 is named in the metadata of its result, so the journal has it, and the requests from then on have their definitions
 (`core/context/history_fold.py`).
 
-Tools are ranked by BM25 over their names, servers, descriptions and arguments, without a model or a network: Robertson
-and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with a weight for each field, as its
-BM25F. A word also finds those that begin with it, at less than the whole. The same tools and the same words always come
-to the same order.
+Tools are ranked by SQLite's FTS5 (BM25) over their names, servers, descriptions and arguments. A word also finds those
+that begin with it. The same tools and the same words always come to the same order.
 """
 
 import asyncio
 import json
-import math
 import re
-from bisect import bisect_left
+import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from typing import cast
 
 from msgspec import Struct
 from pydantic import Field
@@ -52,16 +50,13 @@ class SearchTools(ReadTool[SearchToolsArguments]):
 
     def __init__(self, tools: Callable[[], tuple[AnyServerTool, ...]]) -> None:
         self._tools = tools
-        self._index = ToolIndex((), (), {})
 
     def title(self, arguments: SearchToolsArguments) -> str:
         return arguments.query
 
     async def run(self, arguments: SearchToolsArguments, context: ToolContext) -> ToolResult:
         tools = self._tools()
-        if tools != self._index.tools:
-            self._index = await asyncio.to_thread(index_of, tools)
-        found = self._index.search(arguments.query, arguments.limit)
+        found = await asyncio.to_thread(best_tools, tools, arguments.query, arguments.limit)
         if not found:
             return ToolResult(content=_nothing_found(arguments.query, tools), metadata={FOUND_KEY: []})
         text = "\n\n".join((_FOUND, *map(_described, found)))
@@ -85,93 +80,43 @@ def _nothing_found(query: str, tools: tuple[AnyServerTool, ...]) -> str:
     return f"No tool fits {query!r}. Try other words, or the name of a server:\n{servers_in_words(tools)}"
 
 
-_WORD: Final = re.compile(r"[^\W_]+")
-_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\WA-Za-z\d_]+")
-"""The words in `listPullRequests2`."""
-_NAME, _SERVER, _DESCRIPTION, _ARGUMENT = 4.0, 2.0, 1.0, 0.5
-_SATURATION: Final = 1.2
-_LENGTH: Final = 0.75
-_PREFIX: Final = 0.5
-"""What a word counts that only begins with the one looked for."""
-_LEAST_PREFIX: Final = 3
-_MOST_WORDS: Final = 32
+_WORD = re.compile(r"[^\W_]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""Between the words of `listPullRequests` and `HTTPServer`."""
+_LEAST_PREFIX = 3
+_MOST_WORDS = 32
 """Of a query."""
-_LONGEST_TEXT: Final = 4_000
+_LONGEST_TEXT = 4_000
 """Characters of a description that are looked at: it comes from a server."""
+_RANKED = "SELECT rowid FROM tool WHERE tool MATCH ? ORDER BY bm25(tool, 4.0, 2.0, 1.0, 0.5), rowid LIMIT ?"
 
 
-class ToolIndex(Struct, frozen=True):
-    tools: tuple[AnyServerTool, ...]
-    words: tuple[str, ...]
-    places: Mapping[str, tuple[tuple[int, float], ...]]
-    """In which tools a word occurs, by their numbers, and how much it counts there."""
-
-    def search(self, query: str, limit: int) -> tuple[AnyServerTool, ...]:
-        """Return the tools that fit best, the best first; those that fit alike by their names."""
-        scores: dict[int, float] = {}
-        for word in tuple(dict.fromkeys(words_in(query)))[:_MOST_WORDS]:
-            best: dict[int, float] = {}
-            for found, share in self._like(word):
-                places = self.places[found]
-                rarity = math.log(1 + (len(self.tools) - len(places) + 0.5) / (len(places) + 0.5))
-                for number, weight in places:
-                    best[number] = max(best.get(number, 0.0), share * rarity * weight)
-            for number, score in best.items():
-                scores[number] = scores.get(number, 0.0) + score
-        wanted = query.strip().lower()
-        for number, tool in enumerate(self.tools):
-            if wanted in (tool.name.lower(), tool.shown_name.lower()):
-                scores[number] = math.inf
-        ranked = sorted(scores, key=lambda number: (-scores[number], self.tools[number].name))
-        return tuple(self.tools[number] for number in ranked[:limit])
-
-    def _like(self, word: str) -> Iterator[tuple[str, float]]:
-        """Yield the words that occur and are this one, or begin with it."""
-        if word in self.places:
-            yield word, 1.0
-        if len(word) < _LEAST_PREFIX:
-            return
-        for found in self.words[bisect_left(self.words, word) :]:
-            if not found.startswith(word):
-                return
-            if found != word:
-                yield found, _PREFIX
+def best_tools(tools: Sequence[AnyServerTool], query: str, limit: int) -> tuple[AnyServerTool, ...]:
+    """Return the tools that fit best, the best first; those that fit alike by their names. Blocks, for milliseconds."""
+    by_name = sorted(tools, key=lambda tool: tool.name)
+    wanted = query.strip().lower()
+    found = [tool for tool in by_name if wanted in (tool.name.lower(), tool.shown_name.lower())]
+    words = list(dict.fromkeys(word.lower() for word in _WORD.findall(_HUMP.sub(" ", query))))[:_MOST_WORDS]
+    if words:
+        terms = (f'"{word}" OR "{word}"*' if len(word) >= _LEAST_PREFIX else f'"{word}"' for word in words)
+        with closing(sqlite3.connect(":memory:")) as index:
+            index.execute(
+                "CREATE VIRTUAL TABLE tool USING fts5 "
+                "(name, server, description, arguments, tokenize = 'porter unicode61 remove_diacritics 2')"
+            )
+            rows = ((number, *_texts_of(tool)) for number, tool in enumerate(by_name))
+            index.executemany("INSERT INTO tool (rowid, name, server, description, arguments) VALUES (?,?,?,?,?)", rows)
+            ranked = index.execute(_RANKED, (" OR ".join(terms), limit)).fetchall()
+        found += [by_name[number] for (number,) in ranked if by_name[number] not in found]
+    return tuple(found[:limit])
 
 
-def index_of(tools: Sequence[AnyServerTool]) -> ToolIndex:
-    """Return an index of these tools. Takes milliseconds for hundreds: call it from a thread."""
-    counts = [_counts(tool) for tool in tools]
-    lengths = [sum(each.values()) for each in counts]
-    usual = sum(lengths) / len(lengths) if lengths else 1.0
-    places: dict[str, list[tuple[int, float]]] = {}
-    for number, (each, length) in enumerate(zip(counts, lengths, strict=True)):
-        slack = _SATURATION * (1 - _LENGTH + _LENGTH * length / usual)
-        for word, count in each.items():
-            places.setdefault(word, []).append((number, count * (_SATURATION + 1) / (count + slack)))
-    return ToolIndex(tuple(tools), tuple(sorted(places)), {word: tuple(found) for word, found in places.items()})
-
-
-def words_in(text: str) -> Iterator[str]:
-    """Yield the words of a text in small letters and without the ending of the plural; also those within a name."""
-    for whole in _WORD.findall(text):
-        parts = _PARTS.findall(whole)
-        for word in parts if len(parts) < 2 else (whole, *parts):
-            yield _singular(word.lower())
-
-
-def _counts(tool: AnyServerTool) -> dict[str, float]:
-    counts: dict[str, float] = {}
+def _texts_of(tool: AnyServerTool) -> tuple[str, ...]:
     name = tool.shown_name.removeprefix(f"{tool.server}/")
-    fields = (
-        (name, _NAME),
-        (tool.server, _SERVER),
-        (tool.description[:_LONGEST_TEXT], _DESCRIPTION),
-        (" ".join(_argument_texts(tool.definition().input_schema)), _ARGUMENT),
-    )
-    for text, weight in fields:
-        for word in words_in(text):
-            counts[word] = counts.get(word, 0.0) + weight
-    return counts
+    arguments = " ".join(_argument_texts(tool.definition().input_schema))
+    split = (_HUMP.sub(" ", text) for text in (name, tool.server, tool.description[:_LONGEST_TEXT], arguments))
+    *first, last = (text.encode(errors="replace").decode() for text in split)
+    return (*first, f"{last} {name.encode(errors='replace').decode()}")  # a name also counts as it is written
 
 
 def _argument_texts(schema: JsonObject) -> Iterable[str]:
@@ -181,12 +126,6 @@ def _argument_texts(schema: JsonObject) -> Iterable[str]:
             yield name
             if isinstance(about, dict) and isinstance(text := cast("JsonObject", about).get("description"), str):
                 yield text[:_LONGEST_TEXT]
-
-
-def _singular(word: str) -> str:
-    if len(word) > 4 and word.endswith("ies"):
-        return f"{word[:-3]}y"
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
 _LEAST_SHARE = 10
