@@ -597,10 +597,6 @@
         <source>Only a visible change can be allowed</source>
         <translation>Nur eine sichtbare Änderung kann erlaubt werden</translation>
     </message>
-    <message>
-        <source>There is no command to run</source>
-        <translation>Es gibt keinen Befehl auszuführen</translation>
-    </message>
 </context>
 <context>
     <name>ApprovalRequest</name>
@@ -688,61 +684,6 @@
     <message>
         <source>View ▾</source>
         <translation>Ansicht ▾</translation>
-    </message>
-</context>
-<context>
-    <name>AskedCommand</name>
-    <message>
-        <source>Checking your command…</source>
-        <translation>Ihr Befehl wird geprüft …</translation>
-    </message>
-    <message>
-        <source>Command</source>
-        <translation>Befehl</translation>
-    </message>
-    <message>
-        <source>Details</source>
-        <translation>Details</translation>
-    </message>
-    <message>
-        <source>Edit</source>
-        <translation>Bearbeiten</translation>
-    </message>
-    <message>
-        <source>Edit the command ({keys})</source>
-        <translation>Befehl bearbeiten ({keys})</translation>
-    </message>
-    <message>
-        <source>Go back to the agent&apos;s command</source>
-        <translation>Zurück zum Befehl des Agenten</translation>
-    </message>
-    <message>
-        <source>Hide the definition</source>
-        <translation>Definition ausblenden</translation>
-    </message>
-    <message>
-        <source>Restore</source>
-        <translation>Zurücksetzen</translation>
-    </message>
-    <message>
-        <source>Show what the tool is</source>
-        <translation>Zeigen, was das Werkzeug ist</translation>
-    </message>
-    <message>
-        <source>There is no command to run</source>
-        <translation>Es gibt keinen Befehl auszuführen</translation>
-    </message>
-    <message>
-        <source>What changed</source>
-        <translation>Was sich geändert hat</translation>
-    </message>
-    <message>
-        <source>What the server says of the tool</source>
-        <translation>Was der Server über das Werkzeug sagt</translation>
-    </message>
-    <message>
-        <source>What would be called</source>
-        <translation>Was aufgerufen würde</translation>
     </message>
 </context>
 <context>
@@ -1559,10 +1500,6 @@
 </context>
 <context>
     <name>CommandEdit</name>
-    <message>
-        <source>Checking your command…</source>
-        <translation>Ihr Befehl wird geprüft …</translation>
-    </message>
     <message>
         <source>Go back to the agent&apos;s command</source>
         <translation>Zurück zum Befehl des Agenten</translation>
@@ -6608,6 +6545,17 @@
     </message>
 </context>
 <context>
+    <name>OpenQuestion</name>
+    <message>
+        <source>Checking your command…</source>
+        <translation>Ihr Befehl wird geprüft …</translation>
+    </message>
+    <message>
+        <source>There is no command to run</source>
+        <translation>Es gibt keinen Befehl auszuführen</translation>
+    </message>
+</context>
+<context>
     <name>OtherStep</name>
     <message>
         <source>Enter an address</source>
@@ -7286,6 +7234,53 @@
     <message>
         <source>You: {text}</source>
         <translation>Sie: {text}</translation>
+    </message>
+</context>
+<context>
+    <name>QuestionFields</name>
+    <message>
+        <source>Command</source>
+        <translation>Befehl</translation>
+    </message>
+    <message>
+        <source>Details</source>
+        <translation>Details</translation>
+    </message>
+    <message>
+        <source>Edit</source>
+        <translation>Bearbeiten</translation>
+    </message>
+    <message>
+        <source>Edit the command ({keys})</source>
+        <translation>Befehl bearbeiten ({keys})</translation>
+    </message>
+    <message>
+        <source>Go back to the agent&apos;s command</source>
+        <translation>Zurück zum Befehl des Agenten</translation>
+    </message>
+    <message>
+        <source>Hide the definition</source>
+        <translation>Definition ausblenden</translation>
+    </message>
+    <message>
+        <source>Restore</source>
+        <translation>Zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Show what the tool is</source>
+        <translation>Zeigen, was das Werkzeug ist</translation>
+    </message>
+    <message>
+        <source>What changed</source>
+        <translation>Was sich geändert hat</translation>
+    </message>
+    <message>
+        <source>What the server says of the tool</source>
+        <translation>Was der Server über das Werkzeug sagt</translation>
+    </message>
+    <message>
+        <source>What would be called</source>
+        <translation>Was aufgerufen würde</translation>
     </message>
 </context>
 <context>

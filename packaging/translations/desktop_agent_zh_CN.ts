@@ -597,10 +597,6 @@
         <source>Only a visible change can be allowed</source>
         <translation>只能允许可见的更改</translation>
     </message>
-    <message>
-        <source>There is no command to run</source>
-        <translation>没有可运行的命令</translation>
-    </message>
 </context>
 <context>
     <name>ApprovalRequest</name>
@@ -687,61 +683,6 @@
     <message>
         <source>View ▾</source>
         <translation>视图 ▾</translation>
-    </message>
-</context>
-<context>
-    <name>AskedCommand</name>
-    <message>
-        <source>Checking your command…</source>
-        <translation>正在检查您的命令…</translation>
-    </message>
-    <message>
-        <source>Command</source>
-        <translation>命令</translation>
-    </message>
-    <message>
-        <source>Details</source>
-        <translation>详情</translation>
-    </message>
-    <message>
-        <source>Edit</source>
-        <translation>编辑</translation>
-    </message>
-    <message>
-        <source>Edit the command ({keys})</source>
-        <translation>编辑命令 ({keys})</translation>
-    </message>
-    <message>
-        <source>Go back to the agent&apos;s command</source>
-        <translation>恢复为代理的命令</translation>
-    </message>
-    <message>
-        <source>Hide the definition</source>
-        <translation>隐藏定义</translation>
-    </message>
-    <message>
-        <source>Restore</source>
-        <translation>还原</translation>
-    </message>
-    <message>
-        <source>Show what the tool is</source>
-        <translation>显示该工具的说明</translation>
-    </message>
-    <message>
-        <source>There is no command to run</source>
-        <translation>没有可运行的命令</translation>
-    </message>
-    <message>
-        <source>What changed</source>
-        <translation>更改内容</translation>
-    </message>
-    <message>
-        <source>What the server says of the tool</source>
-        <translation>服务器对该工具的说明</translation>
-    </message>
-    <message>
-        <source>What would be called</source>
-        <translation>将要调用的内容</translation>
     </message>
 </context>
 <context>
@@ -1551,10 +1492,6 @@
 </context>
 <context>
     <name>CommandEdit</name>
-    <message>
-        <source>Checking your command…</source>
-        <translation>正在检查您的命令…</translation>
-    </message>
     <message>
         <source>Go back to the agent&apos;s command</source>
         <translation>恢复为代理的命令</translation>
@@ -6583,6 +6520,17 @@
     </message>
 </context>
 <context>
+    <name>OpenQuestion</name>
+    <message>
+        <source>Checking your command…</source>
+        <translation>正在检查您的命令…</translation>
+    </message>
+    <message>
+        <source>There is no command to run</source>
+        <translation>没有可运行的命令</translation>
+    </message>
+</context>
+<context>
     <name>OtherStep</name>
     <message>
         <source>Enter an address</source>
@@ -7261,6 +7209,53 @@
     <message>
         <source>You: {text}</source>
         <translation>您：{text}</translation>
+    </message>
+</context>
+<context>
+    <name>QuestionFields</name>
+    <message>
+        <source>Command</source>
+        <translation>命令</translation>
+    </message>
+    <message>
+        <source>Details</source>
+        <translation>详情</translation>
+    </message>
+    <message>
+        <source>Edit</source>
+        <translation>编辑</translation>
+    </message>
+    <message>
+        <source>Edit the command ({keys})</source>
+        <translation>编辑命令 ({keys})</translation>
+    </message>
+    <message>
+        <source>Go back to the agent&apos;s command</source>
+        <translation>恢复为代理的命令</translation>
+    </message>
+    <message>
+        <source>Hide the definition</source>
+        <translation>隐藏定义</translation>
+    </message>
+    <message>
+        <source>Restore</source>
+        <translation>还原</translation>
+    </message>
+    <message>
+        <source>Show what the tool is</source>
+        <translation>显示该工具的说明</translation>
+    </message>
+    <message>
+        <source>What changed</source>
+        <translation>更改内容</translation>
+    </message>
+    <message>
+        <source>What the server says of the tool</source>
+        <translation>服务器对该工具的说明</translation>
+    </message>
+    <message>
+        <source>What would be called</source>
+        <translation>将要调用的内容</translation>
     </message>
 </context>
 <context>

@@ -92,9 +92,9 @@ class Typing:
         for number in range(-2, keys):
             begun = time.perf_counter()
             QTest.keyClick(command, Qt.Key.Key_X)
-            await self.until(lambda: _judged(card) is not None)
+            await self.until(lambda: card.question.unjudged is None)
             shown = time.perf_counter()
-            await self.until(lambda: (judged := _judged(card)) is not None and judged.digest is not None)
+            await self.until(lambda: not card.question.obstacle)
             whole = time.perf_counter()
             await asyncio.sleep(_BETWEEN_KEYS_S)
             if number >= 0:  # the first ones import what they need
@@ -109,10 +109,6 @@ class Typing:
 
     def _judge(self, call_id: str, command: str) -> None:
         self._session.submit(ops.JudgeCommand(call_id=call_id, command=command))
-
-
-def _judged(card: ApprovalCard) -> ev.CommandJudged | None:
-    return card.asked.judged  # what it shows, whatever the words are
 
 
 def type_plainly(app: QApplication, text: str, keys: int) -> list[float]:

@@ -7,12 +7,12 @@ from PySide6.QtGui import QKeyEvent, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QDialog, QLineEdit, QPushButton, QScrollArea, QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
-from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, Decision, Denied, Rule
+from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope, Decision, Denied, Rule
 from desktop_agent.ui.approvals.change_preview import ChangePreview
-from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.question_head import QuestionHead, quoted
 from desktop_agent.ui.approvals.rule_editor import RuleEditor, allow_words, scope_words
 from desktop_agent.ui.approvals.rule_judging import RuleContext
+from desktop_agent.ui.open_question import OpenQuestion
 from desktop_agent.ui.part_keys import ALLOW_KEYS, DENY_KEYS, native_keys
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn, shown_changes
 from desktop_agent.ui.theme import Space, Theme
@@ -233,7 +233,6 @@ class ApprovalDialog(QDialog):
     edited = Signal(str, str)
 
     _head: QuestionHead
-    _command: CommandEdit | None
     _preview: ChangePreview | None
     _scope: ScopeChoice
     _message: QLineEdit
@@ -256,6 +255,7 @@ class ApprovalDialog(QDialog):
         self.setWindowTitle(self.tr("Approval"))
         self.setAccessibleName(self.tr("Approval"))
         self._request = request
+        self._question = OpenQuestion(request, self)
         self._is_done = False
         self._arming = Arming(arming_delay_ms, self)
         self.pieces = self._make(theme, diff_source, spawn, rules)
@@ -267,8 +267,7 @@ class ApprovalDialog(QDialog):
         self._answers = AnswerBar(theme, self)
         self._height = DialogHeight(self, body, self._answers)
         vbox((scroll, 1), hairline(), self._answers, on=self)
-        self._head = QuestionHead(theme, self._request, rules.maths, body)
-        self._command = self._head.command
+        self._head = QuestionHead(theme, self._question, rules.maths, body)
         yield
         has_changes = bool(shown_changes(self._request))
         self._preview = ChangePreview(theme, self._request, diff_source, spawn, body) if has_changes else None
@@ -306,10 +305,7 @@ class ApprovalDialog(QDialog):
 
     def allow(self) -> None:
         if self.can_allow:
-            edited = self._command.edited_command if self._command else None
-            judged = self._command.digest if self._command else None
-            scope, rules = self._scope.scope, self._scope.rules()
-            self._decide(Allowed(scope=scope, edited_command=edited, judged=judged, rules=rules))
+            self._decide(self._question.allowed(self._scope.scope, self._scope.rules()))
 
     def deny(self) -> None:
         self._decide(Denied(message=self._message.text().strip()))
@@ -329,30 +325,25 @@ class ApprovalDialog(QDialog):
         """Why it cannot be allowed, in words; empty when it can."""
         if self._preview and not self._preview.is_loaded:
             return self.tr("Only a visible change can be allowed")
-        if self._command and not self._command.text.strip():
-            return self.tr("There is no command to run")
-        if obstacle := next((fold.obstacle for fold in self._head.folds if fold.obstacle), ""):
-            return obstacle
-        if self._command and (obstacle := self._command.obstacle()):
+        if obstacle := self._question.obstacle:
             return obstacle
         return self.tr("The rule is not valid yet. Correct it, or allow only once") if self._scope.lacks_rule else ""
 
     def _update_answers(self) -> None:
-        self._scope.allow_only_once(is_only_once=bool(self._command and self._command.edited_command is not None))
+        self._scope.allow_only_once(is_only_once=self._question.edited is not None)
         self._answers.show_yes(self._scope.patterns(), self._scope.words)
-        self._answers.show_obstacle(self._obstacle(), is_refusal=bool(self._command and self._command.is_refused))
+        self._answers.show_obstacle(self._obstacle(), is_refusal=self._question.is_refused)
 
     def _on_command_changed(self) -> None:
-        assert self._command is not None
-        edited = self._command.edited_command
-        if edited is None:
+        if (edited := self._question.edited) is None:
             self._head.show_request(self._request)
         else:
             self.edited.emit(self._request.call_id, edited)
         self._update_answers()
 
     def show_judgement(self, judged: CommandJudged) -> None:
-        if self._command is None or not self._command.take_judgement(judged):
+        """Show what the session says of the edited command; a judgement of another text is stale, and dropped."""
+        if not self._question.take_judgement(judged):
             return
         if judged.request is not None:
             self._head.show_request(judged.request)
@@ -398,9 +389,9 @@ class ApprovalDialog(QDialog):
         self._message.returnPressed.connect(self._deny_with_message)
         self._scope.changed.connect(self._on_scope_changed)
         self._scope.grown.connect(self._height.fit)
-        if self._command:
-            self._command.changed.connect(self._on_command_changed)
-        for fold in self._head.folds:
+        if self._head.command:
+            self._head.command.changed.connect(self._on_command_changed)
+        for fold in self._question.folds:
             fold.changed.connect(self._update_answers)
             fold.resize_wanted.connect(self._height.fit)
         if self._preview:

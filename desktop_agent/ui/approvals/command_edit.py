@@ -4,7 +4,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetrics, QTextLayout, QTextOption
 from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
-from desktop_agent.core.protocol.events import CommandJudged
+from desktop_agent.ui.open_question import OpenQuestion
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar
@@ -29,16 +29,17 @@ class CommandEdit(QWidget):
 
     changed = Signal()
 
-    def __init__(self, theme: Theme, command: str, cause: str = "", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.field: ExactField = _CommandField(theme, command)
+    def __init__(self, theme: Theme, question: OpenQuestion) -> None:
+        super().__init__()
+        self.field: ExactField = _CommandField(theme, question.request.command or "")
         self.fold = FoldBar(self.field)
-        self._original = command
-        self._judged: CommandJudged | None = None
-        self.mark(cause)
+        self._question = question
+        question.take_command(self.field)
+        question.folds.append(self.fold)
+        self.mark(question.request.cause)
         words = self.tr("Modified by you. The agent sees your change.")
         self._mark = make_label(words, role="warning", object_name="commandModifiedMark")
-        self._restore = make_button(self.tr("Restore"), object_name="restoreCommandButton", clicked=self.restore)
+        self._restore = make_button(self.tr("Restore"), object_name="restoreCommandButton", clicked=self._on_restore)
         self._restore.setProperty("size", "small")
         self._restore.setToolTip(self.tr("Go back to the agent's command"))
         marks = hbox(self._mark, STRETCH, self._restore, spacing=Space.XS)
@@ -47,55 +48,21 @@ class CommandEdit(QWidget):
         self.fold.resize_wanted.connect(self.field.updateGeometry)
         self._show_mark()
 
-    @property
-    def text(self) -> str:
-        return self.field.text
-
-    @property
-    def edited_command(self) -> str | None:
-        return None if self.text == self._original else self.text
-
-    @property
-    def digest(self) -> str | None:
-        """What a yes to the user's command must carry; `None` while that is not judged, or is refused."""
-        return self._judged.digest if self._judged is not None else None
-
-    @property
-    def is_refused(self) -> bool:
-        return self._judged is not None and self._judged.request is None
-
-    def obstacle(self) -> str:
-        if self.edited_command is None or self.digest:
-            return ""
-        if self._judged is not None and self.is_refused:
-            return visible(self._judged.obstacle)
-        return self.tr("Checking your command…")
-
-    def take_judgement(self, judged: CommandJudged) -> bool:
-        if judged.command != self.edited_command:
-            return False
-        self._judged = judged
-        return True
-
-    def restore(self) -> None:
-        self.field.set_text(self._original)
-
     def mark(self, cause: str) -> None:
+        """Mark the part of the command that made it a question."""
         self.field.mark((cause,) if cause else ())
         said = self.tr("You are asked because of: {0}").format(visible(cause)) if cause else ""
         self.field.setAccessibleDescription(said)
 
-    @property
-    def marked_text(self) -> str:
-        return next(iter(self.field.marked), "")
+    def _on_restore(self) -> None:
+        self.field.set_text(self._question.request.command or "")  # can be undone like typing
 
     def _on_text_changed(self) -> None:
-        self._judged = None
         self._show_mark()
         self.changed.emit()
 
     def _show_mark(self) -> None:
-        is_edited = self.edited_command is not None
+        is_edited = self._question.edited is not None
         self._mark.setVisible(is_edited)
         self._restore.setVisible(is_edited)
 

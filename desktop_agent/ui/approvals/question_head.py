@@ -8,18 +8,17 @@ from PySide6.QtCore import QCoreApplication, QPointF, QSize, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPen, QTextOption
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from desktop_agent.core.base.plain_text import MOST_SHOWN_CHARS
 from desktop_agent.core.protocol.model import ApprovalRequest
-from desktop_agent.core.transcript import asked_call
 from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.rule_judging import RuleMaths
+from desktop_agent.ui.open_question import OpenQuestion, confinement_words, risk_words
 from desktop_agent.ui.theme import Radius, Space, Theme
 from desktop_agent.ui.translation.core_words import core_words, plural
 from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
-from desktop_agent.ui.wording.phrases import escalation_words, short_path
-from desktop_agent.ui.wording.visible_text import explained, hidden_text_risks, in_quotes, visible
+from desktop_agent.ui.wording.phrases import short_path
+from desktop_agent.ui.wording.visible_text import explained, in_quotes, visible
 
 SignKind = Literal["warning", "confined", "unconfined", "escaping"]
 
@@ -187,10 +186,11 @@ _DETAILS_FRAME = 12
 class QuestionHead(QWidget):
     """Shows everything about a request but its changes. The command, if there is one, can be edited in place."""
 
-    def __init__(self, theme: Theme, request: ApprovalRequest, maths: RuleMaths, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, question: OpenQuestion, maths: RuleMaths, parent: QWidget) -> None:
         super().__init__(parent)
+        request = question.request
         self._theme = theme
-        self._request = request
+        self._question = question
         self._maths = maths
         self._risks = IconNote(theme, "approvalRiskNote", self.tr("Risks"))
         self._confinement = IconNote(theme, "approvalConfinement", self.tr("How it would run"))
@@ -199,23 +199,18 @@ class QuestionHead(QWidget):
         # The model wrote some of it.
         self.heading = make_label(visible(core_words(request.title)), role="title", wraps=True, is_plain=True)
         """Can have the focus, and no key does harm to it."""
-        self.command = CommandEdit(theme, request.command, request.cause) if request.command is not None else None
-        # What else decides what would run: variables, input, a special shell. All of it can be looked through.
-        called = asked_call(request, MOST_SHOWN_CHARS + 1)
-        self.call = self._make_field(called, "approvalCall", self.tr("What would be called")) if called else None
-        details = "\n".join(request.details)
-        self.details = self._make_field(details, "approvalDetails", self.tr("Details")) if details else None
-        self.folds: list[FoldBar] = []
-        """The fields that the user must have seen to their end before allowing the call."""
+        self.command = CommandEdit(theme, question) if request.command is not None else None
+        shown = (
+            (question.called, "approvalCall", self.tr("What would be called")),
+            (question.details, "approvalDetails", self.tr("Details")),
+        )
+        self._fields = [self._make_field(*field) for field in shown if field[0]]
         self._lay_out()
         self.show_request(request)
 
     def show_request(self, request: ApprovalRequest) -> None:
-        hidden = hidden_text_risks(self.command.text) if self.command else []
-        risks = [
-            IconLine("warning", risk, "warning")
-            for risk in (*(visible(core_words(risk)) for risk in request.risks), *hidden)
-        ]
+        words = risk_words(request, self._question.text)
+        risks = [IconLine("warning", visible(risk), "warning") for risk in words]
         self._risks.show_lines(risks, "warning")
         why = visible(core_words(request.reason))
         self._reason.setText(quoted(why))
@@ -228,31 +223,31 @@ class QuestionHead(QWidget):
             self.command.mark(request.cause)
 
     def _lay_out(self) -> None:
+        request = self._question.request
         self.heading.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.heading.setAccessibleName(self.heading.text())
-        words = request_summary(self._request)
+        words = request_summary(request)
         summary = make_label(words, role="secondary", object_name="approvalSummary", wraps=True, is_plain=True)
         margins = (Space.XL, Space.XL, Space.XL, Space.M)
         box = vbox(self.heading, summary, on=self, margins=margins, spacing=Space.XS)
-        if purpose := explained(self._request.explanation):
+        if purpose := explained(request.explanation):
             box.addWidget(make_label(purpose, object_name="approvalExplanation", wraps=True, is_plain=True))
         if self.command:
             box.addSpacing(Space.S)
             box.addWidget(self.command)
-            self.folds.append(self.command.fold)
-        for field in filter(None, (self.call, self.details)):
+        for field in self._fields:
             fold = FoldBar(field)
             fold.resize_wanted.connect(partial(_fit, field))
             box.addSpacing(Space.XS)
             box.addWidget(field)
             box.addWidget(fold)
-            self.folds.append(fold)
-        if self._request.tool_definition:
+            self._question.folds.append(fold)
+        if request.tool_definition:
             said = self.tr("What the server says of the tool")
             box.addSpacing(Space.XS)
             box.addWidget(make_label(said, role="secondary"))
-            box.addWidget(self._make_field(self._request.tool_definition, "approvalToolDefinition", said))
-        if self._request.reason:
+            box.addWidget(self._make_field(request.tool_definition, "approvalToolDefinition", said))
+        if request.reason:
             box.addSpacing(Space.XS)
             box.addLayout(self._why())
         box.addSpacing(Space.XS)
@@ -283,11 +278,10 @@ class QuestionHead(QWidget):
 
 def _confinement_line(request: ApprovalRequest, *, is_unconfined: bool) -> IconLine:
     """How it would run: inside the sandbox in a quiet line, outside of it in one that cannot be missed."""
+    words = confinement_words(request)
     if request.is_escalation:
-        return IconLine("escaping", escalation_words(), "error")
-    if is_unconfined:
-        return IconLine("unconfined", core_words(request.confinement), "warning")
-    return IconLine("confined", core_words(request.confinement), "secondary")
+        return IconLine("escaping", words, "error")
+    return IconLine("unconfined", words, "warning") if is_unconfined else IconLine("confined", words, "secondary")
 
 
 def _safety_lines(request: ApprovalRequest) -> list[IconLine]:

@@ -376,12 +376,6 @@ class ExactField(QPlainTextEdit):
 
     # -- marks --
 
-    @property
-    def marked(self) -> list[str]:
-        """What is marked as the cause of the question."""
-        text = self.text
-        return [cause for cause in self._causes if cause in text]
-
     def _mark(self) -> None:
         if self._exact.is_mending:
             return

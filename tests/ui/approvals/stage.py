@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
 from msgspec.structs import replace
+from PySide6.QtWidgets import QPlainTextEdit
 
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind, ScopeOffer
@@ -57,6 +58,11 @@ def make(dialog: ApprovalDialog) -> ApprovalDialog:
     for _ in dialog.pieces:
         pass
     return dialog
+
+
+def marks_in(field: QPlainTextEdit) -> list[str]:
+    """The parts of a command that are marked as what the question is about."""
+    return [mark.cursor.selectedText().rstrip("\u2029") for mark in field.extraSelections()]  # pyright: ignore[reportAttributeAccessIssue] - PySide6 leaves the fields of ExtraSelection out
 
 
 def _begins(words: list[str], start: list[str]) -> bool:

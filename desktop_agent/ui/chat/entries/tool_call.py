@@ -7,12 +7,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QLineF, QObject, QPoint, QRect, QRectF, Qt
+from PySide6.QtCore import QCoreApplication, QLineF, QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.protocol.events import CommandJudged
-from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.families import family_of
@@ -27,6 +25,9 @@ from desktop_agent.ui.chat.text.column_text import TextMatch
 from desktop_agent.ui.chat.text.file_links import file_of
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.widgets.buttons import make_button
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.chat.question.request_card import QuestionCard
 
 _BAR = 26
 
@@ -148,67 +149,6 @@ class CallBody:
             painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, self._bar.text)
 
 
-if TYPE_CHECKING:
-    from desktop_agent.ui.chat.question.approval import ApprovalCard
-    from desktop_agent.ui.chat.question.server_question import SamplingCard, ServerQuestionCard
-
-    QuestionCard = ApprovalCard | SamplingCard | ServerQuestionCard
-
-
-class CallQuestion(QObject):
-    """Shows a card while a call waits for an answer, and lets it go afterwards with what was written in it."""
-
-    def __init__(self, entry_widget: EntryWidget) -> None:
-        super().__init__(entry_widget)
-        self.card: QuestionCard | None = None
-
-    def show(self) -> None:
-        widget = self.parent()
-        assert isinstance(widget, EntryWidget)
-        entry = entry_of(widget.row)
-        if not entry.is_waiting or entry.approval is None:
-            self._drop()
-            widget.row.drafts.clear()
-            return
-        if self.card is None or self.card.request is not entry.approval:
-            if self.card is not None and entry.approval.question is not None:
-                widget.row.drafts.clear()  # they were for what was asked before
-            self._drop()
-            self.card = self._make(entry.approval, widget)
-        if entry.judged is not None:
-            self._show_judgement(entry.judged)
-        self.card.show()
-
-    def _show_judgement(self, judged: CommandJudged) -> None:
-        from desktop_agent.ui.chat.question.approval import ApprovalCard  # it is loaded: it asks about the command
-
-        if isinstance(self.card, ApprovalCard):
-            self.card.show_judgement(judged)
-
-    def _make(self, request: ApprovalRequest, widget: EntryWidget) -> "QuestionCard":
-        drafts, styles, actions = widget.row.drafts, widget.styles, widget.entry_actions
-        if request.question is not None and request.question.sampling is not None:
-            from desktop_agent.ui.chat.question.server_question import SamplingCard  # with the first of a server
-
-            card = SamplingCard(request, request.question.sampling, styles, actions, widget)
-        elif request.question is not None:
-            from desktop_agent.ui.chat.question.server_question import ServerQuestionCard  # with the first of a server
-
-            card = ServerQuestionCard(request, request.question, drafts, styles, actions, widget)
-        else:
-            from desktop_agent.ui.chat.question.approval import ApprovalCard  # with the first question
-
-            card = ApprovalCard(request, drafts, styles, actions, widget)
-        card.resized.connect(widget.resized)
-        return card
-
-    def _drop(self) -> None:
-        if self.card is not None:
-            self.card.hide()
-            self.card.deleteLater()
-            self.card = None
-
-
 _SPOKEN_CHARS = 4_000
 
 
@@ -225,7 +165,7 @@ class ToolWidget(LinkedEntry):
         self._now = now
         self._loader = loader
         self._width = 0
-        self._question = CallQuestion(self)
+        self._question: QuestionCard | None = None
         self._line = ToolLine(place.styles, self)
         self._line.clicked.connect(self._on_clicked)
         self._buttons = CallButtons(self)
@@ -243,8 +183,8 @@ class ToolWidget(LinkedEntry):
 
     def refresh(self) -> None:
         entry = entry_of(self.row)
-        self._question.show()
-        is_asked_about = self._question.card is not None
+        self._show_question(entry)
+        is_asked_about = self._question is not None
         if type(self._body.inside) is not family_of(entry):
             self._body.drop()
             self._body = self._make_body()
@@ -260,17 +200,41 @@ class ToolWidget(LinkedEntry):
             self.set_width(self._width)
         self.update()
 
+    def _show_question(self, entry: ToolEntry) -> None:
+        """Show a card while the call waits for an answer; it goes afterwards with what was written in it."""
+        if not entry.is_waiting or entry.approval is None:
+            self._drop_question()
+            self.row.drafts.clear()
+            return
+        if self._question is None or self._question.request is not entry.approval:
+            if self._question is not None and entry.approval.question is not None:
+                self.row.drafts.clear()  # they were for what was asked before
+            self._drop_question()
+            from desktop_agent.ui.chat.question.approval import question_card  # with the first question
+
+            self._question = question_card(entry.approval, self.row.drafts, self.styles, self.entry_actions, self)
+            self._question.resized.connect(self.resized)
+        if entry.judged is not None:
+            self._question.show_judgement(entry.judged)
+        self._question.show()
+
+    def _drop_question(self) -> None:
+        if self._question is not None:
+            self._question.hide()
+            self._question.deleteLater()
+            self._question = None
+
     @property
     def is_column_shown(self) -> bool:
-        return self._question.card is None and self._body.is_shown
+        return self._question is None and self._body.is_shown
 
     @property
     def is_pinned(self) -> bool:
-        return self._question.card is not None or super().is_pinned
+        return self._question is not None or super().is_pinned
 
     @property
     def is_ticking(self) -> bool:
-        return entry_of(self.row).state == "started" and self._question.card is None
+        return entry_of(self.row).state == "started" and self._question is None
 
     def tick(self) -> None:
         self._line.set_summary(_summary(entry_of(self.row), self._now))
@@ -293,12 +257,12 @@ class ToolWidget(LinkedEntry):
         self._line.set_found(is_found=any(match.block < 0 for match in matches[:1]), is_current=current in matches[:1])
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
-        if self._question.card is not None:
-            self._question.card.set_shortcut(is_enabled=is_enabled)
+        if self._question is not None:
+            self._question.set_shortcut(is_enabled=is_enabled)
 
     def hold_off(self) -> None:
-        if self._question.card is not None:
-            self._question.card.hold_off()
+        if self._question is not None:
+            self._question.hold_off()
 
     def tab_stops(self) -> list[QWidget]:
         stops = [self._line, *self._buttons.tab_stops(), self]
@@ -310,8 +274,8 @@ class ToolWidget(LinkedEntry):
 
     def set_width(self, width: int) -> None:
         self._width = width
-        if self._question.card is not None:
-            self._question.card.set_width(width)
+        if self._question is not None:
+            self._question.set_width(width)
             return
         self._line.setGeometry(0, 0, width, self.styles.card_line)
         self._line.reserve(self._buttons.place(width))
@@ -319,8 +283,8 @@ class ToolWidget(LinkedEntry):
         self._notes.read(entry_of(self.row), width, says_answer=bool(self.row.is_unfolded))
 
     def entry_height(self) -> int:
-        if self._question.card is not None:
-            return self._question.card.height()
+        if self._question is not None:
+            return self._question.height()
         return self._body.bottom + self._notes.height
 
     def arrange(self) -> None:
@@ -330,7 +294,7 @@ class ToolWidget(LinkedEntry):
     # -- painting --
 
     def paint_under(self, painter: QPainter, area: QRect) -> None:
-        if self._question.card is not None:
+        if self._question is not None:
             return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         path = QPainterPath()

@@ -5,36 +5,28 @@ accident: see `approval`.
 """
 
 from collections.abc import Sequence
+from typing import Literal
 
 from PySide6.QtCore import QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPen, QTextOption
 from PySide6.QtWidgets import QFrame, QPushButton, QWidget
 
-from desktop_agent.core.protocol.model import ApprovalRequest, Decision
+from desktop_agent.core.protocol.events import CommandJudged
+from desktop_agent.core.protocol.model import ApprovalRequest, Decision, Denied
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.entry import EntryActions
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
 from desktop_agent.ui.chat.text.passage import Paragraph, count_lines
 from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.open_question import confinement_words, risk_words
 from desktop_agent.ui.part_keys import ALLOW_KEYS, DENY_KEYS, native_keys
-from desktop_agent.ui.theme import Radius, Space, Theme
+from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming, answer_shortcut
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar
 from desktop_agent.ui.widgets.layouts import flow
-from desktop_agent.ui.wording.phrases import escalation_words
-from desktop_agent.ui.wording.visible_text import hidden_text_risks, visible
-
-
-def paint_card(card: QWidget, theme: Theme) -> None:
-    painter = QPainter(card)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(QPen(theme.colour("warning_border"), 1))
-    painter.setBrush(theme.colour("warning_bg"))
-    painter.drawRoundedRect(QRectF(card.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.DIALOG, Radius.DIALOG)
-    painter.end()
-
+from desktop_agent.ui.wording.visible_text import visible
 
 _FRAME = 14
 """Height of border and padding together."""
@@ -56,9 +48,6 @@ class CardCommand(ExactField):
         self.setAccessibleName(name)
         self.document().setDocumentMargin(2)
         self.fold = FoldBar(self, parent)
-
-    def set_editable(self, *, is_editable: bool) -> None:
-        self.setReadOnly(not is_editable)
 
     def place(self, area: QRect, reserved: int) -> int:
         """Stand at the top of `area`, keeping `reserved` pixels free on the right; return the height of it all."""
@@ -87,18 +76,18 @@ class CardNotes:
         self._parent = parent
         files = [self._say(_file_list(request), "text", is_code=True)] if request.changes else []
         reasons = [self._say(shown_lines(core_words(request.reason)), "warning_text")] if request.reason else []
-        risks = (*map(core_words, request.risks), *hidden_text_risks(command))
+        risks = risk_words(request, command)
         reasons += [self._say(shown_lines(f"⚠ {risk}"), "warning_text") for risk in risks]
-        self.confinement = escalation_words() if request.is_escalation else core_words(request.confinement)
+        confinement = confinement_words(request)
         role = "danger_text" if request.is_escalation else "muted"
-        confined = [self._say(self.confinement, role)] if self.confinement else []
+        confined = [self._say(confinement, role)] if confinement else []
         safety = [
             self._say(shown_lines(text if at == 0 else f"⚠ {text}"), "muted" if at == 0 else "warning_text")
             for at, text in enumerate(request.safety)
         ]
         notes = [*confined, *reasons] if request.is_escalation else [*reasons, *confined]
         self._paragraphs = [*files, *notes, *safety]
-        self.spoken = " ".join(filter(None, (core_words(request.reason), *risks, self.confinement, *request.safety)))
+        self.spoken = " ".join(filter(None, (core_words(request.reason), *risks, confinement, *request.safety)))
 
     def _say(self, text: str, role: str, *, is_code: bool = False) -> Paragraph:
         font = self._styles.code if is_code else self._styles.body
@@ -145,10 +134,8 @@ def _file_list(request: ApprovalRequest) -> str:
 PADDING = 15
 
 
-class RequestCard(QWidget):
-    """One question. Its parent gives it a width, and it is as high as that takes.
-
-    A card makes its parts first, then names its answers by `set_answers`.
+class QuestionCard(QWidget):
+    """One question on the ground of what waits for the user. Its parent gives it a width; it is as high as that takes.
 
     Signals:
         resized: its height changed.
@@ -161,76 +148,46 @@ class RequestCard(QWidget):
         self.request = request
         self.styles = styles
         self.actions_ = actions
+        self.is_answered = False
         self._width = 0
-        self._is_answered = False
         self._arming = Arming(ARMING_DELAY_MS, self)
-        self._buttons: Sequence[QPushButton] = ()
-        self._yes_words = ""
-        self.yes = make_button(clicked=self.on_yes, variant="primary", parent=self)
-        self._shortcuts = (answer_shortcut(ALLOW_KEYS, self.on_yes, self), answer_shortcut(DENY_KEYS, self.on_no, self))
-
-    def set_answers(self, yes_words: str, *others: QPushButton) -> None:
-        self._yes_words = yes_words
-        self._buttons = (self.yes, *others)
-        self.set_shortcut(is_enabled=True)
-
-    def paragraph(self, words: str, role: str = "") -> Paragraph:
-        """Return a part of the card's text; `title`, `muted`, or the text itself."""
-        match role:
-            case "title":
-                return Paragraph(words, self.styles, self, font=self.styles.strong)
-            case "muted":
-                return Paragraph(words, self.styles, self, role="muted", font=self.styles.secondary)
-            case _:
-                return Paragraph(words, self.styles, self, font=self.styles.body)
-
-    def whole_text(self, text: str, name: str) -> CardCommand:
-        """Return a text that must have been seen whole before `update_answers` lets the user say yes."""
-        field = CardCommand(text, self.styles, self, name)
-        field.fold.changed.connect(self.update_answers)
-        field.fold.resize_wanted.connect(self.fit)
-        return field
-
-    def set_shortcut(self, *, is_enabled: bool) -> None:
-        """Let keys answer, anywhere in the window. Only one question may listen at a time."""
-        for shortcut in self._shortcuts:
-            shortcut.setEnabled(is_enabled)
-        self.yes.setText(self._yes_words + (f"  {native_keys(ALLOW_KEYS)}" if is_enabled else ""))
-        self.yes.setAccessibleName(self._yes_words)
-        if self._width:
-            self.set_width(self._width)
 
     # -- what a card decides --
 
-    def place_parts(self, y: int, width: int) -> int:
+    def place_all(self, y: int, width: int) -> int:
+        """Place everything from `y` on, beside the padding; return where it ends."""
         raise NotImplementedError
 
-    def update_answers(self) -> None:
-        """Let the user say yes, or not yet."""
-
-    def on_yes(self) -> None:
+    def set_shortcut(self, *, is_enabled: bool) -> None:
+        """Let keys answer, anywhere in the window. Only one question may listen at a time."""
         raise NotImplementedError
 
-    def on_no(self) -> None:
-        raise NotImplementedError
+    def show_judgement(self, judged: CommandJudged) -> None:
+        """Show what the session says of an edited command, where the question has one."""
+
+    def stop(self) -> None:
+        """Take no more answers."""
 
     # -- geometry --
 
     def set_width(self, width: int) -> None:
         self._width = width
-        inner = width - 2 * PADDING
-        y = self.place_parts(PADDING - 3, inner) + Space.S + 2
-        y += flow(list(self._buttons), QRect(PADDING, y, inner, 0))
-        self.resize(width, y + PADDING)
+        self.resize(width, self.place_all(PADDING - 3, width - 2 * PADDING) + PADDING)
 
     def fit(self) -> None:
+        """Be as high as the parts take now."""
         before = self.height()
         self.set_width(self._width)
         if self.height() != before:
             self.resized.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        paint_card(self, self.styles.theme)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self.styles.colour("warning_border"), 1))
+        painter.setBrush(self.styles.colour("warning_bg"))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.DIALOG, Radius.DIALOG)
+        painter.end()
         self._arming.note_painted()
 
     def hideEvent(self, event: QHideEvent) -> None:
@@ -245,16 +202,77 @@ class RequestCard(QWidget):
     # -- answers --
 
     @property
-    def is_answered(self) -> bool:
-        return self._is_answered
-
-    @property
     def is_listening(self) -> bool:
         """Whether an answer counts: it has been in sight for a moment, and was not answered."""
-        return self._arming.is_armed and not self._is_answered and self.isVisible()
+        return self._arming.is_armed and not self.is_answered and self.isVisible()
 
     def answer(self, decision: Decision) -> None:
-        self._is_answered = True
+        """Give the answer, if it counts; nothing on the card answers from now on."""
+        if self.is_listening:
+            self.is_answered = True
+            self.stop()
+            self.actions_.approval_answered.emit(self.request.call_id, decision)
+
+
+class RequestCard(QuestionCard):
+    """What a server asks while its call runs. A card makes its parts first, then names its answers by `set_answers`."""
+
+    def __init__(self, request: ApprovalRequest, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
+        super().__init__(request, styles, actions, parent)
+        self._buttons: Sequence[QPushButton] = ()
+        self._yes_words = ""
+        self.yes = make_button(clicked=self.on_yes, variant="primary", parent=self)
+        self._shortcuts = (answer_shortcut(ALLOW_KEYS, self.on_yes, self), answer_shortcut(DENY_KEYS, self.on_no, self))
+
+    def set_answers(self, yes_words: str, *others: QPushButton) -> None:
+        self._yes_words = yes_words
+        self._buttons = (self.yes, *others)
+        self.set_shortcut(is_enabled=True)
+
+    def paragraph(self, words: str, role: Literal["title", "muted", "text"] = "text") -> Paragraph:
+        match role:
+            case "title":
+                return Paragraph(words, self.styles, self, font=self.styles.strong)
+            case "muted":
+                return Paragraph(words, self.styles, self, role="muted", font=self.styles.secondary)
+            case "text":
+                return Paragraph(words, self.styles, self, font=self.styles.body)
+
+    def whole_text(self, text: str, name: str) -> CardCommand:
+        """Return a text that must have been seen whole before `update_answers` lets the user say yes."""
+        field = CardCommand(text, self.styles, self, name)
+        field.fold.changed.connect(self.update_answers)
+        field.fold.resize_wanted.connect(self.fit)
+        return field
+
+    def set_shortcut(self, *, is_enabled: bool) -> None:
+        for shortcut in self._shortcuts:
+            shortcut.setEnabled(is_enabled)
+        self.yes.setText(self._yes_words + (f"  {native_keys(ALLOW_KEYS)}" if is_enabled else ""))
+        self.yes.setAccessibleName(self._yes_words)
+        if self._width:
+            self.set_width(self._width)
+
+    def place_all(self, y: int, width: int) -> int:
+        y = self.place_parts(y, width) + Space.S + 2
+        return y + flow(list(self._buttons), QRect(PADDING, y, width, 0))
+
+    def stop(self) -> None:
         for button in self._buttons:
             button.setEnabled(False)
-        self.actions_.approval_answered.emit(self.request.call_id, decision)
+
+    def on_no(self) -> None:
+        self.answer(Denied())
+
+    # -- what a card decides --
+
+    def place_parts(self, y: int, width: int) -> int:
+        """Place everything above the buttons, from `y` on; return where it ends."""
+        raise NotImplementedError
+
+    def update_answers(self) -> None:
+        """Let the user say yes, or not yet."""
+
+    def on_yes(self) -> None:
+        """Say yes, if that counts."""
+        raise NotImplementedError

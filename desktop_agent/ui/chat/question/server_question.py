@@ -13,8 +13,6 @@ from desktop_agent.core.protocol.model import (
     Answer,
     ApprovalRequest,
     ApprovalScope,
-    Decision,
-    Denied,
     FormField,
     SampledText,
     SamplingQuestion,
@@ -248,16 +246,12 @@ class ServerQuestionCard(RequestCard):
         if self._question.address:
             self.actions_.link_activated.emit(self._question.address)
         answers = {row.field.name: row.answer for row in self._rows}
-        self._finish(Allowed(answers={name: value for name, value in answers.items() if value is not None}))
+        self.answer(Allowed(answers={name: value for name, value in answers.items() if value is not None}))
 
-    def on_no(self) -> None:
-        if self.is_listening:
-            self._finish(Denied())
-
-    def _finish(self, decision: Decision) -> None:
+    def stop(self) -> None:
         for row in self._rows:
             row.stop()
-        self.answer(decision)
+        super().stop()
 
 
 class SamplingCard(RequestCard):
@@ -335,9 +329,5 @@ class SamplingCard(RequestCard):
         self._allow("session")
 
     def _allow(self, scope: ApprovalScope) -> None:
-        if self.is_listening and self.yes.isEnabled():
+        if self.yes.isEnabled():
             self.answer(Allowed(scope=scope))
-
-    def on_no(self) -> None:
-        if self.is_listening:
-            self.answer(Denied())

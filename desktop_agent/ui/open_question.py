@@ -1,0 +1,93 @@
+"""A question about a call that waits for the user: the one model behind its card and its dialog."""
+
+from PySide6.QtCore import QObject
+
+from desktop_agent.core.base.plain_text import MOST_SHOWN_CHARS
+from desktop_agent.core.protocol.events import CommandJudged
+from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, Rule
+from desktop_agent.core.transcript import asked_call
+from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar
+from desktop_agent.ui.wording.phrases import escalation_words
+from desktop_agent.ui.wording.visible_text import hidden_text_risks, visible
+
+
+class OpenQuestion(QObject):
+    """Holds the command as the user edits it, the session's judgement of the edit, and what stands in the way of a yes.
+
+    Card and dialog draw it and add the fields that they show.
+    """
+
+    def __init__(self, request: ApprovalRequest, parent: QObject) -> None:
+        super().__init__(parent)
+        self.request = request
+        self.called = asked_call(request, MOST_SHOWN_CHARS + 1)
+        """The call of a server's tool, with its arguments; empty for other calls."""
+        self.details = "\n".join(request.details)
+        """What else decides what would run: variables, input, a special shell."""
+        self.folds: list[FoldBar] = []
+        """Below the fields that the user must have seen to their end before allowing the call."""
+        self._command: ExactField | None = None
+        self._judged: CommandJudged | None = None
+
+    def take_command(self, field: ExactField) -> None:
+        """Read the command from this field. Every edit makes an earlier judgement stale."""
+        self._command = field
+        field.textChanged.connect(self._on_text_changed)
+
+    def _on_text_changed(self) -> None:
+        self._judged = None
+
+    @property
+    def text(self) -> str:
+        """The command as it reads now; empty for a call without one."""
+        return self._command.text if self._command is not None else ""
+
+    @property
+    def edited(self) -> str | None:
+        """The command if the user changed it."""
+        return self.text if self._command is not None and self.text != self.request.command else None
+
+    @property
+    def unjudged(self) -> str | None:
+        """The edited command while the session has not judged it."""
+        return self.edited if self._judged is None else None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the session says that the edited command cannot run."""
+        return self._judged is not None and self._judged.request is None
+
+    @property
+    def obstacle(self) -> str:
+        """Why the call cannot be allowed now; empty when it can."""
+        if self._command is not None and not self.text.strip():
+            return self.tr("There is no command to run")
+        if obstacle := next((fold.obstacle for fold in self.folds if fold.obstacle), ""):
+            return obstacle
+        if self.edited is None or (self._judged is not None and self._judged.digest):
+            return ""
+        if self._judged is not None and self._judged.request is None:
+            return visible(self._judged.obstacle)
+        return self.tr("Checking your command…")
+
+    def take_judgement(self, judged: CommandJudged | None) -> bool:
+        """Keep the session's judgement of the edited command; return False if it is about another text, or known."""
+        if judged is None or judged is self._judged or judged.command != self.edited:
+            return False
+        self._judged = judged
+        return True
+
+    def allowed(self, scope: ApprovalScope, rules: tuple[Rule, ...] = ()) -> Allowed:
+        """Return the yes to what is shown. An edited command is held to the digest of its judgement."""
+        judged = self._judged.digest if self._judged is not None else None
+        return Allowed(scope=scope, edited_command=self.edited, judged=judged, rules=rules)
+
+
+def risk_words(request: ApprovalRequest, command: str) -> list[str]:
+    """Return what could go wrong, in words that may have hidden characters; `command` is the text as it reads now."""
+    return [*map(core_words, request.risks), *hidden_text_risks(command)]
+
+
+def confinement_words(request: ApprovalRequest) -> str:
+    return escalation_words() if request.is_escalation else core_words(request.confinement)
