@@ -27,9 +27,6 @@ from desktop_agent.core.store.journal.lines import open_regular, read_lines
 _EARLIER_CACHE = "summary.json"
 """What earlier versions kept beside each journal."""
 
-_BATCH = 200
-"""Summaries that are written at once: what an interrupted rebuild loses."""
-
 _VERSION = 4
 _MOST_OTHERS = 20
 _HEAD_BYTES = 400
@@ -94,7 +91,7 @@ class Catalog:
         state = journal_state(self._folder, session_id)
         if known is None or state is None or not _is_current(known, state):
             return True  # it knows that it does not know
-        seen = summarise(self._folder / session_id / JOURNAL_NAME, session_id, self.blobs, None)
+        seen = self._summarise(session_id, None)
         return seen is None or seen.known == known.known
 
     def look_again(self, session_id: SessionId) -> None:
@@ -104,22 +101,14 @@ class Catalog:
     def _look_at(
         self, names: Iterable[SessionId], known: dict[SessionId, JournalSummary]
     ) -> dict[SessionId, JournalSummary]:
-        seen: dict[SessionId, JournalSummary] = {}
-        unsaved: dict[SessionId, JournalSummary] = {}
-        for name in names:
-            path = self._folder / name / JOURNAL_NAME
-            entry = summarise(path, name, self.blobs, known.get(name))
-            if entry is None:
-                continue
-            seen[name] = unsaved[name] = entry
-            if name not in known:
-                with suppress(OSError):
-                    path.with_name(_EARLIER_CACHE).unlink(missing_ok=True)
-            if len(unsaved) == _BATCH:
-                self._cache.keep(unsaved)
-                unsaved = {}
-        self._cache.keep(unsaved)
-        return seen
+        return self._cache.look_at(names, known, self._summarise)
+
+    def _summarise(self, name: SessionId, known: JournalSummary | None) -> JournalSummary | None:
+        path = self._folder / name / JOURNAL_NAME
+        if known is None:
+            with suppress(OSError):
+                path.with_name(_EARLIER_CACHE).unlink(missing_ok=True)
+        return summarise(path, name, self.blobs, known)
 
     def find(self, text: str) -> SessionId:
         """Return the session that `text` names: a whole id or an unambiguous beginning or end of one."""

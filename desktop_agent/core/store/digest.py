@@ -9,11 +9,11 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from msgspec import DecodeError, Struct, convert, to_builtins
 from msgspec.json import Decoder
@@ -27,11 +27,12 @@ from desktop_agent.core.protocol.codec import MalformedLineError, decode_event
 from desktop_agent.core.protocol.model import DayAllowance, SessionSummary, Spending, SpendingQuestion, Usage
 from desktop_agent.core.protocol.model.sessions import COST_DIGITS
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.cache_file import CacheFile, is_damage, is_lock, transaction
+from desktop_agent.core.store.cache_file import CacheFile, is_damage, is_lock, not_stopped, transaction
 from desktop_agent.core.store.journal.journal_reader import internalise
 from desktop_agent.core.store.journal.journal_scan import (
     JournalMark,
     Reported,
+    decoded,
     fields_of,
     goes_on,
     head_of,
@@ -138,14 +139,14 @@ class DayAllowances:
     def ask(self, line: bytes) -> None:
         if _ASKS_FOR_A_DAY not in line:
             return  # as nearly all of them, whose diffs are long
-        asked = _read(line, _ASKED)
+        asked = decoded(line, _ASKED)
         question = asked.request.spending if asked is not None else None
         if asked is not None and question is not None and question.limit == "day_usd":
             call_id = asked.request.call_id
             self.asked = DayAllowance(day=question.day, until_usd=question.until_usd, call_id=call_id)
 
     def answer(self, line: bytes) -> None:
-        if self.asked is None or (answer := _read(line, _ANSWERED)) is None or answer.call_id != self.asked.call_id:
+        if self.asked is None or (answer := decoded(line, _ANSWERED)) is None or answer.call_id != self.asked.call_id:
             return
         if answer.decision.outcome == "allowed":
             self.given = replace(self.asked, call_id="")
@@ -180,14 +181,6 @@ class _Answered(Struct, frozen=True):
 
 _ASKED, _ANSWERED = Decoder(learned(_Asked)), Decoder(learned(_Answered))
 _ASKS_FOR_A_DAY = b"day_usd"
-_Line = TypeVar("_Line", _Asked, _Answered)
-
-
-def _read(line: bytes, decoder: Decoder[_Line]) -> _Line | None:
-    try:
-        return decoder.decode(line)
-    except (DecodeError, RecursionError):
-        return None
 
 
 class _Sum:
@@ -221,7 +214,11 @@ _BUSY_S = 1.0
 _LOCKED_S = 30.0
 """How long a file that stays locked is left alone: the list of sessions would wait for it each time."""
 
+_BATCH = 100
+"""Journals whose digests are written at once: what a stop loses."""
+
 Known = TypeVar("Known")
+Known_co = TypeVar("Known_co", covariant=True)
 _Row = tuple[str, int, int, int, bytes, str]
 
 
@@ -230,6 +227,40 @@ class Noted(NamedTuple, Generic[Known]):
 
     mark: JournalMark
     known: Known
+
+
+class JournalFold(Protocol[Known_co]):
+    """Takes the lines of a journal, after those of which something is known, and says what they come to."""
+
+    def take(self, line: bytes) -> None: ...
+
+    def result(self, size_bytes: int) -> Known_co: ...
+
+
+def fold_journal(
+    path: Path,
+    noted: Noted[Known] | None,
+    begin: Callable[[Known | None], JournalFold[Known]],
+    is_stopped: Callable[[], bool] = not_stopped,
+) -> Noted[Known] | None:
+    """Fold a journal, and only what is new since `noted` where that still holds.
+
+    None when it cannot be read, or when stopped before its end. `is_stopped` is asked after each line.
+    """
+    try:
+        with open_journal(path) as file:
+            state = state_of(os.fstat(file.fileno()))
+            before = noted if noted is not None and goes_on(file, noted.mark) else None
+            fold = begin(before.known if before is not None else None)
+            place = before.mark.read_bytes if before is not None else 0
+            for _, end, line in whole_lines(file, place):
+                fold.take(line)
+                place = end
+                if is_stopped():
+                    return None
+            return Noted(mark_at(file, state, place), fold.result(state[0]))
+    except OSError:
+        return None
 
 
 class JournalCache(Generic[Known]):
@@ -271,6 +302,25 @@ class JournalCache(Generic[Known]):
                     self._file.discard()
                     with suppress(sqlite3.Error):
                         self._write(gone)
+
+    def look_at(
+        self,
+        names: Iterable[SessionId],
+        known: Mapping[SessionId, Noted[Known]],
+        read: Callable[[SessionId, Noted[Known] | None], Noted[Known] | None],
+    ) -> dict[SessionId, Noted[Known]]:
+        """Read these journals, remember what each comes to, a batch at a time, and return it."""
+        seen: dict[SessionId, Noted[Known]] = {}
+        unsaved: dict[SessionId, Noted[Known]] = {}
+        for name in names:
+            if (noted := read(name, known.get(name))) is None:
+                continue
+            seen[name] = unsaved[name] = noted
+            if len(unsaved) == _BATCH:
+                self.keep(unsaved)
+                unsaved = {}
+        self.keep(unsaved)
+        return seen
 
     def _write(self, gone: Collection[SessionId]) -> None:
         unsaved = dict(self._unsaved)  # at once: another thread may keep something meanwhile
@@ -341,19 +391,8 @@ JournalSummary = Noted[SessionSummary | None]
 
 
 def summarise(path: Path, session_id: SessionId, blobs: Blobs, known: JournalSummary | None) -> JournalSummary | None:
-    """Look at a journal, and only at what is new since `known` where that still holds. None when it cannot be read."""
-    try:
-        with open_journal(path) as file:
-            state = state_of(os.fstat(file.fileno()))
-            start = known.mark.read_bytes if known is not None and goes_on(file, known.mark) else 0
-            fold = _Fold(session_id, blobs, known.known if known is not None and start else None)
-            place = start
-            for _, end, line in whole_lines(file, start):
-                fold.take(line)
-                place = end
-            return Noted(mark_at(file, state, place), fold.summary(state[0]))
-    except OSError:
-        return None
+    """Fold a journal, as `fold_journal` does."""
+    return fold_journal(path, known, lambda before: _Fold(session_id, blobs, before))
 
 
 class _Fold:
@@ -421,7 +460,7 @@ class _Fold:
         except (MalformedLineError, StorageError, RecursionError):
             return
 
-    def summary(self, size_bytes: int) -> SessionSummary | None:
+    def result(self, size_bytes: int) -> SessionSummary | None:
         """Return what the lines come to. What stands there as running was cut off: it is idle, unless it asks."""
         if not self._at:
             return None

@@ -5,36 +5,32 @@ only grows. What was copied from another session or imported from another progra
 counted, just as it is not counted as spending.
 """
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from datetime import date
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
-from msgspec import DecodeError, Meta, Struct, field
+from msgspec import Meta, Struct, field
 from msgspec.json import Decoder
 
-from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.base.ids import CallId, SessionId
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.store.cache_file import not_stopped
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.digest import JournalCache, Noted
+from desktop_agent.core.store.digest import JournalCache, Noted, fold_journal
 from desktop_agent.core.store.journal.journal_scan import (
     JOURNAL_NAME,
     LineHead,
     ReportedModel,
-    goes_on,
+    decoded,
     head_of,
     journal_states,
-    mark_at,
     moment_of,
-    open_journal,
-    state_of,
-    whole_lines,
 )
 from desktop_agent.core.store.journal.records import Yielder
-from desktop_agent.core.usage.report import DurationSum, ModelUse, SessionFigures, ToolUse
+from desktop_agent.core.usage.report import ModelUse, SessionFigures, ToolUse
 
 _Seconds = Annotated[float, Meta(ge=0, lt=1e9)]
 _MAX_NAME = 200
@@ -59,9 +55,10 @@ class JournalUsage(Struct, frozen=True, kw_only=True):
 class UsageFold:
     """The lines so far, after those of `known`."""
 
-    def __init__(self, known: JournalUsage) -> None:
-        self._tools = {(one.day, one.tool): _ToolSum(one) for one in known.tools}
-        self._models = {(one.day, one.provider, one.model): _ModelSum(one) for one in known.models}
+    def __init__(self, known: JournalUsage | None) -> None:
+        known = known or JournalUsage()
+        self._tools = {(one.day, one.tool): deepcopy(one) for one in known.tools}
+        self._models = {(one.day, one.provider, one.model): deepcopy(one) for one in known.models}
         self._running = dict(known.running)
         self._asked = ReportedModel(*known.asked)
         self._waits_since = known.waits_since
@@ -76,7 +73,7 @@ class UsageFold:
             case b"message_done":
                 self._answer(head, line)
             case b"tool_call_started":
-                if (started := _read(line, _STARTED)) is not None:
+                if (started := decoded(line, _STARTED)) is not None:
                     self._running[started.call.id] = started.call.name[:_MAX_NAME]
             case b"tool_call_finished":
                 self._end_call(head, line)
@@ -86,29 +83,29 @@ class UsageFold:
                 self._waits_since = _seconds(head)
             case b"session_forked":
                 self._forget()
-            case b"notice" if (notice := _read(line, _NOTICE)) is not None and notice.code == "imported":
+            case b"notice" if (notice := decoded(line, _NOTICE)) is not None and notice.code == "imported":
                 self._forget()
             case _:
                 pass
 
-    def usage(self) -> JournalUsage:
+    def result(self, size_bytes: int = 0) -> JournalUsage:
         return JournalUsage(
-            tools=tuple(one.use(*key) for key, one in sorted(self._tools.items())),
-            models=tuple(one.use(*key) for key, one in sorted(self._models.items())),
+            tools=tuple(self._tools[key] for key in sorted(self._tools)),
+            models=tuple(self._models[key] for key in sorted(self._models)),
             running=dict(self._running),
             asked=(self._asked.provider, self._asked.model),
             waits_since=self._waits_since,
         )
 
     def _begin_turn(self, head: LineHead, line: bytes) -> None:
-        if (started := _read(line, _TURN_STARTED)) is not None:
+        if (started := decoded(line, _TURN_STARTED)) is not None:
             self._asked = started.model
         self._running.clear()
         self._waits_since = _seconds(head)
 
     def _answer(self, head: LineHead, line: bytes) -> None:
         now = _seconds(head)
-        if (answer := _read(line, _MESSAGE)) is not None and self._waits_since is not None:
+        if (answer := decoded(line, _MESSAGE)) is not None and self._waits_since is not None:
             waited_s = now - self._waits_since
             if 0 < waited_s <= _MAX_ANSWER_S:
                 self._model(head, answer.model).answered.add(waited_s)
@@ -116,11 +113,11 @@ class UsageFold:
 
     def _end_call(self, head: LineHead, line: bytes) -> None:
         self._waits_since = _seconds(head)
-        if (ended := _read(line, _FINISHED)) is None or (tool := self._running.pop(ended.call_id, None)) is None:
+        if (ended := decoded(line, _FINISHED)) is None or (tool := self._running.pop(ended.call_id, None)) is None:
             return
         key = (_day(head), tool)
         if (one := self._tools.get(key)) is None:
-            self._tools[key] = one = _ToolSum()
+            self._tools[key] = one = ToolUse(day=key[0], tool=tool)
         one.calls += 1
         one.took.add(ended.duration_s)
         if ended.state == "failed":
@@ -130,17 +127,17 @@ class UsageFold:
     def _end_turn(self, head: LineHead, line: bytes) -> None:
         self._waits_since = None
         self._running.clear()
-        if (ended := _read(line, _TURN_ENDED)) is None:
+        if (ended := decoded(line, _TURN_ENDED)) is None:
             return
         one = self._model(head, self._asked)
         one.turns += 1
         one.ends[ended.reason] = one.ends.get(ended.reason, 0) + 1
-        one.turn_s += ended.duration_s
+        one.turn_s = round(one.turn_s + ended.duration_s, 6)
 
-    def _model(self, head: LineHead, model: ReportedModel) -> "_ModelSum":
+    def _model(self, head: LineHead, model: ReportedModel) -> ModelUse:
         key = (_day(head), model.provider, model.model)
         if (one := self._models.get(key)) is None:
-            self._models[key] = one = _ModelSum()
+            self._models[key] = one = ModelUse(day=key[0], provider=key[1], model=key[2])
         return one
 
     def _forget(self) -> None:
@@ -148,39 +145,6 @@ class UsageFold:
         self._models.clear()
         self._running.clear()
         self._waits_since = None
-
-
-class _ToolSum:
-    __slots__ = ("calls", "failed", "took")
-
-    def __init__(self, known: ToolUse | None = None) -> None:
-        self.calls = known.calls if known is not None else 0
-        self.failed = dict(known.failed) if known is not None else {}
-        self.took = DurationSum(known.took if known is not None else None)
-
-    def use(self, day: date, tool: str) -> ToolUse:
-        return ToolUse(day=day, tool=tool, calls=self.calls, failed=dict(self.failed), took=self.took.durations())
-
-
-class _ModelSum:
-    __slots__ = ("answered", "ends", "turn_s", "turns")
-
-    def __init__(self, known: ModelUse | None = None) -> None:
-        self.answered = DurationSum(known.answered if known is not None else None)
-        self.turns = known.turns if known is not None else 0
-        self.ends = dict(known.ends) if known is not None else {}
-        self.turn_s = known.turn_s if known is not None else 0.0
-
-    def use(self, day: date, provider: str, model: str) -> ModelUse:
-        return ModelUse(
-            day=day,
-            provider=provider,
-            model=model,
-            answered=self.answered.durations(),
-            turns=self.turns,
-            ends=dict(self.ends),
-            turn_s=round(self.turn_s, 3),
-        )
 
 
 class _TurnStarted(Struct, frozen=True):
@@ -226,14 +190,6 @@ _TURN_STARTED, _MESSAGE, _STARTED = (
     Decoder(learned(_Started)),
 )
 _FINISHED, _TURN_ENDED, _NOTICE = Decoder(learned(_Finished)), Decoder(learned(_TurnEnded)), Decoder(learned(_Notice))
-_Line = TypeVar("_Line", _TurnStarted, _Message, _Started, _Finished, _TurnEnded, _Notice)
-
-
-def _read(line: bytes, decoder: Decoder[_Line]) -> _Line | None:
-    try:
-        return decoder.decode(line)
-    except (DecodeError, RecursionError):
-        return None
 
 
 def _seconds(head: LineHead) -> float:
@@ -245,7 +201,6 @@ def _day(head: LineHead) -> date:
 
 
 _VERSION = 1
-_BATCH = 100
 
 Progress = Callable[[int, int], None]
 """Called with how many of how many journals are read."""
@@ -275,17 +230,19 @@ class UsageReader:
         states = journal_states(self._sessions)
         known = self._cache.all()
         stale = [name for name, state in states.items() if name not in known or known[name].mark.state != state]
-        unsaved: dict[str, Noted[JournalUsage]] = {}
-        for done, name in enumerate(stale):
-            progress(done, len(stale))
-            if is_stopped():
-                break
-            if (noted := read_usage(self._sessions / name / JOURNAL_NAME, known.get(name), is_stopped)) is not None:
-                known[name] = unsaved[name] = noted
-            if len(unsaved) == _BATCH:
-                self._cache.keep(unsaved)
-                unsaved = {}
-        self._cache.keep(unsaved, known.keys() - states.keys())
+
+        def wanted() -> Iterator[SessionId]:
+            for done, name in enumerate(stale):
+                progress(done, len(stale))
+                if is_stopped():
+                    return
+                yield name
+
+        def read(name: SessionId, noted: Noted[JournalUsage] | None) -> Noted[JournalUsage] | None:
+            return read_usage(self._sessions / name / JOURNAL_NAME, noted, is_stopped)
+
+        known |= self._cache.look_at(wanted(), known, read)
+        self._cache.keep({}, known.keys() - states.keys())
         return self._joined(known)
 
     def _joined(self, known: dict[str, Noted[JournalUsage]]) -> tuple[SessionFigures, ...]:
@@ -309,18 +266,9 @@ def read_usage(
     None when it cannot be read, or when stopped before its end.
     """
     yield_gil = Yielder()
-    try:
-        with open_journal(path) as file:
-            state = state_of(os.fstat(file.fileno()))
-            is_known = known is not None and goes_on(file, known.mark)
-            place = known.mark.read_bytes if known is not None and is_known else 0
-            fold = UsageFold(known.known if known is not None and is_known else JournalUsage())
-            for _, end, line in whole_lines(file, place):
-                if is_stopped():
-                    return None
-                fold.take(line)
-                place = end
-                yield_gil()
-            return Noted(mark_at(file, state, place), fold.usage())
-    except OSError:
-        return None
+
+    def is_over() -> bool:
+        yield_gil()
+        return is_stopped()
+
+    return fold_journal(path, known, UsageFold, is_over)

@@ -11,21 +11,22 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
-from typing import Literal
+from typing import Literal, TypeVar
 
 from msgspec import Struct, field
 
 from desktop_agent.core.protocol.model import JsonObject, Spending, Usage
 
+T = TypeVar("T")
 MICROSECONDS = 1_000_000
 
 
-class Durations(Struct, frozen=True):
+class Durations(Struct):
     """How long things took. `counts` says how often, by duration in microseconds, rounded."""
 
-    counts: Mapping[int, int] = field(default_factory=dict[int, int])
+    counts: dict[int, int] = field(default_factory=dict[int, int])
     total_s: float = 0.0
-    """Exactly, as it was recorded."""
+    """As it was recorded, to a microsecond."""
 
     @property
     def count(self) -> int:
@@ -43,30 +44,16 @@ class Durations(Struct, frozen=True):
                 return micros / MICROSECONDS
         return None
 
-
-class DurationSum:
-    """Durations that are still being added up, in place: there are many in many journals."""
-
-    __slots__ = ("_counts", "_total_s")
-
-    def __init__(self, known: Durations | None = None) -> None:
-        self._counts = dict(known.counts) if known is not None else {}
-        self._total_s = known.total_s if known is not None else 0.0
-
     def add(self, duration_s: float) -> None:
         """Count one. What took no time at all was not measured."""
         if duration_s > 0:
             micros = rounded(round(duration_s * MICROSECONDS) or 1)
-            self._counts[micros] = self._counts.get(micros, 0) + 1
-            self._total_s += duration_s
+            self.counts[micros] = self.counts.get(micros, 0) + 1
+            self.total_s = round(self.total_s + duration_s, 6)
 
-    def add_all(self, durations: Durations) -> None:
-        for micros, count in durations.counts.items():
-            self._counts[micros] = self._counts.get(micros, 0) + count
-        self._total_s += durations.total_s
-
-    def durations(self) -> Durations:
-        return Durations(dict(self._counts), round(self._total_s, 3))
+    def add_all(self, durations: "Durations") -> None:
+        _add(self.counts, durations.counts)
+        self.total_s = round(self.total_s + durations.total_s, 6)
 
 
 def rounded(micros: int) -> int:
@@ -74,29 +61,31 @@ def rounded(micros: int) -> int:
     return round(micros, 2 - len(str(micros))) if micros >= 100 else micros
 
 
-class ToolUse(Struct, frozen=True, kw_only=True):
+class ToolUse(Struct, kw_only=True):
     """The calls of one tool that ended on one day."""
 
     day: date
     """In UTC, as costs are counted."""
     tool: str
-    calls: int
-    failed: dict[str, int]
-    took: Durations
+    calls: int = 0
+    failed: dict[str, int] = field(default_factory=dict[str, int])
+    """By the kind of error."""
+    took: Durations = field(default_factory=Durations)
     """Without the time they waited for the user."""
 
 
-class ModelUse(Struct, frozen=True, kw_only=True):
+class ModelUse(Struct, kw_only=True):
     """What one model did on one day, beside what it took and cost."""
 
     day: date
     provider: str
     model: str
-    answered: Durations
+    answered: Durations = field(default_factory=Durations)
     """From when its answer was wanted until it was there, with all tries."""
-    turns: int
-    ends: dict[str, int]
-    turn_s: float
+    turns: int = 0
+    ends: dict[str, int] = field(default_factory=dict[str, int])
+    """How many turns ended, by the reason."""
+    turn_s: float = 0.0
 
 
 class SessionFigures(Struct, frozen=True, kw_only=True):
@@ -120,7 +109,7 @@ Key = tuple[str, ...]
 """What a row is about: the day, the provider and the model, the tool, or the folder."""
 
 
-class Figures(Struct, frozen=True, kw_only=True):
+class Figures(Struct, kw_only=True):
     """What was used. What a row cannot know is 0: a tool has no tokens, a model no calls."""
 
     requests: int = 0
@@ -142,6 +131,21 @@ class Figures(Struct, frozen=True, kw_only=True):
     @property
     def failed_call_count(self) -> int:
         return sum(self.failed_calls.values())
+
+    def add_spending(self, spent: Spending) -> None:
+        self.requests += spent.requests
+        self.usage += spent.usage
+
+    def add_model(self, use: ModelUse) -> None:
+        self.turns += use.turns
+        self.turn_s += use.turn_s
+        self.answered.add_all(use.answered)
+        _add(self.failed_turns, {reason: count for reason, count in use.ends.items() if reason in FAILED_ENDS})
+
+    def add_tool(self, use: ToolUse) -> None:
+        self.calls += use.calls
+        self.took.add_all(use.took)
+        _add(self.failed_calls, use.failed)
 
 
 class UsageReport(Struct, frozen=True, kw_only=True):
@@ -176,31 +180,31 @@ def report_of(sessions: Iterable[SessionFigures], first: date | None, last: date
 class _Sums:
     def __init__(self, first: date | None, last: date) -> None:
         self._first, self._last = first, last
-        self._total = _Sum()
-        self._spending = defaultdict[tuple[date, str, str], _Sum](_Sum)
-        self._days = defaultdict[Key, _Sum](_Sum)
-        self._models = defaultdict[Key, _Sum](_Sum)
-        self._tools = defaultdict[Key, _Sum](_Sum)
-        self._folders = defaultdict[Key, _Sum](_Sum)
+        self._total = Figures()
+        self._spending = defaultdict[tuple[date, str, str], Figures](Figures)
+        self._days = defaultdict[Key, Figures](Figures)
+        self._models = defaultdict[Key, Figures](Figures)
+        self._tools = defaultdict[Key, Figures](Figures)
+        self._folders = defaultdict[Key, Figures](Figures)
 
     def add(self, session: SessionFigures) -> None:
         parts: set[int] = set()
         for spent in session.spending:
             if self._is_wanted(spent.day):
                 own = self._spending[(spent.day, spent.provider, spent.model)]
-                own.spend(spent)
+                own.add_spending(spent)
                 for one in self._shared(spent.day, session, self._model(spent)):
-                    one.spend(spent)
+                    one.add_spending(spent)
                     self._count(one, parts)
         for model in session.models:
             if self._is_wanted(model.day):
                 for one in self._shared(model.day, session, self._model(model)):
-                    one.use_model(model)
+                    one.add_model(model)
                     self._count(one, parts)
         for tool in session.tools:
             if self._is_wanted(tool.day):
                 for one in self._shared(tool.day, session, self._tools[(tool.tool,)]):
-                    one.use_tool(tool)
+                    one.add_tool(tool)
                     self._count(one, parts)
 
     def report(self) -> UsageReport:
@@ -211,73 +215,32 @@ class _Sums:
         return UsageReport(
             first=self._first,
             last=self._last,
-            total=self._total.figures(),
+            total=self._total,
             spending=tuple(spending),
-            days={key: one.figures() for key, one in sorted(self._days.items())},
-            models=_sorted(self._models, _tokens),
-            tools=_sorted(self._tools, lambda one: one.took.total_s),
-            folders=_sorted(self._folders, _tokens),
+            days=dict(sorted(self._days.items())),
+            models=_largest_first(self._models, _tokens),
+            tools=_largest_first(self._tools, lambda one: one.took.total_s),
+            folders=_largest_first(self._folders, _tokens),
         )
 
     def _is_wanted(self, day: date) -> bool:
         return self._first is None or day >= self._first
 
-    def _model(self, of: Spending | ModelUse) -> "_Sum":
+    def _model(self, of: Spending | ModelUse) -> Figures:
         return self._models[(of.provider, of.model)]
 
-    def _shared(self, day: date, session: SessionFigures, own: "_Sum") -> "tuple[_Sum, ...]":
+    def _shared(self, day: date, session: SessionFigures, own: Figures) -> tuple[Figures, ...]:
         """Return every sum that something of a session on a day belongs to, its own among them."""
         by_day = self._days[(day.isoformat(),)]
         return self._total, by_day, self._folders[(session.workspace,)], own
 
-    def _count(self, one: "_Sum", parts: set[int]) -> None:
+    def _count(self, one: Figures, parts: set[int]) -> None:
         if id(one) not in parts:
             parts.add(id(one))
             one.sessions += 1
 
 
-class _Sum:
-    """Figures that are still being added up, in place."""
-
-    def __init__(self) -> None:
-        self.requests = self.turns = self.calls = self.sessions = 0
-        self.usage = Usage()
-        self.turn_s = 0.0
-        self._failed_turns: dict[str, int] = {}
-        self._failed_calls: dict[str, int] = {}
-        self._answered, self._took = DurationSum(), DurationSum()
-
-    def spend(self, spent: Spending) -> None:
-        self.requests += spent.requests
-        self.usage += spent.usage
-
-    def use_model(self, use: ModelUse) -> None:
-        self.turns += use.turns
-        self.turn_s += use.turn_s
-        self._answered.add_all(use.answered)
-        _add(self._failed_turns, {reason: count for reason, count in use.ends.items() if reason in FAILED_ENDS})
-
-    def use_tool(self, use: ToolUse) -> None:
-        self.calls += use.calls
-        self._took.add_all(use.took)
-        _add(self._failed_calls, use.failed)
-
-    def figures(self) -> Figures:
-        return Figures(
-            requests=self.requests,
-            usage=self.usage,
-            turns=self.turns,
-            failed_turns=self._failed_turns,
-            turn_s=round(self.turn_s, 3),
-            answered=self._answered.durations(),
-            calls=self.calls,
-            failed_calls=self._failed_calls,
-            took=self._took.durations(),
-            sessions=self.sessions,
-        )
-
-
-def _add(sums: dict[str, int], counts: dict[str, int]) -> None:
+def _add(sums: dict[T, int], counts: Mapping[T, int]) -> None:
     for kind, count in counts.items():
         sums[kind] = sums.get(kind, 0) + count
 
@@ -286,9 +249,8 @@ def _tokens(one: Figures) -> float:
     return one.usage.context_tokens
 
 
-def _sorted(sums: dict[Key, _Sum], size: Callable[[Figures], float]) -> dict[Key, Figures]:
-    found = [(key, one.figures()) for key, one in sums.items()]
-    return dict(sorted(found, key=lambda item: (-size(item[1]), item[0])))
+def _largest_first(sums: dict[Key, Figures], size: Callable[[Figures], float]) -> dict[Key, Figures]:
+    return dict(sorted(sums.items(), key=lambda item: (-size(item[1]), item[0])))
 
 
 _KEY_NAMES: dict[Grouping, tuple[str, ...]] = {
@@ -358,11 +320,11 @@ def _spent(figures: Figures) -> JsonObject:
 
 
 def _turns(figures: Figures) -> JsonObject:
-    return {"turns": figures.turns, "failed_turns": figures.failed_turn_count, "turn_s": figures.turn_s}
+    return {"turns": figures.turns, "failed_turns": figures.failed_turn_count, "turn_s": round(figures.turn_s, 3)}
 
 
 def _calls(figures: Figures) -> JsonObject:
-    return {"calls": figures.calls, "failed_calls": figures.failed_call_count, "tool_s": figures.took.total_s}
+    return {"calls": figures.calls, "failed_calls": figures.failed_call_count, "tool_s": round(figures.took.total_s, 3)}
 
 
 def _percentiles(prefix: str, durations: Durations) -> JsonObject:

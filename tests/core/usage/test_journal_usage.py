@@ -108,11 +108,11 @@ def folded(known: JournalUsage, lines: list[bytes]) -> JournalUsage:
     fold = UsageFold(known)
     for line in lines:
         fold.take(line)
-    return fold.usage()
+    return fold.result()
 
 
 def test_a_fold_of_nothing_is_nothing() -> None:
-    assert UsageFold(JournalUsage()).usage() == JournalUsage()
+    assert UsageFold(None).result() == JournalUsage()
 
 
 def test_what_was_spent_is_not_counted_a_second_time(tmp_path: Path) -> None:

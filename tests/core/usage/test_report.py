@@ -12,7 +12,6 @@ from desktop_agent.core.protocol.model import Spending, Usage
 from desktop_agent.core.usage.report import (
     MICROSECONDS,
     Durations,
-    DurationSum,
     SessionFigures,
     ToolUse,
     csv_text,
@@ -26,17 +25,17 @@ lists_of_seconds = st.lists(st.floats(1e-6, 1e5), min_size=1, max_size=40)
 
 @given(lists_of_seconds, lists_of_seconds, st.sampled_from([1, 50, 95, 99, 100]))
 def test_a_percentile_of_sums_is_that_of_all_durations(some: list[float], others: list[float], percent: int) -> None:
-    whole, part = DurationSum(), DurationSum()
+    whole, part = Durations(), Durations()
     for one in some:
         whole.add(one)
     for one in others:
         part.add(one)
-    whole.add_all(part.durations())
+    whole.add_all(part)
     both = sorted(some + others)
     nearest = both[math.ceil(len(both) * percent / 100) - 1]
-    assert whole.durations().percentile_s(percent) == rounded(round(nearest * MICROSECONDS) or 1) / MICROSECONDS
-    assert whole.durations().count == len(both)
-    assert math.isclose(whole.durations().total_s, sum(both), rel_tol=1e-6, abs_tol=0.01)
+    assert whole.percentile_s(percent) == rounded(round(nearest * MICROSECONDS) or 1) / MICROSECONDS
+    assert whole.count == len(both)
+    assert math.isclose(whole.total_s, sum(both), rel_tol=1e-6, abs_tol=0.01)
 
 
 @given(st.integers(1, 10**12))
@@ -46,10 +45,10 @@ def test_what_is_rounded_has_two_digits_and_is_right_to_five_percent(micros: int
 
 
 def test_what_took_no_time_was_not_measured() -> None:
-    durations = DurationSum()
+    durations = Durations()
     durations.add(0.0)
-    assert durations.durations().count == 0
-    assert durations.durations().percentile_s(50) is None
+    assert durations.count == 0
+    assert durations.percentile_s(50) is None
 
 
 DAY = date(2026, 11, 22)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, BinaryIO, NamedTuple, cast
+from typing import Annotated, BinaryIO, NamedTuple, TypeVar, cast
 
 from msgspec import DecodeError, Meta, Struct
 from msgspec.json import Decoder
@@ -27,6 +27,7 @@ from desktop_agent.core.base.learned import learned
 from desktop_agent.core.protocol.model import JsonObject, Usage
 from desktop_agent.core.store.journal.lines import MAX_LINE_BYTES
 
+T = TypeVar("T")
 JOURNAL_NAME = "journal.jsonl"
 
 _LONG_AGO = datetime.fromtimestamp(0, UTC)
@@ -142,7 +143,8 @@ def _witness(file: BinaryIO, read_bytes: int) -> bytes:
     return hasher.digest()
 
 
-_HEAD = re.compile(rb'\{"v":\d+,"seq":\d+,"at":"([0-9T:.Z+-]{19,40})","type":"([a-z_]+)"(?:,"turn":(\d{1,18}))?')
+HEAD = re.compile(rb'\{"v":\d+,"seq":\d+,"at":"([0-9T:.Z+-]{19,40})","type":"([a-z_]+)"(?:,"turn":(\d{1,18}))?')
+"""The beginning of a line as we write it."""
 
 _Count = Annotated[int, Meta(ge=0, lt=10**18)]
 _Dollars = Annotated[float, Meta(ge=0, lt=1e9)]
@@ -190,24 +192,23 @@ class Reported(Struct, frozen=True, gc=False):
 _REPORTED = Decoder(learned(Reported))
 
 
-def written_head(line: bytes) -> LineHead | None:
-    """Return the head of a line that we wrote; None for any other."""
-    found = _HEAD.match(line)
-    return LineHead(*found.groups()) if found else None
-
-
 def head_of(line: bytes) -> LineHead | None:
     """Return the head of a line; None when it cannot be read."""
-    found = _HEAD.match(line) or _HEAD.match(_as_written(line))
+    found = HEAD.match(line) or HEAD.match(_as_written(line))
     return LineHead(*found.groups()) if found else None
+
+
+def decoded(line: bytes, decoder: Decoder[T]) -> T | None:
+    """Return what a line says to this decoder; None when that cannot be, or cannot be read."""
+    try:
+        return decoder.decode(line)
+    except (DecodeError, RecursionError):
+        return None
 
 
 def reported_in(line: bytes) -> Reported | None:
     """Return what a `usage_reported` says; None when that cannot be, or cannot be read."""
-    try:
-        return _REPORTED.decode(line)
-    except (DecodeError, RecursionError):
-        return None
+    return decoded(line, _REPORTED)
 
 
 def _as_written(line: bytes) -> bytes:

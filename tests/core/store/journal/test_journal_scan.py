@@ -11,7 +11,7 @@ from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.protocol.model import ModelRef, Usage
 from desktop_agent.core.store.journal import journal_scan
 from desktop_agent.core.store.journal.journal import encode_line
-from desktop_agent.core.store.journal.journal_scan import head_of, moment_of, reported_in, whole_lines, written_head
+from desktop_agent.core.store.journal.journal_scan import HEAD, head_of, moment_of, reported_in, whole_lines
 from tests.core.samples import AT, MODEL, SAMPLE_EVENTS
 
 USAGE = Usage(input_tokens=5, output_tokens=7, cache_read_tokens=11, cache_write_tokens=13, web_searches=2)
@@ -19,13 +19,15 @@ USAGE = Usage(input_tokens=5, output_tokens=7, cache_read_tokens=11, cache_write
 
 @pytest.mark.parametrize("event", SAMPLE_EVENTS, ids=lambda event: event.type)
 def test_a_line_that_we_write_begins_as_its_readers_expect(event: ev.KnownEvent) -> None:
-    head = written_head(encode_line(encode_event(event)))
+    line = encode_line(encode_event(event))
+    assert HEAD.match(line)
+    head = head_of(line)
     assert head is not None
     assert (moment_of(head.at.decode()), head.kind.decode()) == (event.at, event.type)
 
 
 def test_the_turn_of_a_turn_that_starts_comes_right_after_its_kind() -> None:
-    head = written_head(encode_line(encode_event(ev.TurnStarted(turn=12, model=MODEL).stamped(1, AT))))
+    head = head_of(encode_line(encode_event(ev.TurnStarted(turn=12, model=MODEL).stamped(1, AT))))
     assert head is not None
     assert head.turn == 12
 
@@ -69,8 +71,8 @@ def test_counts_and_costs_that_cannot_be_are_not_read(usage: bytes) -> None:
 def test_a_line_in_another_order_says_the_same() -> None:
     fields = encode_event(ev.TurnStarted(turn=12, model=MODEL).stamped(1, AT))
     line = json.dumps(dict(reversed(fields.items()))).encode()
-    assert written_head(line) is None
-    assert head_of(line) == written_head(encode_line(fields))
+    assert HEAD.match(line) is None
+    assert head_of(line) == head_of(encode_line(fields))
 
 
 def test_of_a_line_that_is_too_long_only_its_place_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
