@@ -3,7 +3,7 @@
 `draft` refuses with these before anything is written, `execute` where a change may be another session's. What is
 refused at the very moment of writing is said in `core/changes/ledger`, how contents clash in `core/merge/merge`.
 That nothing is undone at all, because the agent is working, is said in `core/session/change_ops`; what the review does
-not offer, in `FileDecisions` of `ui/review/review_content.py`.
+not offer, in `ui/review/review_content.py`.
 """
 
 from collections.abc import Mapping, Sequence

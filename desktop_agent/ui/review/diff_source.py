@@ -9,7 +9,7 @@ from desktop_agent.core.base.ids import Digest, HunkKey, SessionId
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import ApprovalRequest, CommittedFile, FileChange, FileDiff, FileImage, Share
 from desktop_agent.core.protocol.ops import Op
-from desktop_agent.core.transcript import ChangeRecord, Transcript
+from desktop_agent.core.transcript import ChangeRecord
 
 Spawn = Callable[[Coroutine[object, object, None]], None]
 """Starts a task, keeps it alive until it is done, and takes care of what it raises."""
@@ -111,37 +111,6 @@ class GitSource(Protocol):
     async def committed(self, folder: str, change: FileChange) -> CommittedFile:
         """Return the file as git has it, beside the version on disk that was compared."""
         ...
-
-
-class BothSources:
-    """`FileDiffs` that ask the ledger or git, whichever the changes are from."""
-
-    def __init__(self, ledger: FileDiffs, git: GitSource | None) -> None:
-        self._ledger = ledger
-        self._git = git
-        self.transcript = Transcript()
-
-    async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
-        change = records[-1].change
-        if git := self._git_behind(change):
-            return await git.diff(self.transcript.session.workspace, change)
-        return await self._ledger.diff(records, recorded or self._recorded(change))
-
-    async def versions(self, records: Sequence[ChangeRecord]) -> tuple[bytes | None, bytes | None]:
-        change = records[-1].change
-        if git := self._git_behind(change):
-            return await git.versions(self.transcript.session.workspace, change)
-        return await self._ledger.versions(records)
-
-    def _recorded(self, change: FileChange) -> tuple[FileChange, ...]:
-        from desktop_agent.core.undo.path_tracking import recorded_of
-
-        return tuple(recorded_of(change, self.transcript.changes.values()))
-
-    def _git_behind(self, change: FileChange) -> GitSource | None:
-        from desktop_agent.ui.review.changed_files import GIT_ID
-
-        return self._git if change.id.startswith(GIT_ID) else None
 
 
 def turn_obstacle(*, is_running: bool) -> str:

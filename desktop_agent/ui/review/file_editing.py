@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
+from desktop_agent.core.diff.text import Text, encode_lines, encoding_named
+from desktop_agent.core.merge.edited_text import EditedText
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.core.protocol.ops import WriteFile
 from desktop_agent.core.transcript import NoticeEntry, Transcript
@@ -100,9 +102,6 @@ class FileEditing(QObject):
         review = self._review
         if review is None or review.view.document.diff is None or self._editor or self._obstacle():
             return
-        from desktop_agent.core.diff.text import Text, encoding_named
-        from desktop_agent.core.merge.edited_text import EditedText
-
         diff = self._diff = review.view.document.diff
         text = Text("".join(diff.new_lines), encoding_named(diff.new_encoding))
         self._editor = FileEditor(EditedText(text), self._theme, review.view)
@@ -209,8 +208,6 @@ class FileEditing(QObject):
 
 
 def _text_bytes(diff: FileDiff) -> bytes:
-    from desktop_agent.core.diff.text import encode_lines
-
     return encode_lines(diff.new_lines, diff.new_encoding)
 
 
@@ -227,19 +224,17 @@ class _Saving(NamedTuple):
     """The number of the last record then: an earlier notice may be loaded meanwhile."""
 
 
-class FileSaving(QObject):
+class FileSaving:
     """Has the session write what was edited, if the file was not changed since, and says when that is over."""
 
     def __init__(
         self, editing: FileEditing, files: ChangedFileList, reviewed: Reviewed, decisions: ReviewDecisions
     ) -> None:
-        super().__init__(editing)
         self._editing = editing
         self._list = files
         self._reviewed = reviewed
         self._decisions = decisions
         self._saving: _Saving | None = None
-        editing.saved.connect(self._save)
 
     def look(self) -> None:
         saving, transcript = self._saving, self._reviewed.transcript
@@ -252,7 +247,7 @@ class FileSaving(QObject):
             self._saving = None
             self._editing.save_done()
 
-    def _save(self, content: bytes) -> None:
+    def save(self, content: bytes) -> None:
         if file := self._list.current_file:
             transcript = self._reviewed.transcript
             self._saving = _Saving(

@@ -1,13 +1,12 @@
 """What the review panel holds once there is something to review: the files, the diff of one of them, the decisions.
 
-The bigger widgets are made one by one, in an idle window. `FileDecisions` and `ListDecisions` make ops of what the user
-chooses; what has to be compared, asked of git or of the user before is in `review_decisions`.
+What has to be compared, asked of git or of the user before it becomes an op is in `review_decisions`.
 """
 
 from collections.abc import Iterator
 from functools import cached_property
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
@@ -29,371 +28,18 @@ from desktop_agent.ui.review.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.change_listing import ChangeListing, FilterButton
 from desktop_agent.ui.review.changed_file_list import ChangedFileList
 from desktop_agent.ui.review.changed_files import ChangedFile, ReviewBaseline, is_decided, progress
-from desktop_agent.ui.review.conflict.clash_words import Resolution
 from desktop_agent.ui.review.diff.diff_words import HunkChoice, HunkDecisions
 from desktop_agent.ui.review.diff_pane import DiffLoader, DiffPane
-from desktop_agent.ui.review.diff_source import BothSources, DiffSource, GitSource, Spawn, Submit, turn_obstacle
+from desktop_agent.ui.review.diff_source import DiffSource, GitSource, Spawn, Submit, turn_obstacle
 from desktop_agent.ui.review.file_editing import FileSaving, edit_obstacle
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
-from desktop_agent.ui.review.review_decisions import ReviewDecisions, ReviewOutlets
+from desktop_agent.ui.review.review_decisions import ReviewDecisions
 from desktop_agent.ui.review.review_dialogs import CommentsDialog, UndoConflictDialog, WordDialog
-from desktop_agent.ui.review.reviewed_changes import GitListing, NetCounts, Reviewed
+from desktop_agent.ui.review.reviewed_changes import BothSources, GitListing, NetCounts, Reviewed
 from desktop_agent.ui.review.undo_bar import BarState, Scope, UndoBar
 from desktop_agent.ui.runtime.pacing import Throttle
 from desktop_agent.ui.theme import Height, Theme
 from desktop_agent.ui.widgets.layouts import hairline, vbox
-
-
-class ReviewPage(QWidget):
-    """Holds the parts from when they are made: a widget with another parent is styled again, with all its children.
-
-    Signals:
-        shown, hidden: it came into sight, or left it.
-        resized: it has another size.
-        returned_to: the user came back to its window, and sees it.
-    """
-
-    shown = Signal()
-    hidden = Signal()
-    resized = Signal()
-    returned_to = Signal()
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self.shown.emit()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        self.hidden.emit()
-        super().hideEvent(event)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self.resized.emit()
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self.isVisible():
-            self.returned_to.emit()
-
-
-class ReviewParts:
-    """Makes widgets on first use. What knows and decides is there at once; all ends with the page."""
-
-    def __init__(
-        self,
-        theme: Theme,
-        diff_source: DiffSource,
-        git: GitSource | None,
-        spawn: Spawn,
-        outlets: ReviewOutlets,
-        page: ReviewPage,
-    ) -> None:
-        self.page = page
-        self.theme = theme
-        self.spawn = spawn
-        self.outlets = outlets
-        self.diff_source = diff_source
-        """Where versions for the clash dialog come from."""
-        self.source = BothSources(diff_source, git)
-        """Where the diffs that are shown come from."""
-        self.git = GitListing(git, spawn, page)
-        self.counts = NetCounts(self.source, spawn, page)
-        self.reviewed = Reviewed(self.git, self.counts)
-        self.decisions = ReviewDecisions(self.counts, diff_source, git, spawn, page)
-
-    @cached_property
-    def picker(self) -> BaselinePicker:
-        return BaselinePicker()
-
-    @cached_property
-    def filter(self) -> FilterButton:
-        return FilterButton()
-
-    @cached_property
-    def listing(self) -> ChangeListing:
-        files = ChangedFileList(self.theme)
-        return ChangeListing(self.theme, self.picker, self.filter, files, self.reviewed, self.git, self.page)
-
-    @cached_property
-    def pane(self) -> DiffPane:
-        return DiffPane(self.theme, self.page)
-
-    @cached_property
-    def bar(self) -> UndoBar:
-        return UndoBar(self.theme, self.page)
-
-    def made_in_pieces(self) -> Iterator[object]:
-        """Make the widgets, in steps that each take a part of a frame."""
-        yield self.picker, self.filter
-        yield self.listing, self.bar
-        yield self.pane
-
-
-class UndoNews(QObject):
-    """Opens a dialog for every undo or redo that did not do all it was asked for."""
-
-    def __init__(self, parts: ReviewParts, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._parts = parts
-        self._window = parent
-        self.last: UndoEntry | None = None
-        """The newest undo or redo that is known."""
-
-    def start_over(self) -> None:
-        """Hear of another session from now on; what it did before is no news."""
-        undos = self._parts.reviewed.transcript.changed.undos
-        self.last = undos[-1] if undos else None
-
-    def look(self) -> None:
-        for entry in self._unknown():
-            self.last = entry
-            if any(outcome.clash is not None for outcome in entry.outcomes):
-                self._open_clashes(entry)
-            elif not all(outcome.is_done for outcome in entry.outcomes):
-                UndoConflictDialog(entry.purpose, entry.outcomes, self._window).open()
-
-    def _unknown(self) -> list[UndoEntry]:
-        found: list[UndoEntry] = []
-        for entry in reversed(self._parts.reviewed.transcript.changed.undos):
-            if entry is self.last:
-                break
-            found.append(entry)
-        return found[::-1]
-
-    def _open_clashes(self, entry: UndoEntry) -> None:
-        from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog
-
-        parts = self._parts
-        dialog = ClashDialog(parts.theme, entry.purpose, entry.outcomes, parts.diff_source, parts.spawn, self._window)
-        dialog.resolved.connect(self._settle)
-        dialog.open()
-
-    def _settle(self, resolution: Resolution) -> None:
-        self._parts.decisions.settle(self._parts.reviewed.transcript, resolution)
-
-
-class FileDecisions(QObject):
-    """Shows in the pane what was decided about the current file of the list, hears both, and makes ops of it."""
-
-    def __init__(self, parts: ReviewParts, loader: DiffLoader, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._parent = parent
-        self._loader = loader
-        self._list = files = parts.listing.files
-        self._pane = pane = parts.pane
-        self._reviewed = parts.reviewed
-        self._decisions = parts.decisions
-        self._outlets = parts.outlets
-        files.current_changed.connect(self.show)
-        files.clicked.connect(loader.try_again)
-        files.open_requested.connect(self._open)
-        files.call_requested.connect(self._show_call)
-        files.keep_requested.connect(self.keep)
-        files.reopen_requested.connect(self._reopen)
-        files.undo_requested.connect(self.undo)
-        files.undo_with_word_requested.connect(self._undo_with_word)
-        files.redo_requested.connect(self._redo)
-        pane.bar.call_clicked.connect(self._show_call)
-        pane.bar.decided.connect(self._decide_all)
-        pane.made.connect(self._hear)
-
-    def _hear(self, review: DiffReview) -> None:
-        review.hunks.requested.connect(self._decide)
-        review.comments.added.connect(self._add_comment)
-        review.comments.removed.connect(self._remove_comment)
-
-    def show(self) -> None:
-        file, reviewed, pane = self._list.current_file, self._reviewed, self._pane
-        if file is None:
-            return
-        tool = reviewed.tool_behind(file)
-        self._loader.show_file(file, self.tr("turn {0} · {1}").format(*tool) if tool is not None else "")
-        obstacle = self._undo_obstacle(file)
-        kept, undone = frozenset(reviewed.kept(file)), reviewed.undone(file)
-        pane.set_decisions(HunkDecisions(kept, undone, can_revert=not obstacle, reason=obstacle))
-        comments = reviewed.transcript.changed.comments.values()
-        pane.review.comments.set_comments(tuple(comment for comment in comments if comment.path == file.path))
-        obstacle = edit_obstacle(reviewed.transcript, file)
-        pane.editing.set_editable(not obstacle, obstacle)
-
-    def _undo_obstacle(self, file: ChangedFile) -> str:
-        if obstacle := turn_obstacle(is_running=self._reviewed.transcript.turns.is_running):
-            return obstacle
-        return self.tr("You changed this yourself") if file.is_by_user else ""
-
-    # -- the whole file --
-
-    def keep(self) -> None:
-        """Keep what is not undone of the file."""
-        self._mark("kept")
-
-    def _reopen(self) -> None:
-        self._mark("pending")
-
-    def _mark(self, state: ReviewState) -> None:
-        if (file := self._list.current_file) and not file.is_by_user:
-            self._decisions.mark_files([file], state)
-
-    def undo(self, reason: str = "") -> None:
-        file = self._list.current_file
-        if file is None or self._undo_obstacle(file):
-            return
-        self._decisions.problem.emit("")
-        if file.is_git:
-            self._decisions.undo_git(self._reviewed.transcript, [file], self._parent, reason=reason)
-        else:
-            self._decisions.undo_file(self._reviewed, file, self._parent, reason=reason)
-
-    def _undo_with_word(self) -> None:
-        if file := self._list.current_file:
-            dialog = WordDialog(self.tr("Undo {0}").format(file.path), self._parent)
-            dialog.given.connect(self.undo)
-            dialog.open()
-
-    def _redo(self) -> None:
-        if file := self._list.current_file:
-            self._decisions.submit(RedoChanges(selection=self._reviewed.selection_of_file(file)))
-
-    # -- its hunks and lines --
-
-    def _decide_all(self, choice: HunkChoice) -> None:
-        self._decide(choice, self._pane.review.hunks.keys)
-
-    def _decide(self, choice: HunkChoice, keys: tuple[HunkKey, ...]) -> None:
-        """Do what the user wants with these hunks, unless it is the file before that is still there for a moment."""
-        file, submit = self._list.current_file, self._decisions.submit
-        if file is None or self._pane.shown_path != file.path:
-            return
-        match choice:
-            case "undo" if file.is_git:
-                self._decisions.undo_git(self._reviewed.transcript, [file], self._parent, keys=keys)
-            case "undo":
-                authors = self._pane.authors_of(keys)
-                self._decisions.undo_file(self._reviewed, file, self._parent, keys=keys, authors=authors)
-            case "redo" if not file.is_git:
-                submit(RedoChanges(selection=self._reviewed.selection_of_file(file, keys)))
-            case "keep" | "undecide" if keys:
-                is_kept = all(key in self._reviewed.kept(file) for key in keys)
-                submit(MarkReviewed(path=file.path, hunks=keys, state="pending" if is_kept else "kept"))
-            case _:
-                pass
-
-    def _add_comment(self, comment: LineComment) -> None:
-        self._decisions.submit(AddComment(comment=comment))
-
-    def _remove_comment(self, comment_id: str) -> None:
-        self._decisions.submit(RemoveComment(comment_id=comment_id))
-
-    # -- where else it is seen --
-
-    def _open(self) -> None:
-        if file := self._list.current_file:
-            self._outlets.open_file(file.path)
-
-    def _show_call(self) -> None:
-        file = self._list.current_file
-        if file is not None and (record := self._reviewed.record_behind(file)) is not None:
-            self._outlets.show_call(record.call_id)
-
-
-class ListDecisions(QObject):
-    """Offers in the bar what can be done with all that is listed, and makes ops of what the user chooses."""
-
-    def __init__(self, parts: ReviewParts, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = parts.theme
-        self._bar = bar = parts.bar
-        self._listing = parts.listing
-        self._reviewed = parts.reviewed
-        self._decisions = parts.decisions
-        self._parent = parent
-        self._comments_dialog: CommentsDialog | None = None
-        bar.undo_clicked.connect(self._undo)
-        bar.undo_with_word_clicked.connect(self._undo_with_word)
-        bar.redo_clicked.connect(self._redo)
-        bar.keep_clicked.connect(self.keep)
-        bar.comments_clicked.connect(self.open_comments)
-        parts.decisions.problem.connect(bar.set_problem)
-        parts.listing.listed.connect(self.show)
-
-    def show(self) -> None:
-        self._bar.set_state(self._state())
-        found = self._reviewed.uncaptured()
-        self._bar.set_uncaptured([missed.path for missed in found], "\n".join(f"{m.path}: {m.reason}" for m in found))
-
-    def _state(self) -> BarState:
-        files, transcript = self._listing.files.files, self._reviewed.transcript
-        decided, total = progress(files)
-        step = self._last_step()
-        return BarState(
-            decided=decided,
-            total=total,
-            standing=sum(file.mark != "undone" and not file.is_by_user for file in files),
-            scope=self._scope(),
-            is_running=transcript.turns.is_running,
-            comments=len(transcript.changed.comments),
-            redo_count=len(step.open_paths(transcript.changes)) if step is not None else 0,
-        )
-
-    def _scope(self) -> Scope:
-        if self._listing.is_filtered:
-            return "filtered"
-        kinds: dict[str, Scope] = {"session": "session", "since": "since", "uncommitted": "git", "branch": "git"}
-        return kinds.get(self._reviewed.baseline.kind, "turn")
-
-    def _last_step(self) -> UndoStep | None:
-        """The undo that a redo takes back: the last one of which anything still is undone."""
-        steps = self._reviewed.transcript.changed.steps
-        return steps[-1] if steps else None
-
-    # -- what the user chooses --
-
-    def keep(self) -> None:
-        self._decisions.mark_files([file for file in self._listing.files.files if not is_decided(file)], "kept")
-
-    def _undo(self, reason: str = "") -> None:
-        self._decisions.problem.emit("")
-        reviewed, files = self._reviewed, self._listing.files.files
-        if reviewed.baseline.is_git:
-            self._decisions.undo_git(reviewed.transcript, files, self._parent, reason=reason)
-            return
-        selection = reviewed.selection_of_files(files) if self._listing.is_filtered else reviewed.selection()
-        self._decisions.undo_with_care(reviewed.transcript, selection, reason, self._parent)
-
-    def _undo_with_word(self) -> None:
-        dialog = WordDialog(self.tr("Undo everything that is listed"), self._parent)
-        dialog.given.connect(self._undo)
-        dialog.open()
-
-    def _redo(self) -> None:
-        """Take back the last undo, as the one step it was."""
-        if (step := self._last_step()) is not None:
-            self._decisions.submit(RedoSteps(steps=(step.seq,)))
-
-    # -- remarks --
-
-    def open_comments(self) -> None:
-        if self._comments_dialog is None and self._reviewed.transcript.changed.comments:
-            dialog = self._comments_dialog = CommentsDialog(self._theme, self._parent)
-            self.show_comments()
-            dialog.removed.connect(self._remove_comment)
-            dialog.sent.connect(self._send_comments)
-            dialog.finished.connect(self._forget_comments_dialog)
-            dialog.open()
-
-    def show_comments(self) -> None:
-        if self._comments_dialog is not None:
-            self._comments_dialog.set_comments(list(self._reviewed.transcript.changed.comments.values()))
-
-    def _remove_comment(self, comment_id: str) -> None:
-        self._decisions.submit(RemoveComment(comment_id=comment_id))
-
-    def _send_comments(self, text: str) -> None:
-        self._decisions.submit(SendComments(text=text))
-
-    def _forget_comments_dialog(self) -> None:
-        self._comments_dialog = None
-
 
 _MIN_LIST_ROWS = 3
 _LIST_SHARE = 0.35
@@ -401,29 +47,135 @@ _REDRAW_INTERVAL_MS = 100
 """Deciding about 1,000 files at once is 1,000 pieces of news; each would redraw all of them."""
 
 
-class ReviewContent(QObject):
-    """Keeps what is shown of a transcript, or of what git finds different, up to date. Its parts ask for the rest."""
+class ReviewContent(QWidget):
+    """Keeps what is shown of a transcript, or of what git finds different, up to date, and makes ops of decisions.
 
-    def __init__(self, parts: ReviewParts) -> None:
-        super().__init__(parts.page)
-        self.page = page = parts.page
-        self._parts = parts
-        self._keys = PartKeys("diff", page)
+    Its bigger widgets are made one by one in an idle window, each with its final parent: another parent would have Qt
+    style it again, with all its children.
+
+    Signals:
+        file_open_requested, call_requested, diff_mode_changed: see `ReviewPanel`.
+    """
+
+    file_open_requested = Signal(str)
+    call_requested = Signal(str)
+    diff_mode_changed = Signal(str)
+
+    def __init__(
+        self, theme: Theme, diff_source: DiffSource, git: GitSource | None, spawn: Spawn, parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._diff_source = diff_source
+        self._spawn = spawn
+        self._keys = PartKeys("diff", self)
+        self._source = BothSources(diff_source, git)
+        self._git = GitListing(git, spawn, self)
+        self._counts = NetCounts(self._source, spawn, self)
+        self._reviewed = Reviewed(self._git, self._counts)
+        self._decisions = ReviewDecisions(self._reviewed, self._counts, diff_source, git, spawn, self)
         self._shown_state: object = None
         self._disk_state: object = None
-        self._reviewed, self._git, self._decisions = parts.reviewed, parts.git, parts.decisions
-        self._listing = parts.listing
-        self._list = files = parts.listing.files
-        self._pane = pane = parts.pane
-        self._loader = DiffLoader(pane, parts.source, parts.spawn)
-        self._saving = FileSaving(pane.editing, files, parts.reviewed, parts.decisions)
-        self._news = UndoNews(parts, page)
-        self.file = FileDecisions(parts, self._loader, page)
-        self.all = ListDecisions(parts, page)
-        self._gap = QWidget(page)
+        self._last_undo: UndoEntry | None = None
+        """The newest undo or redo that is known."""
+        self._comments_dialog: CommentsDialog | None = None
+        self._gap = QWidget(self)
         self._redraw = Throttle(self._draw, self, _REDRAW_INTERVAL_MS)
-        vbox(self._listing, hairline(), (pane, 1), (self._gap, 1), hairline(), parts.bar, on=page)
-        self._connect()
+        self._is_complete = False
+
+    # -- its parts, each made when it is first needed --
+
+    @cached_property
+    def _picker(self) -> BaselinePicker:
+        return BaselinePicker()
+
+    @cached_property
+    def _filter(self) -> FilterButton:
+        return FilterButton()
+
+    @cached_property
+    def _list(self) -> ChangedFileList:
+        return ChangedFileList(self._theme)
+
+    @cached_property
+    def _listing(self) -> ChangeListing:
+        parts = (self._picker, self._filter, self._list)
+        return ChangeListing(self._theme, *parts, self._reviewed, self._git, self)
+
+    @cached_property
+    def _pane(self) -> DiffPane:
+        return DiffPane(self._theme, self)
+
+    @cached_property
+    def _bar(self) -> UndoBar:
+        return UndoBar(self._theme, self)
+
+    @cached_property
+    def _loader(self) -> DiffLoader:
+        return DiffLoader(self._pane, self._source, self._spawn)
+
+    @cached_property
+    def _saving(self) -> FileSaving:
+        return FileSaving(self._pane.editing, self._list, self._reviewed, self._decisions)
+
+    def made_in_pieces(self) -> Iterator[object]:
+        """Make everything, in steps that each take a part of a frame."""
+        yield self._picker, self._filter
+        yield self._listing, self._bar
+        yield self._pane
+        yield self.complete()
+        yield from self._pane.made_in_pieces()
+
+    def complete(self) -> None:
+        """Make what is not there yet, and put all of it together."""
+        if self._is_complete:
+            return
+        self._is_complete = True
+        vbox(self._listing, hairline(), (self._pane, 1), (self._gap, 1), hairline(), self._bar, on=self)
+        self._picker.chosen.connect(self.choose)
+        self._picker.opened.connect(self._git.look)
+        self._counts.changed.connect(self._on_counted)
+        self._git.changed.connect(self._redraw.trigger)
+        self._listing.listed.connect(self._show_list_state)
+        self._listing.listed.connect(self._on_listed)
+        self._decisions.problem.connect(self._bar.set_problem)
+        for action, slot in (("next_change", self._next_change), ("previous_change", self._previous_change)):
+            shortcut = self._keys.bind(action, slot, self)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        self._connect_file()
+        self._connect_bar()
+
+    def _connect_file(self) -> None:
+        files, pane = self._list, self._pane
+        files.current_changed.connect(self._show_file)
+        files.clicked.connect(self._loader.try_again)
+        files.clicked.connect(self._look_at_jobs)
+        files.open_requested.connect(self._open)
+        files.call_requested.connect(self._show_call_of_file)
+        files.keep_requested.connect(self.keep_file)
+        files.reopen_requested.connect(self._reopen)
+        files.undo_requested.connect(self.undo_file)
+        files.undo_with_word_requested.connect(self._undo_file_with_word)
+        files.redo_requested.connect(self._redo_file)
+        pane.mode_chosen.connect(self.diff_mode_changed)
+        pane.bar.call_clicked.connect(self._show_call_of_file)
+        pane.bar.decided.connect(self._decide_all)
+        pane.made.connect(self._hear)
+        pane.editing.saved.connect(self._saving.save)
+
+    def _hear(self, review: DiffReview) -> None:
+        review.hunks.requested.connect(self._decide)
+        review.comments.added.connect(self._add_comment)
+        review.comments.removed.connect(self._remove_comment)
+
+    def _connect_bar(self) -> None:
+        bar = self._bar
+        bar.undo_clicked.connect(self._undo)
+        bar.undo_with_word_clicked.connect(self._undo_with_word)
+        bar.redo_clicked.connect(self._redo)
+        bar.keep_clicked.connect(self.keep_all)
+        bar.comments_clicked.connect(self.open_comments)
+        bar.next_clicked.connect(self.go_to_undecided)
 
     # -- what it shows --
 
@@ -437,15 +189,16 @@ class ReviewContent(QObject):
         self._reviewed.set_transcript(transcript, is_begun=is_begun)
         self._shown_state = self._disk_state = None
         self._loader.forget()
-        self._parts.counts.forget()
+        self._counts.forget()
         self._decisions.submit = submit
         self._decisions.problem.emit("")
         self._listing.clear_filter()
-        self._parts.source.transcript = transcript
+        self._source.transcript = transcript
         self._git.set_folder(folder)
         if self._reviewed.baseline.is_git:
             self._git.load(self._reviewed.baseline)
-        self._news.start_over()
+        undos = transcript.changed.undos
+        self._last_undo = undos[-1] if undos else None
         self._draw()
 
     def choose(self, baseline: ReviewBaseline) -> None:
@@ -456,15 +209,15 @@ class ReviewContent(QObject):
         self._draw()
 
     def offer_baselines(self) -> None:
-        self._parts.picker.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self._parts.picker.showPopup()
+        self._picker.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._picker.showPopup()
 
     def set_mode(self, mode: RowMode) -> None:
         self._pane.set_mode(mode)
 
     def refresh(self) -> None:
         """Look at the transcript again: at once, but not more often than the eye needs, and not while hidden."""
-        self._news.look()
+        self._announce_undos()
         self._saving.look()
         self._redraw.trigger()
 
@@ -472,13 +225,13 @@ class ReviewContent(QObject):
         """Draw what changed. Costs next to nothing when nothing that is shown has changed."""
         self._reviewed.update_turns()
         self._ask_git_again()
-        state = self._reviewed.state(), self._news.last
+        state = self._reviewed.state(), self._last_undo
         if state != self._shown_state:
             self._shown_state = state
             to_compare = self._reviewed.update_files()
             self._listing.show_reviewed()
-            self._parts.counts.request(to_compare)
-            self.all.show_comments()
+            self._counts.request(to_compare)
+            self._show_comments()
 
     def _on_listed(self) -> None:
         has_files = bool(self._list.files)
@@ -486,7 +239,7 @@ class ReviewContent(QObject):
         self._pane.setVisible(has_files)
         if not has_files:
             self._loader.forget()
-        self.file.show()
+        self._show_file()
 
     def _on_counted(self) -> None:
         self._shown_state = None
@@ -546,26 +299,220 @@ class ReviewContent(QObject):
     def _previous_change(self) -> None:
         self._pane.view.navigation.previous_change()
 
-    # -- how it is built --
+    # -- undos that did not do all they were asked for --
 
-    def _connect(self) -> None:
-        self._parts.picker.chosen.connect(self.choose)
-        self._parts.picker.opened.connect(self._git.look)
-        self._parts.bar.next_clicked.connect(self.go_to_undecided)
-        self._parts.counts.changed.connect(self._on_counted)
-        self._git.changed.connect(self._redraw.trigger)
-        self._listing.listed.connect(self._on_listed)
-        self._list.clicked.connect(self._look_at_jobs)
-        self._pane.mode_chosen.connect(self._parts.outlets.choose_mode)
-        for action, slot in (("next_change", self._next_change), ("previous_change", self._previous_change)):
-            shortcut = self._keys.bind(action, slot, self.page)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        self.page.resized.connect(self._give_list_its_share)
-        self.page.shown.connect(self._look_at_jobs)
-        self.page.shown.connect(self._redraw.resume)
-        self.page.hidden.connect(self._redraw.pause)
-        self.page.returned_to.connect(self._look_again)
+    def _announce_undos(self) -> None:
+        """Open a dialog for each that came since the last call, oldest first."""
+        for entry in self._unknown_undos():
+            self._last_undo = entry
+            if any(outcome.clash is not None for outcome in entry.outcomes):
+                self._open_clashes(entry)
+            elif not all(outcome.is_done for outcome in entry.outcomes):
+                UndoConflictDialog(entry.purpose, entry.outcomes, self).open()
 
-    def _give_list_its_share(self) -> None:
-        rows = int(self.page.height() * _LIST_SHARE) // Height.LIST_ROW
-        self._list.set_max_rows(max(_MIN_LIST_ROWS, rows))
+    def _unknown_undos(self) -> list[UndoEntry]:
+        found: list[UndoEntry] = []
+        for entry in reversed(self._reviewed.transcript.changed.undos):
+            if entry is self._last_undo:
+                break
+            found.append(entry)
+        return found[::-1]
+
+    def _open_clashes(self, entry: UndoEntry) -> None:
+        from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog
+
+        dialog = ClashDialog(self._theme, entry.purpose, entry.outcomes, self._diff_source, self._spawn, self)
+        dialog.resolved.connect(self._decisions.settle)
+        dialog.open()
+
+    # -- the file that is shown --
+
+    def _show_file(self) -> None:
+        file, reviewed, pane = self._list.current_file, self._reviewed, self._pane
+        if file is None:
+            return
+        tool = reviewed.tool_behind(file)
+        self._loader.show_file(file, _tr("turn {0} · {1}").format(*tool) if tool is not None else "")
+        obstacle = self._undo_obstacle(file)
+        kept, undone = frozenset(reviewed.kept(file)), reviewed.undone(file)
+        pane.set_decisions(HunkDecisions(kept, undone, can_revert=not obstacle, reason=obstacle))
+        comments = reviewed.transcript.changed.comments.values()
+        pane.review.comments.set_comments(tuple(comment for comment in comments if comment.path == file.path))
+        obstacle = edit_obstacle(reviewed.transcript, file)
+        pane.editing.set_editable(not obstacle, obstacle)
+
+    def _undo_obstacle(self, file: ChangedFile) -> str:
+        if obstacle := turn_obstacle(is_running=self._reviewed.transcript.turns.is_running):
+            return obstacle
+        return _tr("You changed this yourself") if file.is_by_user else ""
+
+    def keep_file(self) -> None:
+        """Keep what is not undone of the file."""
+        self._mark("kept")
+
+    def _reopen(self) -> None:
+        self._mark("pending")
+
+    def _mark(self, state: ReviewState) -> None:
+        if (file := self._list.current_file) and not file.is_by_user:
+            self._decisions.mark_files([file], state)
+
+    def undo_file(self, reason: str = "") -> None:
+        file = self._list.current_file
+        if file is None or self._undo_obstacle(file):
+            return
+        self._decisions.problem.emit("")
+        if file.is_git:
+            self._decisions.undo_git([file], reason=reason)
+        else:
+            self._decisions.undo_file(file, reason=reason)
+
+    def _undo_file_with_word(self) -> None:
+        if file := self._list.current_file:
+            dialog = WordDialog(_tr("Undo {0}").format(file.path), self)
+            dialog.given.connect(self.undo_file)
+            dialog.open()
+
+    def _redo_file(self) -> None:
+        if file := self._list.current_file:
+            self._decisions.submit(RedoChanges(selection=self._reviewed.selection_of_file(file)))
+
+    # -- its hunks and lines --
+
+    def _decide_all(self, choice: HunkChoice) -> None:
+        self._decide(choice, self._pane.review.hunks.keys)
+
+    def _decide(self, choice: HunkChoice, keys: tuple[HunkKey, ...]) -> None:
+        """Do what the user wants with these hunks, unless it is the file before that is still there for a moment."""
+        file, submit = self._list.current_file, self._decisions.submit
+        if file is None or self._pane.shown_path != file.path:
+            return
+        match choice:
+            case "undo" if file.is_git:
+                self._decisions.undo_git([file], keys=keys)
+            case "undo":
+                authors = self._pane.authors_of(keys)
+                self._decisions.undo_file(file, keys=keys, authors=authors)
+            case "redo" if not file.is_git:
+                submit(RedoChanges(selection=self._reviewed.selection_of_file(file, keys)))
+            case "keep" | "undecide" if keys:
+                is_kept = all(key in self._reviewed.kept(file) for key in keys)
+                submit(MarkReviewed(path=file.path, hunks=keys, state="pending" if is_kept else "kept"))
+            case _:
+                pass
+
+    def _add_comment(self, comment: LineComment) -> None:
+        self._decisions.submit(AddComment(comment=comment))
+
+    def _remove_comment(self, comment_id: str) -> None:
+        self._decisions.submit(RemoveComment(comment_id=comment_id))
+
+    def _open(self) -> None:
+        if file := self._list.current_file:
+            self.file_open_requested.emit(file.path)
+
+    def _show_call_of_file(self) -> None:
+        file = self._list.current_file
+        if file is not None and (record := self._reviewed.record_behind(file)) is not None:
+            self.call_requested.emit(record.call_id)
+
+    # -- all that is listed --
+
+    def _show_list_state(self) -> None:
+        self._bar.set_state(self._state())
+        found = self._reviewed.uncaptured()
+        self._bar.set_uncaptured([missed.path for missed in found], "\n".join(f"{m.path}: {m.reason}" for m in found))
+
+    def _state(self) -> BarState:
+        files, transcript = self._list.files, self._reviewed.transcript
+        decided, total = progress(files)
+        step = self._last_step()
+        return BarState(
+            decided=decided,
+            total=total,
+            standing=sum(file.mark != "undone" and not file.is_by_user for file in files),
+            scope=self._scope(),
+            is_running=transcript.turns.is_running,
+            comments=len(transcript.changed.comments),
+            redo_count=len(step.open_paths(transcript.changes)) if step is not None else 0,
+        )
+
+    def _scope(self) -> Scope:
+        if self._listing.is_filtered:
+            return "filtered"
+        kinds: dict[str, Scope] = {"session": "session", "since": "since", "uncommitted": "git", "branch": "git"}
+        return kinds.get(self._reviewed.baseline.kind, "turn")
+
+    def _last_step(self) -> UndoStep | None:
+        """The undo that a redo takes back: the last one of which anything still is undone."""
+        steps = self._reviewed.transcript.changed.steps
+        return steps[-1] if steps else None
+
+    def keep_all(self) -> None:
+        self._decisions.mark_files([file for file in self._list.files if not is_decided(file)], "kept")
+
+    def _undo(self, reason: str = "") -> None:
+        self._decisions.problem.emit("")
+        reviewed, files = self._reviewed, self._list.files
+        if reviewed.baseline.is_git:
+            self._decisions.undo_git(files, reason=reason)
+            return
+        selection = reviewed.selection_of_files(files) if self._listing.is_filtered else reviewed.selection()
+        self._decisions.undo(selection, reason)
+
+    def _undo_with_word(self) -> None:
+        dialog = WordDialog(QCoreApplication.translate("ListDecisions", "Undo everything that is listed"), self)
+        dialog.given.connect(self._undo)
+        dialog.open()
+
+    def _redo(self) -> None:
+        """Take back the last undo, as the one step it was."""
+        if (step := self._last_step()) is not None:
+            self._decisions.submit(RedoSteps(steps=(step.seq,)))
+
+    # -- remarks --
+
+    def open_comments(self) -> None:
+        if self._comments_dialog is None and self._reviewed.transcript.changed.comments:
+            dialog = self._comments_dialog = CommentsDialog(self._theme, self)
+            self._show_comments()
+            dialog.removed.connect(self._remove_comment)
+            dialog.sent.connect(self._send_comments)
+            dialog.finished.connect(self._forget_comments_dialog)
+            dialog.open()
+
+    def _show_comments(self) -> None:
+        if self._comments_dialog is not None:
+            self._comments_dialog.set_comments(list(self._reviewed.transcript.changed.comments.values()))
+
+    def _send_comments(self, text: str) -> None:
+        self._decisions.submit(SendComments(text=text))
+
+    def _forget_comments_dialog(self) -> None:
+        self._comments_dialog = None
+
+    # -- Qt --
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._look_at_jobs()
+        self._redraw.resume()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._redraw.pause()
+        super().hideEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self._is_complete:
+            rows = int(self.height() * _LIST_SHARE) // Height.LIST_ROW
+            self._list.set_max_rows(max(_MIN_LIST_ROWS, rows))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self.isVisible():
+            self._look_again()
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("FileDecisions", text)

@@ -1,8 +1,7 @@
 """What the user decides in the review, where it takes more than one op. Holds nothing that the session should know."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
-from typing import NamedTuple
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
@@ -26,15 +25,8 @@ from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.conflict.clash_words import Purpose, Resolution
 from desktop_agent.ui.review.diff_source import DiffSource, GitSource, Spawn, Submit
 from desktop_agent.ui.review.reviewed_changes import NetCounts, Reviewed
+from desktop_agent.ui.review.undo_question import Owned, UndoWithCare, ask_about_others, owned_by_records
 from desktop_agent.ui.translation.core_words import core_words
-
-
-class ReviewOutlets(NamedTuple):
-    """What the parts of the review call, so that none of them has to forward for another."""
-
-    open_file: Callable[[str], object]
-    show_call: Callable[[str], object]
-    choose_mode: Callable[[str], object]
 
 
 class ReviewDecisions(QObject):
@@ -48,18 +40,21 @@ class ReviewDecisions(QObject):
 
     def __init__(
         self,
+        reviewed: Reviewed,
         counts: NetCounts,
         source: DiffSource,
         git: GitSource | None,
         spawn: Spawn,
-        parent: QObject | None = None,
+        parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self.submit: Submit = _drop
+        self._reviewed = reviewed
         self._counts = counts
         self._source = source
         self._git = git
         self._spawn = spawn
+        self._parent = parent
 
     def mark_files(self, files: Sequence[ChangedFile], state: ReviewState) -> None:
         """Keep what is not undone of these files, or make it undecided again. Compares those that were not yet."""
@@ -78,17 +73,14 @@ class ReviewDecisions(QObject):
             if keys := tuple(key for key in compared.keys if key not in compared.undone):
                 submit(MarkReviewed(path=file.path, hunks=keys, state=state))
 
-    def undo_with_care(self, transcript: Transcript, selection: ChangeSelection, reason: str, parent: QWidget) -> None:
+    def undo(self, selection: ChangeSelection, reason: str = "") -> None:
         """Take the selected changes back; if the user keeps some of them, ask first."""
-        from desktop_agent.ui.review.undo_question import UndoWithCare
-
-        UndoWithCare(transcript, self._source, self._spawn, self.submit, parent).undo(selection, reason)
+        transcript = self._reviewed.transcript
+        UndoWithCare(transcript, self._source, self._spawn, self.submit, self._parent).undo(selection, reason)
 
     def undo_file(
         self,
-        reviewed: Reviewed,
         file: ChangedFile,
-        parent: QWidget,
         *,
         keys: Sequence[HunkKey] = (),
         authors: Collection[Author] = (),
@@ -98,14 +90,15 @@ class ReviewDecisions(QObject):
 
         `authors` are those of the hunks, where more than one changed the file.
         """
-        from desktop_agent.ui.review.undo_question import ask_about_others, owned_by_records
-
-        selection = reviewed.selection_of_file(file, keys)
+        selection = self._reviewed.selection_of_file(file, keys)
         standing = [record for record in file.standing if not record.is_undone]
         if keys and authors and "unknown" not in authors:
             standing = [record for record in standing if record.change.owner != "unknown"]
         if all(record.change.owner == "agent" for record in standing):
-            self._undo_changes(reviewed.transcript, selection, reason, parent, has_care=not keys)
+            if keys:
+                self.submit(UndoChanges(selection=selection, reason=reason))
+            else:
+                self.undo(selection, reason)
             return
 
         def undo(includes_others: bool) -> None:
@@ -115,17 +108,9 @@ class ReviewDecisions(QObject):
                 chosen = ChangeSelection(change_ids=chosen.change_ids)
             self.submit(UndoChanges(selection=chosen, reason=reason, includes_others=includes_others))
 
-        ask_about_others([owned_by_records(file.path, standing)], parent, undo, can_part=not keys)
+        ask_about_others([owned_by_records(file.path, standing)], self._parent, undo, can_part=not keys)
 
-    def _undo_changes(
-        self, transcript: Transcript, selection: ChangeSelection, reason: str, parent: QWidget, *, has_care: bool
-    ) -> None:
-        if has_care:
-            self.undo_with_care(transcript, selection, reason, parent)
-        else:
-            self.submit(UndoChanges(selection=selection, reason=reason))
-
-    def settle(self, transcript: Transcript, resolution: Resolution) -> None:
+    def settle(self, resolution: Resolution) -> None:
         """Write what the user made of a clash. With that the undo or redo it comes from is done."""
         self.submit(
             WriteFile(
@@ -134,37 +119,22 @@ class ReviewDecisions(QObject):
                 content=resolution.content,
                 like=resolution.like,
                 purpose=resolution.purpose,
-                reverts=_settled(transcript, resolution.outcome, resolution.purpose),
+                reverts=_settled(self._reviewed.transcript, resolution.outcome, resolution.purpose),
             )
         )
 
     # -- against git --
 
-    def undo_git(
-        self,
-        transcript: Transcript,
-        files: Sequence[ChangedFile],
-        parent: QWidget,
-        *,
-        keys: Sequence[HunkKey] = (),
-        reason: str = "",
-    ) -> None:
+    def undo_git(self, files: Sequence[ChangedFile], *, keys: Sequence[HunkKey] = (), reason: str = "") -> None:
         """Make these files, or these hunks of one, as git has them; ask first if not all of it is the agent's."""
         if self._git is not None:
-            self._spawn(self._undo_git(self._git, transcript, tuple(files), parent, tuple(keys), reason))
+            self._spawn(self._undo_git(self._git, tuple(files), tuple(keys), reason))
 
     async def _undo_git(
-        self,
-        git: GitSource,
-        transcript: Transcript,
-        files: Sequence[ChangedFile],
-        parent: QWidget,
-        keys: Sequence[HunkKey],
-        reason: str,
+        self, git: GitSource, files: Sequence[ChangedFile], keys: Sequence[HunkKey], reason: str
     ) -> None:
-        from desktop_agent.ui.review.undo_question import Owned, ask_about_others
-
-        submit, folder = self.submit, transcript.session.workspace
+        submit, transcript = self.submit, self._reviewed.transcript
+        folder = transcript.session.workspace
         others = await self._source.left_by_others(folder, transcript.session.session_id)
         found: list[tuple[CommittedFile, Owned]] = []
         by_path: dict[str, list[ChangeRecord]] = {}
@@ -186,14 +156,14 @@ class ReviewDecisions(QObject):
                     self.problem.emit(f"{file.path}: {core_words(error.title)}")
                 continue
             found.append((committed, Owned(file.path, shares)))
-        if not found or not isValid(parent):
+        if not found or not isValid(self._parent):
             return
 
         def undo(includes_others: bool) -> None:
             chosen = tuple(file for file, owned in found if includes_others or owned.has_agents)
             submit(UndoDifferences(files=chosen, hunks=tuple(keys), includes_others=includes_others, reason=reason))
 
-        ask_about_others([owned for _, owned in found], parent, undo, can_part=not keys)
+        ask_about_others([owned for _, owned in found], self._parent, undo, can_part=not keys)
 
 
 def _settled(transcript: Transcript, outcome: FileOutcome, purpose: Purpose) -> tuple[Reverted, ...]:

@@ -19,7 +19,7 @@ from desktop_agent.ui.review.empty_review import EmptyPage
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
-    from desktop_agent.ui.review.review_content import ReviewContent, ReviewParts
+    from desktop_agent.ui.review.review_content import ReviewContent
 
 
 _PAUSE_MS = 4
@@ -62,8 +62,7 @@ class ReviewPanel(QWidget):
         self._mode: RowMode | None = None
         self._session: tuple[Transcript, Submit] | None = None
         self._content: ReviewContent | None = None
-        self._prepared: ReviewContent | None = None
-        """What will be the content; it has no transcript yet."""
+        self._is_preparing = False
         self._pieces: Iterator[object] = iter(())
         self._then: Callable[[], object] = lambda: None
         self._is_prepared = False
@@ -78,7 +77,8 @@ class ReviewPanel(QWidget):
 
         `then` is called when all is made, or when the rest was needed meanwhile.
         """
-        if self._content is None and self._prepared is None:
+        if self._content is None and not self._is_preparing:
+            self._is_preparing = True
             self._pieces, self._then = self._made_in_pieces(), then
             self._make_next_piece()
         else:
@@ -168,33 +168,25 @@ class ReviewPanel(QWidget):
     def _show_in_content(self, *, is_begun: bool = False) -> "ReviewContent":
         self._is_waiting = False
         if self._content is None:
-            self._content, self._prepared = self._prepared or self._new_content(), None
+            self._content = self._made_content
+            self._content.complete()
             if self._mode is not None:
                 self._content.set_mode(self._mode)
         if self._session is not None:
             self._content.set_transcript(*self._session, is_begun=is_begun)
         return self._content
 
-    # -- imported after the window's first sight: the import of all of it takes as long as that of the conversation --
-
     @cached_property
-    def _parts(self) -> "ReviewParts":
-        from desktop_agent.ui.review.review_content import ReviewPage, ReviewParts
-        from desktop_agent.ui.review.review_decisions import ReviewOutlets
-
-        page = ReviewPage(self)
-        self._pages.addWidget(page)
-        outlets = ReviewOutlets(
-            open_file=self.file_open_requested.emit,
-            show_call=self.call_requested.emit,
-            choose_mode=self.diff_mode_changed.emit,
-        )
-        return ReviewParts(self._theme, self._diff_source, self._git, self._spawn, outlets, page)
-
-    def _new_content(self) -> "ReviewContent":
+    def _made_content(self) -> "ReviewContent":
+        # Imported after the window's first sight: that takes as long as the import of the conversation.
         from desktop_agent.ui.review.review_content import ReviewContent
 
-        return ReviewContent(self._parts)
+        content = ReviewContent(self._theme, self._diff_source, self._git, self._spawn, self)
+        content.file_open_requested.connect(self.file_open_requested)
+        content.call_requested.connect(self.call_requested)
+        content.diff_mode_changed.connect(self.diff_mode_changed)
+        self._pages.addWidget(content)
+        return content
 
     # -- made before it is needed --
 
@@ -211,18 +203,15 @@ class ReviewPanel(QWidget):
         self._then()
 
     def _made_in_pieces(self) -> Iterator[object]:
-        parts = self._parts
-        yield from parts.made_in_pieces()
-        content = self._prepared = self._new_content()
-        yield
-        yield from parts.pane.made_in_pieces()  # in its place: moving all of it there takes as long again
+        content = self._made_content
+        yield from content.made_in_pieces()
         if self._mode is not None:
             content.set_mode(self._mode)
         yield
-        for widget in content.page.findChildren(QWidget):
+        for widget in content.findChildren(QWidget):
             widget.ensurePolished()
         yield
         if self.isVisible():  # else it would be laid out as if it was, and all of the window with it
-            content.page.setGeometry(self._pages.geometry())
-            content.page.grab()  # lays everything out, and loads glyphs
+            content.setGeometry(self._pages.geometry())
+            content.grab()  # lays everything out, and loads glyphs
         self._is_prepared = True

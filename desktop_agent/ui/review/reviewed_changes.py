@@ -9,9 +9,13 @@ from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import HunkKey
+from desktop_agent.core.diff.hunks import all_keys, review_hunks
+from desktop_agent.core.protocol.events import UNSTAMPED
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileDiff, Uncaptured
 from desktop_agent.core.transcript import ChangeRecord, Transcript
+from desktop_agent.core.undo.path_tracking import recorded_of
 from desktop_agent.ui.review.changed_files import (
+    GIT_ID,
     LAST_TURN,
     ChangedFile,
     Compared,
@@ -26,6 +30,33 @@ from desktop_agent.ui.review.changed_files import (
     turns_with_changes,
 )
 from desktop_agent.ui.review.diff_source import FileDiffs, GitSource, GitState, Spawn
+
+
+class BothSources:
+    """`FileDiffs` that ask the ledger or git, whichever the changes are from."""
+
+    def __init__(self, ledger: FileDiffs, git: GitSource | None) -> None:
+        self._ledger = ledger
+        self._git = git
+        self.transcript = Transcript()
+
+    async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
+        change = records[-1].change
+        if git := self._git_behind(change):
+            return await git.diff(self.transcript.session.workspace, change)
+        return await self._ledger.diff(records, recorded or self._recorded(change))
+
+    async def versions(self, records: Sequence[ChangeRecord]) -> tuple[bytes | None, bytes | None]:
+        change = records[-1].change
+        if git := self._git_behind(change):
+            return await git.versions(self.transcript.session.workspace, change)
+        return await self._ledger.versions(records)
+
+    def _recorded(self, change: FileChange) -> tuple[FileChange, ...]:
+        return tuple(recorded_of(change, self.transcript.changes.values()))
+
+    def _git_behind(self, change: FileChange) -> GitSource | None:
+        return self._git if change.id.startswith(GIT_ID) else None
 
 
 class GitListing(QObject):
@@ -95,8 +126,6 @@ class GitListing(QObject):
 
 
 def _records(changes: Sequence[FileChange]) -> list[ChangeRecord]:
-    from desktop_agent.core.protocol.events import UNSTAMPED
-
     return [ChangeRecord(change, turn=0, call_id="", at=UNSTAMPED) for change in changes]
 
 
@@ -171,8 +200,6 @@ async def _compared(diff: FileDiff) -> Compared:
 
 def _compare(diff: FileDiff) -> Compared:
     """Name the hunks, and count the lines of those that are in force; of all, when none is."""
-    from desktop_agent.core.diff.hunks import all_keys, review_hunks
-
     keys = all_keys(diff)
     undone = diff.undone.intersection(keys)
     if not undone or len(undone) == len(keys):

@@ -245,19 +245,19 @@ class ReviewWiring(QObject):
 
     def _keep_file(self) -> None:
         if content := self._panels.review.content:
-            content.file.keep()
+            content.keep_file()
 
     def _undo_file(self) -> None:
         if content := self._panels.review.content:
-            content.file.undo()
+            content.undo_file()
 
     def _keep_all(self) -> None:
         if content := self._panels.review.content:
-            content.all.keep()
+            content.keep_all()
 
     def _send_comments(self) -> None:
         if content := self._panels.review.content:
-            content.all.open_comments()
+            content.open_comments()
 
 
 class UndoWiring(QObject):

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QButtonGroup, QPushButton, QSizePolicy, QSlider, Q
 from shiboken6 import isValid
 
 from desktop_agent.core.base.file_types import HEAD_BYTES, FileType, file_type, is_binary
+from desktop_agent.core.diff.notebook import notebook_diff
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.media.binary_view import BinaryView, binary_facts
@@ -225,8 +226,6 @@ class MediaView(QWidget):
         return True
 
     async def _show_notebook(self, request: int, diff: FileDiff, before: bytes | None, after: bytes | None) -> bool:
-        from desktop_agent.core.diff.notebook import notebook_diff
-
         cells = await asyncio.to_thread(notebook_diff, diff, before, after)
         if cells is None:
             return False
