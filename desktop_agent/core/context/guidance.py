@@ -42,7 +42,6 @@ def read_start(path: Path, most: int, secret_at: SecretAt | None) -> bytes:
 
 
 def _secret_in(path: Path, status: os.stat_result, secret_at: SecretAt) -> str:
-    """Return why the file must not be read; empty when it may."""
     try:
         secret = secret_at(path, status)
     except ToolError:  # the folder is too big to find its secrets
@@ -73,15 +72,12 @@ _NOT_TEXT = "it is not text in UTF-8; what cannot be read is shown as \ufffd"
 
 
 class GuidanceProblem(Struct, frozen=True):
-    """A file that could not be used, or not as it is."""
-
     path: str
     reason: str
 
 
 class _Read(Struct, frozen=True):
     stamp: FileStamp | None
-    """None where nothing could be looked at."""
     file: GuidanceFile | None
     problem: GuidanceProblem | None
 
@@ -127,7 +123,6 @@ class GuidanceReader:
         return list(found)
 
     def _look(self, path: Path, name: str, scope: GuidanceScope) -> _Read | None:
-        """Return what the file says, or None when there is none."""
         try:
             real = path.resolve(strict=True)
             facts = real.stat()

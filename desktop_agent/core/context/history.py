@@ -63,7 +63,6 @@ def shortened(result: ToolResult) -> ToolResult:
 
 
 def is_worth_it(result: ToolResult) -> bool:
-    """Whether shortening this result makes room."""
     return len(result.content) > 3 * KEPT_CHARS or bool(result.images)
 
 
@@ -148,7 +147,6 @@ def _answers(fold: HistoryFold, calls: Sequence[ToolUseBlock], short: frozenset[
 
 
 def answer(call_id: CallId, result: ToolResult | None, *, is_external: bool) -> ToolResultBlock:
-    """Return what the model reads as the result of a call."""
     if result is None:
         return ToolResultBlock(call_id=call_id, content=UNANSWERED, is_error=True)
     content = external_content(call_id, result) if is_external else result.content
@@ -158,7 +156,6 @@ def answer(call_id: CallId, result: ToolResult | None, *, is_external: bool) -> 
 
 
 def guidance_note(path: str, file: GuidanceFile | None) -> str:
-    """Return what the model reads where an AGENTS.md came, or went."""
     folder = path.rpartition("/")[0]
     if file is None:
         return f"{GUIDANCE_NOTE} {folder}/: {path} is gone and holds no longer.]"
@@ -206,7 +203,6 @@ class History(Struct):
 
     @property
     def pins(self) -> tuple[Pin, ...]:
-        """What stays in sight, oldest first."""
         return tuple(self.fold.pins.values())
 
     @property
@@ -216,7 +212,6 @@ class History(Struct):
 
     @property
     def compaction(self) -> Compaction | None:
-        """The one whose summary is shown."""
         return self.fold.compaction
 
     @property
@@ -274,7 +269,6 @@ class History(Struct):
         return [(call_id, size) for call_id, size in saved if call_id not in newest]
 
     def newest_calls(self) -> tuple[ToolUseBlock, ...]:
-        """Return the calls of the last message of the model."""
         newest = next((item for item in reversed(self.fold.items) if isinstance(item, AssistantMessage)), None)
         blocks = newest.content if newest is not None else ()
         return tuple(block for block in blocks if isinstance(block, ToolUseBlock))
@@ -287,7 +281,6 @@ class History(Struct):
         ).messages
 
     def messages(self) -> tuple[Message, ...]:
-        """Return the conversation, roles alternating, the first one the user's."""
         return self.conversation().messages
 
     def conversation(self) -> Conversation:

@@ -152,7 +152,6 @@ class HistoryFold:
     asked_at: int = -1
     """How many items the last request had; -1 before the first."""
     pins: dict[str, Pin] = field(default_factory=dict[str, Pin])
-    """What stays in sight, oldest first."""
     always: tuple[GuidanceFile, ...] = ()
     """The guidance that stands in the system prompt."""
     folders: dict[str, GuidanceFile] = field(default_factory=dict[str, GuidanceFile])
@@ -166,26 +165,21 @@ class HistoryFold:
 
     @property
     def guidance(self) -> tuple[GuidanceFile, ...]:
-        """The AGENTS.md files that hold: those of the system prompt first, then those of folders."""
         return (*self.always, *self.folders.values())
 
     @property
     def compaction(self) -> Compaction | None:
-        """The one whose summary is shown."""
         return self.compactions[-1] if self.compactions else None
 
     @property
     def shortened(self) -> frozenset[CallId]:
-        """The calls of whose results the beginning and the end are shown."""
         return self.compactions[-1].shortened if self.compactions else frozenset()
 
     def bounds(self) -> dict[int, tuple[int, int]]:
-        """Where the items of each turn begin and end, oldest first."""
         firsts = [start.index for start in self.starts.values()]
         return dict(zip(self.starts, pairwise([*firsts, len(self.items)]), strict=True))
 
     def apply(self, event: ev.Event) -> None:
-        """Fold one event in; events that the model need not know of are ignored."""
         match event:
             case ev.PromptSubmitted() | ev.Steered():
                 self._write(event)

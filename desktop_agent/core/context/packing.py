@@ -93,7 +93,6 @@ def without_pictures(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 async def with_pictures(request: ModelRequest, blobs: Blobs) -> ModelRequest:
-    """Return the request with the bytes of every picture that it names and that is there."""
     digests = image_digests(request.messages)
     if not digests:
         return request
@@ -159,7 +158,6 @@ def guidance_text(file: GuidanceFile) -> str:
 
 
 def pinned_text(pins: Iterable[Pin]) -> str:
-    """Return what the user pinned, as the model reads it; empty when there is nothing."""
     texts = [f"- {pin.text.strip()}" for pin in pins]
     return "\n".join(["[The user pinned this. Keep to it:]", *texts]) if texts else ""
 
@@ -238,7 +236,6 @@ def sections(
 
 
 def _without_summary(messages: Sequence[Message]) -> Sequence[Message]:
-    """The conversation without the block that it begins with."""
     first, *others = messages
     return [replace(first, content=first.content[1:]), *others]
 
@@ -247,7 +244,6 @@ _QUOTED_LINES = 20
 
 
 def prompt_of_comments(text: str, comments: Sequence[LineComment]) -> str:
-    """Return one prompt for all `comments`, file by file, with `text` in front."""
     opening = text.strip() or "Please address these review comments."
     ordered = sorted(comments, key=lambda comment: (comment.path, comment.start))
     remarks = (f"{_place(comment)}:\n{_quoted(comment.quote)}\n{comment.text.strip()}" for comment in ordered)

@@ -153,7 +153,6 @@ def from_headings(text: str) -> Summary | None:
 
 
 def _heading(line: str) -> str | None:
-    """Return the field that a line begins as a heading: `## Goals`, `**To do:**`, `Files`."""
     words = line.lstrip("#").strip().removeprefix("**").rstrip(":* \t")
     return _field_of(words) if _HEADING.fullmatch(words) else None
 
@@ -202,7 +201,6 @@ def _from_json(answer: str) -> Summary | None:
 
 
 def _summary(found: Mapping[str, object]) -> Summary | None:
-    """Return the summary of these lists, or None when nothing of it can be used."""
     usable: dict[str, tuple[str, ...]] = {}
     for key, value in found.items():
         name = _field_of(key)

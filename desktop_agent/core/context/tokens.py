@@ -44,7 +44,6 @@ def text_tokens(text: str) -> float:
 
 
 def block_tokens(block: AssistantBlock | UserBlock) -> float:
-    """Estimate one block of a message."""
     match block:  # the most frequent first: a class that does not match costs more than one that does
         case ToolResultBlock(content=content, images=images):
             size = text_tokens(content) + _PICTURE_TOKENS * len(images)
@@ -64,18 +63,15 @@ def block_tokens(block: AssistantBlock | UserBlock) -> float:
 
 
 def message_tokens(messages: Iterable[Message]) -> float:
-    """Estimate a conversation."""
     return sum(block_tokens(block) for message in messages for block in message.content)
 
 
 def picture_tokens(messages: Iterable[Message]) -> float:
-    """Estimate the pictures of a conversation, which are part of it."""
     blocks = (block for message in messages for block in message.content)
     return float(_PICTURE_TOKENS * sum(len(pictures_of(block)) for block in blocks))
 
 
 def pictures_of(block: AssistantBlock | UserBlock) -> tuple[BlobRef, ...]:
-    """Return the pictures that a block shows."""
     match block:
         case ToolResultBlock(images=images):
             return images
@@ -86,18 +82,15 @@ def pictures_of(block: AssistantBlock | UserBlock) -> tuple[BlobRef, ...]:
 
 
 def tool_tokens(tools: Iterable[ToolDefinition]) -> float:
-    """Estimate the definitions of tools."""
     return sum(text_tokens(definition_text(tool)) for tool in tools)
 
 
 def definition_text(tool: ToolDefinition) -> str:
-    """Return what the model receives of a tool."""
     schema = json.dumps(tool.input_schema, ensure_ascii=False)
     return f"{tool.name}\n{tool.description}\n{schema}"
 
 
 def request_tokens(request: ModelRequest) -> float:
-    """Estimate a whole request."""
     return (
         text_tokens(request.system)
         + text_tokens(request.pinned)
@@ -113,7 +106,6 @@ class Calibration:
         self._ratios: dict[tuple[str, str], float] = {}
 
     def learn(self, model: ModelRef, *, estimated: float, reported: int) -> None:
-        """Take in what a provider reported for a request."""
         if estimated < 1 or reported < 1:
             return
         low, high = _BOUNDS
@@ -136,7 +128,6 @@ def family(model: str) -> str:
 
 
 def _value_tokens(value: object) -> float:
-    """Estimate a JSON value without writing it out."""
     match value:
         case str():
             return text_tokens(value) + 1

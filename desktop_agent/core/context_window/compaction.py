@@ -87,8 +87,6 @@ RetryWait = Callable[[int, int, ProviderError], Awaitable[None]]
 
 
 class SummaryJob(Struct, frozen=True, kw_only=True):
-    """What is to be summarised."""
-
     messages: Sequence[Message]
     before: Summary | None
     """The summary that stands before them, which the new one replaces."""
@@ -142,8 +140,6 @@ Urgency = Literal["asked", "wanted", "needed"]
 
 
 class Room(Struct, frozen=True, kw_only=True):
-    """What a compaction is made for, and measured with."""
-
     model: ModelRef
     provider: Provider
     window: int
@@ -154,8 +150,6 @@ class Room(Struct, frozen=True, kw_only=True):
 
 
 class Compacting(Struct, frozen=True, kw_only=True, eq=False):
-    """Carries compactions out."""
-
     history: History
     transcript: Transcript
     log: EventLog

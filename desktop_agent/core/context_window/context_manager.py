@@ -101,7 +101,6 @@ class RequestPacker:
         await asyncio.to_thread(self._parts.make_definitions)
 
     def window(self, model: ModelRef) -> int:
-        """How many tokens fit into the model's window."""
         return self._meter.window(model, self._parts.settings().model.context_tokens)
 
     def target(self, model: ModelRef) -> int:
@@ -111,11 +110,9 @@ class RequestPacker:
         return min(settings.target_tokens, round(window * _FULL), room) if settings.auto else 0
 
     def pack(self, model: ModelRef) -> ModelRequest:
-        """Return the request that would be sent now, without the bytes of its pictures."""
         return self.pack_with(model, self.offer(model))
 
     def pack_with(self, model: ModelRef, offer: ToolOffer) -> ModelRequest:
-        """Return the request with these tools, without the bytes of its pictures."""
         return pack(
             self._parts.history,
             model=model,
@@ -126,17 +123,14 @@ class RequestPacker:
         )
 
     def offer(self, model: ModelRef) -> ToolOffer:
-        """Return the tools that a request has now."""
         offer = self._parts.offer(self.window(model), loaded_tools(self._parts.history.fold))
         self._meter.offer = offer
         return offer
 
     def system(self, offer: ToolOffer) -> str:
-        """Return the system prompt without guidance."""
         return f"{self._parts.system}\n\n{offer.listing}"
 
     def conversation_tokens(self) -> float:
-        """Estimate the conversation alone."""
         return message_tokens(self._parts.history.messages())
 
 
@@ -144,8 +138,6 @@ _LONGEST_S = 10 * 365 * 86_400.0
 
 
 class Pins(Struct, frozen=True, kw_only=True, eq=False):
-    """The pins of one session."""
-
     history: History
     log: EventLog
     clock: Clock
@@ -180,7 +172,6 @@ class Pins(Struct, frozen=True, kw_only=True, eq=False):
             await self._refuse(f"There is no pin “{op.pin_id}”.", "")
 
     async def expire(self) -> None:
-        """Record that pins are gone whose time is over."""
         now = self.clock.now()
         for pin in self.history.pins:
             if pin.expires_at is not None and is_over(pin.expires_at, now):
@@ -295,7 +286,6 @@ class ContextManager:
         return self._task is not None and not self._task.done()
 
     def interrupt(self) -> None:
-        """Stop making the summary that the user asked for."""
         if self._task is not None:
             self._task.cancel()
 
@@ -321,7 +311,6 @@ class ContextManager:
             await self.measure(provider=None)
 
     async def aclose(self) -> None:
-        """Stop everything that runs beside the turns."""
         self.interrupt()
         if self._task is not None:
             await asyncio.wait([self._task])
@@ -330,11 +319,9 @@ class ContextManager:
     # -- for compaction --
 
     def settings(self) -> CompactionSettings:
-        """The settings in force."""
         return self._parts.settings().compaction
 
     def room(self, model: ModelRef, provider: Provider, tokens: int) -> Room:
-        """Return what a compaction is made for now."""
         return Room(
             model=model,
             provider=provider,

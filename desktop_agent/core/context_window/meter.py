@@ -53,29 +53,23 @@ class Meter:
         self._asking: set[asyncio.Task[None]] = set()
         self.caching = Caching()
         self.use: ContextUse | None = None
-        """The last value reported."""
         self.offer = ToolOffer(definitions=(), listing="")
         """The tools of the next request."""
 
     def tokens(self, request: ModelRequest, model: ModelRef) -> int:
-        """Return how many tokens the request takes, estimated and corrected."""
         return round(request_tokens(request) * self._calibration.ratio(model))
 
     def ratio(self, model: ModelRef) -> float:
-        """Return what to multiply estimates with."""
         return self._calibration.ratio(model)
 
     def know_window(self, model: ModelRef, window: int | None) -> None:
-        """Take in how many tokens fit, where the catalogue has it."""
         if window is not None:
             self._windows[model.bare] = window
 
     def window(self, model: ModelRef, default: int) -> int:
-        """Return how many tokens fit."""
         return self._windows.get(model.bare, default)
 
     def report_estimate(self, request: ModelRequest, model: ModelRef, window: int) -> int:
-        """Report how full the context would be with `request`, and return that."""
         tokens = self.tokens(request, model)
         self._report(ContextUse(tokens=tokens, window=window, source="estimated"))
         return tokens
@@ -105,7 +99,6 @@ class Meter:
             self._start(self._ask_for_window(model, provider))
 
     async def aclose(self) -> None:
-        """Stop what is being asked."""
         for task in self._asking:
             task.cancel()
         if self._asking:

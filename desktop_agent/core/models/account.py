@@ -22,8 +22,6 @@ USUAL = "usual"
 
 
 class Account(Struct, frozen=True, kw_only=True):
-    """One account of one provider."""
-
     provider: str
     name: str = ""
     """Empty for the usual one."""
@@ -36,12 +34,10 @@ class Account(Struct, frozen=True, kw_only=True):
 
     @property
     def is_usual(self) -> bool:
-        """Whether it is the one that the provider has anyway."""
         return not self.name
 
     @property
     def label(self) -> str:
-        """What people call it, among those of its provider."""
         return self.name or USUAL
 
     @property
@@ -52,7 +48,6 @@ class Account(Struct, frozen=True, kw_only=True):
 
     @property
     def where(self) -> str:
-        """The address in force."""
         return self.address or vendor_of(self.provider).address
 
 

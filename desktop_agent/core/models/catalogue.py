@@ -30,8 +30,6 @@ _LARGEST_BYTES = 64 * 2**20
 
 
 class FetchedList(Struct, frozen=True, kw_only=True):
-    """What an address listed, and when."""
-
     v: int = _VERSION
     fetched_at: datetime
     models: tuple[ListedModel, ...]
@@ -45,15 +43,12 @@ class ListCache:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Touches no disk."""
         self._folder = folder
 
     def stamp(self, account: Account) -> FileStamp | None:
-        """Return the state of an account's file, to see later whether it changed."""
         return stamp_of(self._file(account))
 
     def read(self, account: Account) -> FetchedList | None:
-        """Return the list that was fetched last; None where there is none that can be read."""
         path = self._file(account)
         try:
             if path.stat().st_size > _LARGEST_BYTES:
@@ -87,7 +82,6 @@ ListSource = Callable[[Account], Awaitable[Sequence[ListedModel]]]
 """Asks an account's address for its models. Raises `AgentError`."""
 
 MODELS_NAME = "models"
-"""The folder of the lists, in the cache folder."""
 
 FREE = Rates(input=0.0, output=0.0)
 """What runs on this machine, or on a plan, costs no more by the token."""
@@ -141,7 +135,6 @@ class ModelCatalogue:
         return tuple(self._of(account).models.values())
 
     def fetched_at(self, account: Account) -> datetime | None:
-        """Return when the list was fetched; None while there is none. Blocks as `models` does."""
         fetched = self._of(account).fetched
         return fetched.fetched_at if fetched is not None else None
 
@@ -151,7 +144,6 @@ class ModelCatalogue:
         return fetched_at is not None and self._clock.now() - fetched_at > OLD
 
     def model(self, account: Account, name: str) -> KnownModel:
-        """Return what is known of a model, which need not be in any list. Blocks as `models` does."""
         held = self._of(account)
         if (listed := found(name, held.models)) is not None:
             known = held.models[listed]
@@ -159,7 +151,6 @@ class ModelCatalogue:
         return self._known(account, ListedModel(name=name), {})
 
     def of(self, account: Account) -> "AccountModels":
-        """Return what is known of the models of one account."""
         return AccountModels(self, account)
 
     def stated_price(self, account: Account, name: str) -> Rates | None:
@@ -228,14 +219,11 @@ class ModelCatalogue:
 
 
 class AccountModels:
-    """The models of one account, by name. At once, once the catalogue has read them."""
-
     def __init__(self, catalogue: ModelCatalogue, account: Account) -> None:
         self._catalogue = catalogue
         self._account = account
 
     def model(self, name: str) -> KnownModel:
-        """Return what is known of a model."""
         return self._catalogue.model(self._account, name)
 
     def stated_price(self, name: str) -> Rates | None:

@@ -22,17 +22,12 @@ class ListedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A model as one source has it: the list of an address, the table that ships, or the user."""
 
     name: str
-    """As its provider calls it in requests."""
     label: str = ""
-    """What people call it; empty where that is its name."""
     context_tokens: int | None = None
-    """How much it reads at once."""
     output_tokens: int | None = None
-    """How long one answer may be."""
     takes_images: bool | None = None
     takes_tools: bool | None = None
     thinks: bool | None = None
-    """Whether it can think before it answers."""
     efforts: tuple[str, ...] | None = None
     """The levels of effort that may be asked for, the lowest first; none at all where it takes no level."""
     price: Rates | None = None
@@ -40,13 +35,10 @@ class ListedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class KnownModel(ListedModel, frozen=True, kw_only=True, omit_defaults=True):
-    """A model of one provider, with all that is known of it."""
-
     provider: str
 
     @property
     def shown(self) -> str:
-        """What people call it."""
         return self.label or self.name
 
     @property

@@ -42,14 +42,11 @@ class Rates(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PricedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One model of a vendor, as the table has it."""
-
     names: tuple[str, ...]
     """What requests may call it: `name`, `beginning*`, `*part*` or `/regular expression/`. Capitals do not count."""
     rates: tuple[Rates, ...] = ()
     """By day, then by size of the input; none when what it costs is not known by the token."""
     context_tokens: int | None = None
-    """How much it reads at once; None when that is not known."""
 
     def rates_on(self, day: date, input_tokens: int = 0) -> Rates | None:
         """Return the rates of a request on a day (UTC), with so many tokens of input in all; None where unknown."""
@@ -60,8 +57,6 @@ class PricedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PriceTable(Struct, frozen=True, kw_only=True):
-    """The whole price file."""
-
     source: str
     """Who collects the prices, which edition this is of, and the licence."""
     newest: date
@@ -72,13 +67,11 @@ class PriceTable(Struct, frozen=True, kw_only=True):
 
 @cache
 def price_table() -> PriceTable:
-    """Return the table, read from disk once."""
     return decode(resource_path(PRICE_FILE).read_bytes(), type=learned(PriceTable))
 
 
 @lru_cache(maxsize=4096)
 def priced_model(vendor: str, model: str) -> PricedModel | None:
-    """Return what the table has of a model; None when it has nothing."""
     name = model.lower()
     for written in dict.fromkeys((name, _COMPACT_DATE.sub(r"\1-\2-\3", name))):
         if (found := _looked_up(vendor, written)) is not None:
@@ -87,7 +80,6 @@ def priced_model(vendor: str, model: str) -> PricedModel | None:
 
 
 def cost_usd(vendor: str, model: str, day: date, usage: Usage) -> float | None:
-    """Return what one request cost in US dollars; None when the price is not known."""
     known = priced_model(vendor, model)
     all_input = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     rates = known.rates_on(day, all_input) if known is not None else None

@@ -23,7 +23,6 @@ KeyHeader = Literal["bearer", "x-api-key"]
 
 
 SignInWay = Literal["chatgpt", "openrouter", "profile"]
-"""Instead of typing a key, a user signs in with ChatGPT or OpenRouter, or uses a profile of Anthropic's tools."""
 
 
 class LocalSign(Struct, frozen=True, kw_only=True):
@@ -45,18 +44,13 @@ class Vendor(Struct, frozen=True, kw_only=True):
     """One vendor. Everything that distinguishes it from another of the same wire format."""
 
     id: str
-    """What settings, commands and journals call it."""
     label: str
-    """What people call it."""
     wire: WireName
     address: str
     """Where its API begins: the version is part of it where the format's paths have none."""
     key_variable: str = ""
-    """The environment variable that holds a key. Empty: it takes none from there."""
     address_variable: str = ""
-    """The environment variable that names another address. Empty: there is none."""
     model_variable: str = ""
-    """The environment variable that names a model. Empty: there is none."""
     key_header: KeyHeader = "bearer"
     headers_variable: str = ""
     """The environment variable that holds headers for every request, one on each line."""
@@ -75,7 +69,6 @@ class Vendor(Struct, frozen=True, kw_only=True):
     search_usd: float | None = None
     """What one search costs, in US dollars. None: not known, or part of the cost that it reports."""
     local: LocalSign | None = None
-    """What tells it apart when it runs on this machine."""
     models: tuple[str, ...] = ()
     """Offered before its own list is known, the usual one first."""
     prices: str = ""
@@ -83,11 +76,9 @@ class Vendor(Struct, frozen=True, kw_only=True):
     effort_field: Literal["reasoning_effort", "reasoning"] = "reasoning_effort"
     """Where Chat Completions has the level of effort: OpenRouter has it in an object."""
     reports_cost: bool = False
-    """Whether an answer says what it cost."""
     sign_in: SignInWay | None = None
     """What a user can do instead of typing a key, if there is anything."""
     keys_page: str = ""
-    """Where a user makes a key."""
 
     @property
     def is_local(self) -> bool:
@@ -96,7 +87,6 @@ class Vendor(Struct, frozen=True, kw_only=True):
 
     @property
     def needs_key(self) -> bool:
-        """Whether it refuses requests without a credential."""
         return not self.is_local
 
 
@@ -216,7 +206,6 @@ DEMO = "demo"
 """The provider that needs no vendor: a scripted model."""
 
 PROVIDER_IDS: tuple[str, ...] = (*(vendor.id for vendor in VENDORS), DEMO)
-"""Every provider, as settings and commands name it."""
 
 PROVIDER_LABELS = {vendor.id: vendor.label for vendor in VENDORS} | {DEMO: "Demo, without a key"}
 
@@ -251,12 +240,9 @@ nothing in time, or something else."""
 
 
 class LocalServer(Struct, frozen=True, kw_only=True):
-    """What was found at one address of this machine."""
-
     provider: str
     """The vendor that was looked for."""
     address: str
-    """Where its API would begin."""
     state: ServerState
     models: tuple[str, ...] = ()
     """The models that it has and that can answer, as it calls them, in its order."""
@@ -265,27 +251,22 @@ class LocalServer(Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """What people call it."""
         return vendor_of(self.provider).label
 
     @property
     def place(self) -> str:
-        """The host and the port."""
         return urlsplit(self.address).netloc
 
     @property
     def is_usable(self) -> bool:
-        """Whether a model can be asked there right now."""
         return self.state == "running" and bool(self.models)
 
     @property
     def usual_model(self) -> str:
-        """The model to begin with; empty when there is none."""
         return next(iter(self.models), "")
 
     @property
     def title(self) -> str:
-        """What was found, as a sentence."""
         match self.state:
             case "running":
                 return f"{self.label} runs on {self.place}, {_counted(len(self.models))}."
@@ -303,7 +284,6 @@ class LocalServer(Struct, frozen=True, kw_only=True):
 
     @property
     def hint(self) -> str:
-        """What to do about it, in a sentence; empty when there is nothing to do."""
         match self.state:
             case "running":
                 return "" if self.models else self._sign.add_model
@@ -320,7 +300,6 @@ class LocalServer(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """Title and hint as one text."""
         return f"{self.title} {self.hint}".strip()
 
     @property

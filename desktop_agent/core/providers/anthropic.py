@@ -50,7 +50,6 @@ _LONGEST_NAME = 128
 _LONGEST_CALL_ID = 1_000
 _CACHED: JsonObject = {"type": "ephemeral"}
 _ONLY_FOR_ANSWERS = frozenset({"max_tokens", "stream", "diagnostics"})
-"""Fields that a question for a count does not have."""
 _CACHEABLE = frozenset({"text", "tool_use", "tool_result"})
 """Blocks of ours that may carry a cache breakpoint. Thinking may not, and opaque blocks go back as they came."""
 
@@ -157,7 +156,6 @@ def _blocks(message: Message, pictures: Pictures) -> list[JsonObject]:
 
 
 def _block(part: AssistantBlock | UserBlock, pictures: Pictures) -> JsonObject | None:
-    """Return the block as the API takes it, or `None` for one that it would refuse."""
     match part:
         case TextBlock():
             return text_block(part) if part.text.strip() else None
@@ -222,7 +220,6 @@ def read_models(page: bytes, call: FailedCall) -> Sequence[ListedModel]:
 
 
 def read_count(answer: bytes, call: FailedCall) -> int:
-    """Return what the API counted. Raises `ProviderError` for an answer that has no count."""
     count = size_in(_object(answer, call, "the count of tokens is not JSON"), "input_tokens")
     if count is None:
         raise not_the_api(call, "the count of tokens has no number")
@@ -250,7 +247,6 @@ def _listed(entry: JsonObject) -> ListedModel:
 
 
 def _supports(abilities: JsonObject, name: str) -> bool | None:
-    """Return whether an ability is there; `None` where the list does not say."""
     said = object_in(abilities, name).get("supported")
     return said if isinstance(said, bool) else None
 
@@ -287,8 +283,6 @@ class AnthropicCounting:
 
 
 class AnthropicFormat:
-    """Messages, streamed."""
-
     name: WireName = "anthropic"
     answers_path = "/v1/messages"
     models_path = "/v1/models?limit=1000"  # the API's largest page, the newest first
@@ -311,7 +305,6 @@ class AnthropicFormat:
         return read_refusal(error)
 
     def leave_out(self, refusal: Refusal, model: str) -> bool:
-        """Return whether the request is worth sending without an optional field, or the search, that was refused."""
         return self._left_out.add(refusal, model) or self._hosted_search.is_refused(refusal, model)
 
     def sends_effort(self, model: str) -> bool:
@@ -319,5 +312,4 @@ class AnthropicFormat:
         return True
 
     def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
-        """Return the models of a list that are not retired."""
         return read_models(page, call)

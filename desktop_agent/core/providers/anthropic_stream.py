@@ -76,7 +76,6 @@ _BILLING_CODES = frozenset({"contract_spend_limit_reached", "enforced_spend_limi
 
 
 def read_refusal(error: RefusedError) -> Refusal:
-    """Return what a status other than success means."""
     fields = object_in(error.body, "error")
     kind, code = text_in(fields, "type"), text_in(object_in(fields, "details"), "error_code")
     return Refusal(
@@ -93,7 +92,6 @@ def read_refusal(error: RefusedError) -> Refusal:
 
 
 def reported_error(event: JsonObject) -> Refusal:
-    """Return what an `error` event in the middle of a stream means."""
     fields = object_in(event, "error")
     kind = text_in(fields, "type")
     return Refusal(
@@ -154,7 +152,6 @@ _ERRORS: Mapping[str, str] = {
 
 
 def hosted_call_in(block: JsonObject) -> HostedCall | None:
-    """Return what a block of an answer tells of a search; `None` for any other block."""
     kind = text_in(block, "type")
     if kind == _USE and text_in(block, "name") in _RESULTS.values():
         asked = object_in(block, "input")
@@ -173,7 +170,6 @@ def hosted_call_in(block: JsonObject) -> HostedCall | None:
 
 
 def citation_in(citation: JsonObject) -> Citation | None:
-    """Return a citation of a page that was found; `None` for one of something else."""
     if citation.get("type") != _LOCATION:
         return None
     url, title, quote, seal = (
@@ -183,7 +179,6 @@ def citation_in(citation: JsonObject) -> Citation | None:
 
 
 def text_block(block: TextBlock) -> JsonObject:
-    """Return a text as it goes back, with the citations that it came with."""
     wire: JsonObject = {"type": "text", "text": repaired(block.text)}
     sealed = [each for each in block.citations if each.seal]
     return wire | {"citations": [_citation(each) for each in sealed]} if sealed else wire
@@ -254,7 +249,6 @@ class GrowingBlock(ABC):
 
 
 def start_block(fields: JsonObject) -> GrowingBlock:
-    """Return the block that a `content_block_start` opens; of a type that is not known, an opaque one."""
     match required_text(fields, "type"):
         case "text":
             return _GrowingText(fields)
@@ -304,8 +298,6 @@ class _GrowingText(GrowingBlock):
 
 
 class _GrowingThinking(_GrowingText):
-    """Visible thinking and the signature over it."""
-
     _name = "thinking"
     _chunk = ThinkingChunk
 
@@ -359,8 +351,6 @@ class _GrowingToolUse(GrowingBlock):
 
 
 class _GrowingRedactedThinking(GrowingBlock):
-    """Encrypted thinking; it comes whole."""
-
     def __init__(self, fields: JsonObject) -> None:
         self._data = required_token(fields, "data")
 
@@ -453,16 +443,11 @@ class AnthropicReader:
         """Whether `message_stop` came: nothing after it counts."""
 
     def add(self, data: str) -> tuple[StreamPiece, ...]:
-        """Take one event and return what there is to show. Unknown events are passed over.
-
-        Raises `ErrorEventError` for an error that the API reports.
-        """
         event = decode_event(data)
         piece = self._take(event) if event is not None else None
         return (piece,) if piece is not None else ()
 
     def completion(self) -> Completion:
-        """Return the whole message, or raise if any of it is missing."""
         if not self.is_whole:
             raise broken_off("the stream ended before the message did")
         if self._stop_reason is None:
@@ -532,6 +517,5 @@ class AnthropicReader:
 
 
 def _explained(details: JsonObject) -> str:
-    """Return what the API says about a refusal: its category, and perhaps a sentence."""
     category, explanation = text_in(details, "category"), text_in(details, "explanation")
     return repaired(": ".join(filter(None, (category.replace("_", " "), explanation))))

@@ -39,12 +39,10 @@ class KnownModels:
         return self._catalogue.model(account, model.model)
 
     async def takes_images(self, model: ModelRef) -> bool | None:
-        """Return whether a model sees pictures; `None` where nobody says."""
         known = await self.of(model)
         return known.takes_images if known is not None else None
 
     async def efforts(self, model: ModelRef) -> tuple[str, ...] | None:
-        """Return the levels of effort that may be asked of a model; `None` where nothing is known of it."""
         known = await self.of(model)
         return levels_of(known) if known is not None else None
 

@@ -87,21 +87,17 @@ _PICTURES_OF_CALL = "The picture of the result above ({}):"
 
 
 class Body(NamedTuple):
-    """What a vendor calls the fields of a body that differ, and what its models were found not to take."""
-
     limit_field: LimitField
     left_out: frozenset[str] = frozenset()
     marks_cache: bool = False
     """Whether the model's vendor caches only what a request marks."""
     searches: bool = False
-    """Whether the router's own web search takes the place of ours."""
     effort_field: EffortField = "reasoning_effort"
     allows_several_calls: bool = False
     """Whether the request says that an answer may have several calls: elsewhere that goes without saying."""
 
 
 def request_body(request: ModelRequest, pictures: Pictures, shape: Body) -> JsonObject:
-    """Return the body as a JSON object, with what `pictures` has as their data."""
     messages: list[JsonObject] = []
     if request.system.strip():
         messages.append({"role": "system", "content": repaired(request.system)})
@@ -172,7 +168,6 @@ def _user_messages(message: UserMessage, pictures: Pictures) -> list[JsonObject]
 
 
 def _assistant_messages(message: AssistantMessage) -> list[JsonObject]:
-    """Return the model's message as one, or none where nothing is left of it."""
     wire: JsonObject = {"role": "assistant"}
     if text := "".join(block.text for block in message.content if isinstance(block, TextBlock)).strip():
         wire["content"] = repaired(text)
@@ -224,8 +219,6 @@ def _tool(tool: ToolDefinition) -> JsonObject:
 
 
 class ChatFormat:
-    """Chat Completions, streamed."""
-
     name: WireName = "openai-chat"
     answers_path = "/chat/completions"
     models_path = "/models"
@@ -276,11 +269,9 @@ class ChatFormat:
         return read_refusal(error)
 
     def leave_out(self, refusal: Refusal, model: str) -> bool:
-        """Return whether the request is worth sending without an optional field, or the search, that was refused."""
         return self._left_out.add(refusal, model) or self._hosted_search.is_refused(refusal, model)
 
     def sends_effort(self, model: str) -> bool:
-        """Return whether the level of effort goes with requests of a model."""
         return self._effort_field not in self._left_out.for_model(model)
 
     def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:

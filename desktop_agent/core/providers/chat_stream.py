@@ -50,8 +50,6 @@ _GROWING = ("text", "summary", "data", "signature")
 
 
 class GrowingThinking:
-    """The thinking of one message while it arrives."""
-
     def __init__(self) -> None:
         self._field = ""
         self._joiner = TextJoiner()
@@ -59,7 +57,6 @@ class GrowingThinking:
         self._details: list[JsonObject] = []
 
     def add(self, delta: JsonObject) -> ThinkingChunk | None:
-        """Take the thinking in one delta, if there is any, and return what there is to show."""
         for detail in objects_in(delta, DETAILS):
             self._add_detail(detail)
         for field in THINKING_FIELDS:
@@ -120,7 +117,6 @@ class GrowingCitations:
         self._by_url: dict[str, Citation] = {}
 
     def add(self, delta: JsonObject) -> None:
-        """Take the citations in one delta, if there are some."""
         for note in objects_in(delta, "annotations"):
             cited = object_in(note, "url_citation")
             if url := repaired(text_in(cited, "url")):
@@ -157,7 +153,6 @@ class GrowingCalls:
         return ToolInputChunk(call_id=call.id, name=call.name, size=call.size)
 
     def result(self) -> list[AssistantBlock]:
-        """Return the calls in the order in which they began."""
         return [call.result() for call in self._calls]
 
     def _call_of(self, fields: JsonObject) -> "_GrowingCall":
@@ -245,10 +240,6 @@ class ChatReader:
         """Whether the mark of the end came: nothing after it counts."""
 
     def add(self, data: str) -> tuple[StreamPiece, ...]:
-        """Take one chunk and return what there is to show.
-
-        Raises `ErrorEventError` for an error that the API reports.
-        """
         if data.strip() == _DONE:
             self.is_whole = True
             return self._end()
@@ -269,7 +260,6 @@ class ChatReader:
         return tuple(self._take(choices[0])) if choices else ()
 
     def completion(self) -> Completion:
-        """Return the whole message, or raise if any of it is missing."""
         if not self._finish_reason:
             raise broken_off("the stream ended before the message did")
         if self._finish_reason == "error":

@@ -241,7 +241,6 @@ def _last_text(request: ModelRequest) -> str:
 
 
 def _calls_of_turn(request: ModelRequest) -> list[_Done]:
-    """The calls since the last prompt, with their results."""
     calls: dict[str, ToolUseBlock] = {}
     done: list[_Done] = []
     for message in request.messages:

@@ -157,7 +157,6 @@ def _unreachable_by(proxy: Proxy, causes: list[BaseException], address: str) -> 
 
 
 def _status_in(text: str) -> int | None:
-    """Return the status that a proxy's refusal begins with."""
     first = text.partition(" ")[0]
     return int(first) if first.isdecimal() and len(first) == 3 else None
 
@@ -198,7 +197,6 @@ class FailedCall:
     proxy: Proxy | None = None
     secrets: tuple[str, ...] = field(default=(), repr=False)
     key_hint: str = ""
-    """What to do about a credential that is refused."""
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
@@ -236,7 +234,6 @@ class RefusedError(Exception):
 
     @property
     def words(self) -> str:
-        """What it says where no message can be found in it."""
         said = f"Error code: {self.status}"
         return f"{said} - {self.text}" if self.is_json else self.text or said
 
@@ -279,7 +276,6 @@ def explain(error: Exception, call: FailedCall, *, has_started: bool = False) ->
 
 
 def explain_refusal(refusal: Refusal, call: FailedCall, *, wait_s: float | None = None) -> ProviderError:
-    """Return what a refusal means. `wait_s` is how long the server asks to wait."""
     if call.proxy is not None and (refusal.status == 407 or not refusal.is_from_api):
         return refused_by_proxy(call.proxy, refusal.status)
     if refusal.fault == "not_found" and (call.model is None or not refusal.names_model):
@@ -310,7 +306,6 @@ def not_the_api(call: FailedCall, detail: str) -> ProviderError:
 
 
 def _words(fault: ProviderFault, call: FailedCall, wait_s: float | None) -> tuple[str, str]:
-    """Return title and hint."""
     match fault:
         case "authentication":
             return "The key was refused.", call.key_hint

@@ -38,7 +38,6 @@ class ApiConnection:
             return await response.aread()
 
     async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> bytes:
-        """Return the whole answer to a body of JSON. Raises what `stream` raises."""
         async with self.stream(path, body, headers) as response:
             return await response.aread()
 

@@ -67,11 +67,8 @@ async def event_data(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
 
 
 class _Event:
-    """One event while its lines arrive."""
-
     def __init__(self) -> None:
         self._line = bytearray()
-        """What came of a line."""
         self._data: list[str] = []
         self._size = 0
         self._is_first = True
@@ -91,7 +88,6 @@ class _Event:
         return self._take(line)
 
     def end(self) -> str | None:
-        """Return the data of an event that nothing ended."""
         if self._line:
             self._take(bytes(self._line))
         return self._take(b"")
@@ -136,22 +132,18 @@ _DRAIN_S = 0.5
 
 
 class ApiEndpoint(Struct, frozen=True, kw_only=True):
-    """Where requests go, and how."""
-
     address: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     """What goes with every request besides, and in place of what would."""
     secrets: tuple[str, ...] = ()
     """What of the headers must not be shown, in any message."""
     key_hint: str = ""
-    """What a user does about a credential that is refused."""
     allows_readable_proxy: bool = False
     """Whether a proxy may see what goes to an `http://` address; otherwise nothing is sent."""
     silence_s: float = SILENCE_S
     model: ModelRef | None = None
     """Who answers there: what other models thought is not sent, and prices are known. `None` sends everything."""
     models: AccountModels | None = None
-    """What is known of the models there."""
     is_prepaid: bool = False
     """Whether a subscription covers what is asked there."""
 
@@ -165,7 +157,6 @@ class HttpProvider:
     def __init__(
         self, label: str, wire: WireFormat, endpoint: ApiEndpoint, credential: Credential, *, clock: Clock | None = None
     ) -> None:
-        """`label` is what people call the vendor."""
         self.label = label
         self._wire = wire
         self._endpoint = replace(endpoint, address=endpoint.address.strip())

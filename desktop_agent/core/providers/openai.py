@@ -38,7 +38,6 @@ _FAULT_OF_CODE: Mapping[str, ProviderFault] = {
 
 
 def read_refusal(error: RefusedError) -> Refusal:
-    """Return what a status other than success means."""
     fields = object_in(error.body, "error")
     said = text_in(error.body, "error")  # a plain text, as some servers send
     refusal = _refusal(fields, error.status)

@@ -81,8 +81,6 @@ StreamPiece = TextChunk | ThinkingChunk | ToolInputChunk | HostedCallChunk | Com
 
 
 class Provider(Protocol):
-    """A source of model answers."""
-
     @property
     def label(self) -> str:
         """What people call it: `Anthropic`, `Demo`."""
@@ -154,7 +152,6 @@ class ProviderPool:
         return self._built[model]
 
     def built(self, model: ModelRef) -> Provider | None:
-        """Return the provider of `model` if there is one already."""
         return self._built.get(model.bare)
 
     async def forget(self, model: ModelRef) -> None:
@@ -179,7 +176,6 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
     retry_after_cap_s: float = 60.0
 
     def should_retry(self, error: ProviderError, attempt: int) -> bool:
-        """Whether to try again after try number `attempt` (from 1) failed with `error`."""
         return error.is_transient and attempt < self.max_tries
 
     def delay_s(self, attempt: int, error: ProviderError, random: Callable[[], float]) -> float:

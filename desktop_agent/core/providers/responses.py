@@ -74,7 +74,6 @@ USUAL_SHAPE = Shape()
 
 
 def request_body(request: ModelRequest, pictures: Pictures, shape: Shape = USUAL_SHAPE) -> JsonObject:
-    """Return the body as a JSON object, with what `pictures` has as their data."""
     items: list[JsonObject] = []
     for message in request.messages:
         match message:
@@ -209,8 +208,6 @@ _EFFORT = frozenset({"reasoning", "reasoning.effort"})
 
 
 class ResponsesFormat:
-    """Responses, streamed and not stored."""
-
     name: WireName = "openai-responses"
     answers_path = "/responses"
     models_path = "/models"
@@ -251,11 +248,9 @@ class ResponsesFormat:
         return read_refusal(error)
 
     def leave_out(self, refusal: Refusal, model: str) -> bool:
-        """Return whether the request is worth sending without an optional field, or the search, that was refused."""
         return self._left_out.add(refusal, model) or self._hosted_search.is_refused(refusal, model)
 
     def sends_effort(self, model: str) -> bool:
-        """Return whether the level of effort goes with requests of a model."""
         return self._left_out.for_model(model).isdisjoint(_EFFORT)
 
     def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:

@@ -80,7 +80,6 @@ def cache_fields(request: ModelRequest) -> JsonObject:
 
 
 def cache_miss_in(response: JsonObject) -> CacheMiss | None:
-    """Return what the diagnostics of a response say; `None` where they say nothing."""
     diagnostics = object_in(response, "prompt_cache_diagnostics")
     if text_in(diagnostics, "type") != "cache_miss":
         return None
@@ -118,7 +117,6 @@ def is_charged(call: HostedCall) -> bool:
 
 
 def citations_in(item: JsonObject) -> tuple[Citation, ...]:
-    """Return the pages that a message rests on."""
     notes = (note for part in objects_in(item, "content") for note in objects_in(part, "annotations"))
     cited = (note for note in notes if note.get("type") == "url_citation" and text_in(note, "url"))
     return tuple(Citation(url=repaired(text_in(each, "url")), title=repaired(text_in(each, "title"))) for each in cited)
@@ -171,8 +169,6 @@ def start_item(item: JsonObject) -> GrowingItem:
 
 
 class _GrowingText(GrowingItem):
-    """Text that arrives in pieces and in parts."""
-
     def __init__(self) -> None:
         self._joiner = TextJoiner()
         self._parts: list[str] = []
@@ -198,8 +194,6 @@ class _GrowingText(GrowingItem):
 
 
 class _GrowingMessage(_GrowingText):
-    """What the model says, a refusal included."""
-
     def __init__(self) -> None:
         super().__init__()
         self._phase: object = None
@@ -339,10 +333,6 @@ class ResponsesReader:
         """Whether the response was concluded: nothing after it counts."""
 
     def add(self, data: str) -> tuple[StreamPiece, ...]:
-        """Take one event and return what there is to show. Unknown events are passed over.
-
-        Raises `ErrorEventError` for an error that the API reports.
-        """
         if data.strip() == "[DONE]":  # some compatible servers end with it, as Chat Completions do
             return ()
         event = decode_event(data)
@@ -350,7 +340,6 @@ class ResponsesReader:
         return (piece,) if piece is not None else ()
 
     def completion(self) -> Completion:
-        """Return the whole message, or raise if any of it is missing."""
         if not self.is_whole:
             raise broken_off("the stream ended before the message did")
         if self._items.has_open:

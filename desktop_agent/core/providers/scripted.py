@@ -30,14 +30,10 @@ _CHUNK_CHARS = 12
 
 
 class Say(Struct, frozen=True):
-    """Stream markdown."""
-
     text: str
 
 
 class Think(Struct, frozen=True):
-    """Stream visible thinking."""
-
     text: str
 
 
@@ -50,8 +46,6 @@ class Call(Struct, frozen=True):
 
 
 class Fail(Struct, frozen=True):
-    """Fail at this point of the stream."""
-
     error: ProviderError
 
 
@@ -119,11 +113,9 @@ class ScriptedProvider:
 
     @property
     def label(self) -> str:
-        """What people call it."""
         return self._label
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
-        """Yield the next reply; see `Provider.stream`."""
         self.requests.append(request)
         blocks: list[AssistantBlock] = []
         stop: Stop | None = None

@@ -14,7 +14,6 @@ from desktop_agent.core.protocol.model import JsonObject
 
 
 def is_encodable(text: str) -> bool:
-    """Whether `text` can be written as UTF-8."""
     if text.isascii():
         return True
     try:
@@ -30,7 +29,6 @@ def repaired(text: str) -> str:
 
 
 def repaired_json(value: object) -> object:
-    """Return decoded JSON with every string and key in it repaired."""
     match value:
         case str():
             return repaired(value)

@@ -94,9 +94,7 @@ class MessageReader(Protocol):
         """
         ...
 
-    def completion(self) -> Completion:
-        """Return the whole message, or raise `ProviderError` if any of it is missing."""
-        ...
+    def completion(self) -> Completion: ...
 
 
 class TokenCounting(Protocol):
@@ -147,13 +145,9 @@ class WireFormat(Protocol):
         """
         ...
 
-    def reader(self) -> MessageReader:
-        """Return what reads one answer."""
-        ...
+    def reader(self) -> MessageReader: ...
 
-    def refusal(self, error: RefusedError) -> Refusal:
-        """Return what a status other than success means, by its body."""
-        ...
+    def refusal(self, error: RefusedError) -> Refusal: ...
 
     def leave_out(self, refusal: Refusal, model: str) -> bool:
         """Return whether the refused request is worth sending again: without something optional that it names.
@@ -212,7 +206,6 @@ class LeftOut:
         self._by_model: dict[str, frozenset[str]] = {}
 
     def for_model(self, model: str) -> frozenset[str]:
-        """Return what is left out for a model."""
         return self._by_model.get(model, self._never)
 
     def add(self, refusal: Refusal, model: str) -> bool:
@@ -310,7 +303,6 @@ def message_id_in(fields: JsonObject) -> str:
 
 
 def required_index(fields: JsonObject) -> int:
-    """Return the number of the block that an event is about."""
     value = fields.get("index")
     if not isinstance(value, int) or isinstance(value, bool):
         raise broken_off("malformed event: index is not a number")
@@ -380,7 +372,6 @@ class NumberedParts(Generic[Part]):
 
     @property
     def has_open(self) -> bool:
-        """Whether one of them has not ended."""
         return bool(self._open)
 
     def begin(self, index: int, part: Part, *, is_call: bool) -> None:
@@ -394,7 +385,6 @@ class NumberedParts(Generic[Part]):
         self._open.add(index)
 
     def at(self, index: int) -> Part:
-        """Return the part under this number, which is open."""
         if index not in self._open:
             raise broken_off(f"part {index} is not open")
         return self._parts[index]
@@ -406,7 +396,6 @@ class NumberedParts(Generic[Part]):
         return part
 
     def measure(self, fields: JsonObject) -> None:
-        """Count what came for a part."""
         self._chars += weight_of(fields)
         if self._chars > self._most_chars:
             raise oversized(f"more than {MAX_CHARS:,} characters")

@@ -37,7 +37,6 @@ class Retries:
     clock: Clock
     random: Random = field(default_factory=Random)
     _waits: set[asyncio.Timeout] = field(default_factory=set[asyncio.Timeout], init=False)
-    """What ends the waits that are on."""
 
     async def wait(self, turn: int, attempt: int, error: ProviderError) -> None:
         """Tell that try number `attempt` (from 1) failed, and return when the next one is due or the user skips.
@@ -64,7 +63,6 @@ class Retries:
             self.log.emit(ev.RetryWaitReported(turn=turn, is_waiting=False))
 
     def skip(self) -> None:
-        """End the waits that are on."""
         # They are given up before they have ended: a second call would find timeouts that cannot be changed any more.
         waits, self._waits = self._waits, set()
         for wait in waits:
@@ -103,7 +101,6 @@ class Titling:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a title is being made."""
         return self._task is not None and not self._task.done()
 
     async def aclose(self) -> None:
@@ -164,7 +161,6 @@ class Titling:
 
 
 def clean_title(text: str) -> str:
-    """Return the title in what a model replied; empty when there is none."""
     line = next((line for line in text.splitlines() if line.strip()), "")
     printable = "".join(char if char.isprintable() else " " for char in line)
     title = " ".join(printable.split()).strip("\"'`*#“”„«» ").removeprefix("Title:").strip().rstrip(".")
@@ -179,7 +175,6 @@ class SessionModel(Struct, frozen=True, kw_only=True, eq=False):
     state: SessionState
     provider_source: ProviderSource
     known: Callable[[ModelRef], Awaitable[KnownModel | None]]
-    """Returns what is known of a model."""
     retries: Retries
     spending: SpendingGuard
     log: EventLog

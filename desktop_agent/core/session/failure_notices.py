@@ -38,7 +38,6 @@ _CODES: dict[type[AgentError], str] = {
 
 
 def notice_of(error: AgentError, turn: int | None) -> ev.Notice:
-    """Return the notice of a failure that we know."""
     known = (code for kind, code in _CODES.items() if isinstance(error, kind))
     code = error.fault if isinstance(error, ProviderError) else next(known, "error")
     return ev.Notice(level="error", code=code, title=error.title, hint=error.hint, detail=error.detail, turn=turn)
@@ -69,7 +68,6 @@ def defect_notice(error: Exception, turn: int) -> ev.Notice:
 
 
 def _place(error: Exception) -> str:
-    """Return in which line it was raised."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -33,8 +33,6 @@ class ArrivedPrompt(Struct, frozen=True, kw_only=True):
 
 
 class _Waiting(Struct, frozen=True):
-    """A prompt that is not complete yet."""
-
     text: str
     typed: str
     include: tuple[str, ...]
@@ -53,7 +51,6 @@ class ArrivingPrompts:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a prompt is still to arrive."""
         return bool(self._waiting)
 
     def keeps(self, text: str, typed: str, include: tuple[str, ...] = (), *, is_steering: bool = False) -> bool:
@@ -128,7 +125,6 @@ class PromptQueue:
         return [prompt for prompt in self._transcript.turns.queued if prompt.prompt_id not in self._gone]
 
     def find(self, prompt_id: PromptId) -> QueuedPrompt | None:
-        """Return one of them, if it still waits."""
         return next((prompt for prompt in self.waiting if prompt.prompt_id == prompt_id), None)
 
     async def add(
@@ -140,7 +136,6 @@ class PromptQueue:
         )
 
     async def remove(self, prompt_id: PromptId) -> None:
-        """Take a prompt out, if it still waits."""
         if (prompt := self.find(prompt_id)) is not None:
             await self._let_go(prompt, ev.Unqueued(prompt_id=prompt_id))
 
@@ -167,7 +162,6 @@ class PromptQueue:
 
     @property
     def has_steering(self) -> bool:
-        """Whether one waits for the next request of the running turn."""
         return any(prompt.is_steering for prompt in self.waiting)
 
     async def take_steering(self, turn: int) -> None:

@@ -53,8 +53,6 @@ def capture_events() -> Generator[list[ev.KnownEvent]]:
 
 
 class Recorder:
-    """The event log of one session."""
-
     def __init__(
         self,
         journal: Journal,
@@ -103,7 +101,6 @@ class Recorder:
         self._is_sealed = True
 
     def emit(self, event: ev.LiveEvent) -> None:
-        """Tell a live event."""
         for fold in self._folds:
             fold(event)
         self._tell(event)
@@ -113,7 +110,6 @@ class Recorder:
         self._tell(event.stamped(0, self._clock.now()))
 
     async def aclose(self) -> None:
-        """Finish what is being written and close the journal."""
         while self._writing:
             await asyncio.wait(self._writing)
         try:

@@ -190,7 +190,6 @@ class _Pager:
         self._may_join = bool(self._transcript.pages)
 
     def take(self, record: Record) -> None:
-        """Take in what the record did to the pages."""
         transcript = self._transcript
         for number in transcript.paged.late:
             page = transcript.pages[number]
@@ -202,7 +201,6 @@ class _Pager:
             self.finish()
 
     def finish(self) -> None:
-        """End the page."""
         if self._records:
             transcript = self._transcript
             transcript.page_out(self._page)
@@ -267,7 +265,6 @@ class _Series(Generic[T]):
     put: Callable[[ReplayState, list[T]], object]
 
     def pieces(self, known: ReplayState) -> Iterator[object]:
-        """Yield its items as JSON, piece by piece."""
         items = iter(self.items(known))
         while piece := list(islice(items, _PIECE)):
             yield to_builtins(piece)

@@ -16,7 +16,6 @@ from desktop_agent.core.system.processes.worker_process import ignore_interrupts
 
 
 def main(arguments: list[str]) -> int:
-    """Write the snapshot; 0 when it is written."""
     ignore_interrupts()
     if sys.platform != "win32":
         os.nice(5)  # the user reads the end of the conversation meanwhile

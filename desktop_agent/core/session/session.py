@@ -41,7 +41,6 @@ FilingOp = (
 
 
 def event_of(op: FilingOp) -> ev.KnownEvent:
-    """Return what to record for `op`."""
     match op:
         case ops.RenameSession(title=title):
             return ev.SessionRenamed(title=title.strip())
@@ -74,8 +73,6 @@ ChangeOp = (
 
 
 class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
-    """Carries these ops out for one session, whose mailbox calls it."""
-
     state: SessionState
     undoing: Undoing
     renaming: Renaming
@@ -87,7 +84,6 @@ class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
     """Folds in what the history has not, because it was summarised."""
 
     async def carry_out(self, op: ChangeOp) -> None:
-        """Do what `op` asks for; events say what came of it."""
         match op:
             case ops.UndoChanges():
                 await self.undo(op)
@@ -143,11 +139,9 @@ class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
         return is_done
 
     async def write_file(self, op: ops.WriteFile) -> None:
-        """Write a file as the user wants it; a notice says why not."""
         await self._perform(f"{op.path} was not written", lambda: self.undoing.write(op))
 
     async def move_file(self, op: ops.MoveFile) -> None:
-        """Give a file another path; a notice says why not."""
         await self._perform(f"{op.path} was not renamed", lambda: self.renaming.rename(op))
 
     async def _perform(self, consequence: str, act: Callable[[], Awaitable[None]]) -> None:
@@ -161,7 +155,6 @@ class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
             await self.log.record(replace(notice_of(error, None), code="not_written"))
 
     async def rewind(self, op: ops.RewindTo) -> None:
-        """Go back to before a turn; a notice says why not."""
         if not await self._begin("busy", "nothing was taken back"):
             return
         if not 1 <= op.turn <= self.state.transcript.turn:
@@ -197,8 +190,6 @@ class _TurnDone(Struct, frozen=True):
 
 
 class Session:
-    """The running end of one conversation."""
-
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
         self._mailbox: asyncio.Queue[ops.Op | ArrivedPrompt | _TurnDone] = asyncio.Queue()
@@ -234,7 +225,6 @@ class Session:
 
     @property
     def id(self) -> SessionId:
-        """Which session this is."""
         return self._parts.session_id
 
     @property

@@ -34,8 +34,6 @@ ToolOp = ops.JudgeCommand | ops.LookAtChanges | ops.StopJob | ops.RevokeRule
 
 
 class SessionTools(Struct, frozen=True, kw_only=True):
-    """One of each, made for each other."""
-
     approvals: Approvals
     judging: LiveJudging
     rulebook: RuleBook
@@ -45,7 +43,6 @@ class SessionTools(Struct, frozen=True, kw_only=True):
     effects: Effects
 
     async def carry_out(self, op: ToolOp) -> None:
-        """Do what `op` asks for; events say what came of it."""
         match op:
             case ops.JudgeCommand(call_id=call_id, command=command):
                 self.judging.want(call_id, command)
@@ -61,8 +58,6 @@ class SessionTools(Struct, frozen=True, kw_only=True):
 
 
 class SessionParts(Struct, frozen=True, kw_only=True):
-    """All of it."""
-
     session_id: SessionId
     opening: tuple[ev.KnownEvent, ...]
     """What to record before anything else: the first line of a new journal, or what was wrong with an old one."""

@@ -26,11 +26,9 @@ class SpendingState(Struct):
 
     @property
     def total_usd(self) -> float:
-        """What the session spent, as far as it is known."""
         return sum(self.by_day.values(), Usage()).cost_usd or 0.0
 
     def usage_on(self, day: date) -> Usage:
-        """What the session took on a day."""
         return self.by_day.get(day, Usage())
 
     def until_usd_on(self, day: date) -> float:
@@ -38,7 +36,6 @@ class SpendingState(Struct):
         return self.day_until[1] if self.day_until is not None and self.day_until[0] == day else 0.0
 
     def apply(self, event: ev.Event) -> None:
-        """Fold one event in."""
         match event:
             case ev.UsageReported(at=at, usage=usage):
                 day = day_of(at)
@@ -63,8 +60,6 @@ def day_of(moment: datetime) -> date:
 
 
 class SessionState(Struct):
-    """The folds of one journal."""
-
     transcript: Transcript = field(default_factory=Transcript)
     history: History = field(default_factory=History)
     unfinished: Unfinished = field(default_factory=Unfinished)
@@ -81,7 +76,6 @@ class SessionState(Struct):
         self.reads.seen.clear()
 
     def apply(self, event: ev.Event) -> None:
-        """Fold one event into all of them."""
         asked = self.transcript.turns.waiting.get(event.call_id) if isinstance(event, ev.ApprovalResolved) else None
         self.transcript.apply(event)
         self.history.fold.apply(event)

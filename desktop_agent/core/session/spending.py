@@ -37,8 +37,6 @@ MAX_TIME: Final = "max_time"
 
 
 class TurnLimits(Struct, frozen=True, kw_only=True):
-    """The limits of every turn of a session."""
-
     max_requests: int | None = None
     """How many requests one turn may send; None for no limit."""
     max_tokens: int | None = None
@@ -57,10 +55,8 @@ class RunningTime(Struct):
 
     seconds: float | None
     limit_s: float | None
-    """What the user allowed: the same, or what several turns together may take."""
     of: str = "turn"
     is_over: bool = False
-    """Whether the turn was stopped because it took longer."""
 
     def notice(self, turn: int, failure: ProviderError | None) -> ev.Notice | None:
         """Return what the user should know of a turn that was stopped; None when its time was not over.
@@ -129,7 +125,6 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
     is_attended: bool
     """Whether a user can be asked."""
     others: Callable[[], Sequence[SessionSummary]]
-    """All other sessions. Blocks."""
     log: EventLog
     clock: Clock
     before: Usage
@@ -186,7 +181,6 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
         return ev.Notice(level="error", code=MAX_COST, title=title, hint=hint, turn=turn)
 
     async def _question(self) -> SpendingQuestion | None:
-        """Return the first limit of the settings that is reached; None while the session may spend more."""
         spending, known, day = self.settings.current.spending, self.state.spending, day_of(self.clock.now())
         limit, spent = spending.session_usd, known.total_usd
         if limit is not None and spent >= max(limit, known.session_until_usd):

@@ -67,8 +67,6 @@ class OpenCalls(Struct, frozen=True, kw_only=True):
 
 
 class _MayNotSpendError(Exception):
-    """The turn ends for this reason before its next request."""
-
     def __init__(self, reason: ev.TurnEndReason) -> None:
         super().__init__(reason)
         self.reason: ev.TurnEndReason = reason
@@ -76,8 +74,6 @@ class _MayNotSpendError(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Turn:
-    """Runs once."""
-
     number: int
     model: ModelRef
     provider: Provider
@@ -99,7 +95,6 @@ class Turn:
     failure: ProviderError | None = field(default=None, init=False)
     """Why the last request failed, while it is tried again."""
     _cut_off: int = field(default=0, init=False)
-    """How many answers in a row were cut off."""
     _is_paused: bool = field(default=False, init=False)
     """Whether the provider goes on with the last answer: nothing may stand behind that."""
     _is_overloaded: bool = field(default=False, init=False)
@@ -217,7 +212,6 @@ class Turn:
         return request
 
     async def _ask_fallback(self, error: ProviderError) -> Completion:
-        """Get the answer from the model that steps in; what it says goes on record as its own."""
         instead, request = await self.fallback.take_over(self.number, self.requests, error)
         try:
             completion = await self._stream(request, instead)
@@ -227,7 +221,6 @@ class Turn:
         return await self._record(completion, instead)
 
     async def _stream(self, request: ModelRequest, by: Responder) -> Completion:
-        """Show the answer while it comes; return it when it is whole."""
         turn = self.number
         written: list[str] = []
         try:
@@ -246,7 +239,6 @@ class Turn:
             raise
 
     def _shown(self, piece: TextChunk | ThinkingChunk | ToolInputChunk | HostedCallChunk) -> ev.LiveEvent:
-        """Return the event that shows a piece of the answer."""
         turn = self.number
         match piece:
             case TextChunk(text=text):

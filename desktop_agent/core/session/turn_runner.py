@@ -71,7 +71,6 @@ class TurnRunner:
             await self._readiness.make_ready()
 
     async def may_run(self) -> bool:
-        """Whether everything that safety depends on can be read; a notice says what cannot."""
         faults = await self._readiness.look_for_faults()
         if faults is not None:
             await self.get_ready()
@@ -106,7 +105,6 @@ class TurnRunner:
         return True
 
     async def send_comments(self, text: str) -> None:
-        """Send the user's remarks on the diff as one prompt."""
         comments = tuple(self._transcript.changed.comments.values())
         if comments and await self.submit_prompt(prompt_of_comments(text, comments)):
             await self._record(ev.CommentsRemoved(comment_ids=tuple(comment.id for comment in comments)))
@@ -140,7 +138,6 @@ class TurnRunner:
 
     @property
     def _next(self) -> QueuedPrompt | None:
-        """The queued prompt that starts by itself."""
         waiting = self.queue.waiting
         if self._transcript.turns.last_end not in _GOES_ON:
             waiting = [prompt for prompt in waiting if prompt.prompt_id in self._after_summary]
@@ -214,7 +211,6 @@ class TurnRunner:
         self._cancel()
 
     async def aclose(self) -> None:
-        """Stop the turn and wait until its end is on record."""
         if self._task is not None:
             self._cancel()
             await asyncio.wait([self._task])
@@ -235,7 +231,6 @@ class TurnRunner:
         await has_begun.wait()
 
     async def _run(self, number: int, model: ModelRef, left: OpenCalls | None, has_begun: asyncio.Event) -> None:
-        """Drive one turn to its recorded end, whatever happens in it."""
         has_begun.set()
         started = self._parts.clock.monotonic()
         self._is_interruptible = True

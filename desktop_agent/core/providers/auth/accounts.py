@@ -38,8 +38,6 @@ ACCOUNTS_NAME = "accounts.toml"
 
 
 class LoadedAccounts(Struct, frozen=True):
-    """The accounts that were added, and what is wrong with the file."""
-
     added: tuple[Account, ...] = ()
     problems: tuple[FileProblem, ...] = ()
 

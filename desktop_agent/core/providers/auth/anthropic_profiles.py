@@ -150,11 +150,9 @@ class CredentialsFile:
         self._path = profile.credentials_path
 
     async def load(self) -> Tokens | None:
-        """Return the tokens in the file, or `None` when there is no file."""
         return await asyncio.to_thread(self._load)
 
     async def keep(self, tokens: Tokens) -> None:
-        """Put the tokens into the file, at once or not at all."""
         await asyncio.to_thread(self._keep, tokens)
 
     async def drop(self) -> None:
@@ -234,7 +232,6 @@ _NAME = "Anthropic"
 
 
 def request_headers(profile: Profile) -> Mapping[str, str]:
-    """Return what goes with every request to the API, beside the token."""
     workspace = {"anthropic-workspace-id": profile.workspace_id} if profile.workspace_id else {}
     return {"anthropic-beta": OAUTH_BETA, **workspace}
 
@@ -293,7 +290,6 @@ class RereadSource:
         self._file = file
 
     async def access_token(self) -> str:
-        """Return what is in the file now."""
         tokens = await self._file.load()
         if tokens is None:
             raise self._not_renewed("there is no file with tokens")

@@ -39,7 +39,6 @@ class Attempt:
 
     @classmethod
     def new(cls) -> Self:
-        """Return one that cannot be guessed."""
         return cls(*(secrets.token_urlsafe(_RANDOM_BYTES) for _ in range(3)))
 
     @property
@@ -94,7 +93,6 @@ _STYLE = (
 
 
 def response(page: RedirectPage) -> bytes:
-    """Return the whole HTTP response that shows `page`."""
     body = (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{page.title}</title><style>{_STYLE}</style>'
         f"<h1>{page.title}</h1><p>{page.text}</p></html>\n"
@@ -113,8 +111,6 @@ _MAX_PARAMETERS = 20
 
 
 class Request(NamedTuple):
-    """What is looked at of a request."""
-
     method: str
     path: str
     query: str
@@ -154,7 +150,6 @@ class RedirectReceiver:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the port, and every connection to it."""
         self._server.close()
         self._answer.cancel()
         for connection in self._connections:
@@ -164,7 +159,6 @@ class RedirectReceiver:
 
     @property
     def address(self) -> str:
-        """Where the service is to send the browser."""
         return f"http://{self._authority}{self._path}"
 
     def expect(self, state: str) -> None:
@@ -202,7 +196,6 @@ class RedirectReceiver:
             await writer.wait_closed()
 
     async def _judged(self, reader: asyncio.StreamReader) -> tuple[RedirectPage, Mapping[str, str] | None]:
-        """Return what to show for a connection's request, and the parameters when it brings the answer."""
         try:
             async with asyncio.timeout(_HEAD_S):
                 head = await reader.readuntil(b"\r\n\r\n")

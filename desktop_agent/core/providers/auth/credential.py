@@ -120,11 +120,9 @@ class CurrentCredential:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Everything that was sent."""
         return (*self._secrets, *self._inner.secrets)
 
     async def headers(self) -> Mapping[str, str]:
-        """Return what goes with a request. Raises what its lookup raises."""
         now = await asyncio.to_thread(self._lookup.look)
         is_same_key = now.key_changes == self._seen.key_changes
         if not (is_same_key and is_unchanged(now.accounts, self._seen.accounts)):
@@ -138,7 +136,6 @@ class CurrentCredential:
         return await self._inner.headers()
 
     async def renew(self) -> bool:
-        """Take note that the address refused it, and return whether there is another to try now."""
         return await self._inner.renew()
 
 
@@ -149,7 +146,6 @@ class TokenCredential:
     """Tokens of one account, as a bearer. Belongs to one event loop. The representation shows none."""
 
     def __init__(self, source: TokenSource, headers: Mapping[str, str] | None = None) -> None:
-        """`headers` go with every request besides."""
         self._source = source
         self._headers = dict(headers or {})
         self._sent: deque[str] = deque(maxlen=_REMEMBERED)

@@ -49,8 +49,6 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class KeyringCalls:
-    """Carries out calls of one keyring, one thread each. For any thread."""
-
     def __init__(
         self,
         tell: Callable[[str], None] = lambda _: None,
@@ -86,11 +84,9 @@ class KeyringCalls:
         return call.result()
 
     def give_up(self) -> None:
-        """Wait for nothing any more: the application ends."""
         self._has_given_up.set()
 
     def _wait(self, call: Future[T], is_asking: threading.Event) -> bool:
-        """Wait for the end of a call, and return whether it has come."""
         begun = time.monotonic()
         has_said = False
         with ExitStack() as end:
@@ -164,8 +160,6 @@ class ResolvedKey:
 
 
 class KeyringReport(Struct, frozen=True, kw_only=True):
-    """What `doctor` says about the keyring: which backend answers, and, if it is unusable, why and what to do."""
-
     backend: str
     is_usable: bool
     problem: str = ""
@@ -199,12 +193,10 @@ class SystemKeyStore:
         self._changes: Counter[str] = Counter()
 
     def get(self, entry: str) -> str | None:
-        """Return the key of an entry, or `None` when none is kept."""
         with _explained("read"):
             return self._patiently(lambda: self._backend().get_password(SERVICE, entry)) or None
 
     def set(self, entry: str, key: str) -> None:
-        """Keep the key of an entry, replacing an earlier one."""
         key = key.strip()  # pasted keys bring a line break along
         if not key:
             raise CredentialsError("The key is empty.", hint="Paste the whole key.")
@@ -252,11 +244,9 @@ class SystemKeyStore:
         return self._for_now.get(entry)
 
     def give_up(self) -> None:
-        """Wait for nothing any more: the application ends."""
         self._calls.give_up()
 
     def name(self) -> str:
-        """Return what the keyring is called on this machine."""
         with _explained("open"):
             _load_libraries()
             return self._calls.call(lambda: self._backend().name, lambda: False)
@@ -388,8 +378,6 @@ _PIECE = re.compile(r"(?P<writing>[0-9a-f]{8})/(?P<count>[1-9][0-9]?):(?P<text>.
 
 
 class Entries(Protocol):
-    """A keyring, as `SystemKeyStore` is one."""
-
     def get(self, entry: str, /) -> str | None: ...
 
     def set(self, entry: str, secret: str, /) -> None: ...

@@ -59,17 +59,14 @@ class ServerKeyring:
         self._keys = keys or SystemKeyStore(tell=tell)
 
     def get(self, entry: str) -> str | None:
-        """Return the secret of an entry, or `None`."""
         with _in_our_words():
             return self._keys.get(entry)
 
     def set(self, entry: str, secret: str) -> None:
-        """Keep the secret of an entry, in place of an earlier one."""
         with _in_our_words():
             self._keys.set(entry, secret)
 
     def delete(self, entry: str) -> None:
-        """Forget the secret of an entry. No error when there is none."""
         with _in_our_words():
             self._keys.delete(entry)
 
@@ -94,17 +91,14 @@ def _hint(hint: str) -> str:
 
 
 def keep_client_secret(keyring: Keyring, definition: ServerDefinition, secret: str) -> None:
-    """Keep the secret of the client that the definition names."""
     write_long(keyring, _entry(definition), secret)
 
 
 def read_client_secret(keyring: Keyring, definition: ServerDefinition) -> str:
-    """Return it; empty when there is none."""
     return read_long(keyring, _entry(definition)) or "" if _has_client(definition) else ""
 
 
 def forget_client_secret(keyring: Keyring, definition: ServerDefinition) -> None:
-    """Delete it. No error when there is none."""
     if _has_client(definition):
         delete_long(keyring, _entry(definition))
 
@@ -124,7 +118,6 @@ class KeptSignIn:
     """What the keyring has of the sign-in with one address; blocking calls raise `CredentialsError`."""
 
     def __init__(self, keyring: Keyring, address: Address, data: Path, clock: Clock) -> None:
-        """`data` is the application's data folder, which has the locks."""
         self._keyring = keyring
         self._name = f"mcp:{address.url.partition('?')[0].rstrip('/')}"
         self._data = data
@@ -132,7 +125,6 @@ class KeptSignIn:
 
     @property
     def tokens(self) -> KeyringTokens:
-        """Where its tokens are."""
         return KeyringTokens(self._keyring, self._name)
 
     def lock(self) -> AbstractAsyncContextManager[None]:
@@ -153,7 +145,6 @@ class KeptSignIn:
         return read_long(self._keyring, f"{self._name}/challenge") or ""
 
     def write_challenge(self, header: str) -> None:
-        """Keep it for the next sign-in. Blocks."""
         write_long(self._keyring, f"{self._name}/challenge", header)
 
     async def keep(self, granted: GrantedAccess) -> None:
@@ -169,7 +160,6 @@ class KeptSignIn:
             await self.tokens.keep(tokens_of(granted, self._clock.now()))
 
     async def forget(self) -> None:
-        """Forget the sign-in. No error when there is none."""
         async with self.lock():
             await self.tokens.drop()
             await beside(self._delete)
@@ -188,7 +178,6 @@ class KeptSignIn:
 
 
 def tokens_of(granted: GrantedAccess, now: datetime) -> Tokens:
-    """Return the tokens that a sign-in brought, with the time at which they end."""
     expires_at = now + granted.expires_in if granted.expires_in is not None else None
     return Tokens(access=granted.access, refresh=granted.refresh, expires_at=expires_at, scopes=granted.scopes)
 
@@ -238,8 +227,6 @@ _OVER = frozenset({"invalid_grant", "invalid_client", "unauthorized_client"})
 
 
 class ServerRenewal:
-    """Renews the tokens for one server."""
-
     def __init__(self, name: str, registration: ServerRegistration, clock: Clock) -> None:
         self._name = name
         self._registration = registration
@@ -284,21 +271,18 @@ class ServerTokens:
     """The tokens for one server, for its connection, with what goes wrong as `ServerError`."""
 
     def __init__(self, source: TokenSource, kept: KeptSignIn, name: str, *, asks_user: bool = True) -> None:
-        """`asks_user` is whether the user decides what they allow."""
         self._source = source
         self._asks_user = asks_user
         self._kept = kept
         self._name = name
 
     async def access_token(self) -> str:
-        """Return a token that is good now."""
         try:
             return await self._source.access_token()
         except AgentError as error:
             raise self._in_words(error) from error
 
     async def refused(self, token: str) -> str:
-        """Return another token after the server refused `token`."""
         try:
             return await self._source.refused(token)
         except AgentError as error:
@@ -387,10 +371,7 @@ def tokens_for_client(keyring: Keyring, definition: ServerDefinition, kept: Kept
 
 
 class KeyringCredentials:
-    """The credentials of every server of the user."""
-
     def __init__(self, keyring: Keyring, data: Path, clock: Clock) -> None:
-        """`data` is the application's data folder."""
         self._keyring = keyring
         self._data = data
         self._clock = clock

@@ -31,7 +31,6 @@ class ServerSignIns:
     """The sign-ins of one user with MCP servers. Belongs to one event loop."""
 
     def __init__(self, keyring: ServerKeyring, data: Path, clock: Clock) -> None:
-        """`data` is the application's data folder."""
         self._keyring = keyring
         self._data = data
         self._clock = clock

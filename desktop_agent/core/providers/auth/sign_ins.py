@@ -37,8 +37,6 @@ from desktop_agent.core.providers.auth.vendor_sign_ins import (
 
 
 class OtherSignIn(Struct, frozen=True, kw_only=True):
-    """A sign-in that another program keeps, with what to tell the user about it."""
-
     program: str
     why_not: str
     instead: str

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Access:
-    """What is kept of an access token, as JSON."""
-
     token: str = field(repr=False)
     expires_at: int | None = None
     """Seconds since 1970."""
@@ -41,7 +39,6 @@ class KeyringTokens:
     """
 
     def __init__(self, entries: Entries, name: str) -> None:
-        """`name` is what the account's entries begin with."""
         self._entries = entries
         self._refresh = f"{name}/refresh"
         self._access = f"{name}/access"
@@ -55,7 +52,6 @@ class KeyringTokens:
         await beside(lambda: self._keep(tokens))
 
     async def drop(self) -> None:
-        """Forget both."""
         await beside(self._drop)
 
     def _load(self) -> Tokens | None:
@@ -330,7 +326,6 @@ class RenewingSource:
 
 
 def signed_out(renewal: Renewal, detail: str) -> SignedOutError:
-    """The sign-in is over."""
     return SignedOutError(
         f"You are not signed in with {renewal.service} any more.", hint=renewal.how_to_sign_in, detail=detail
     )

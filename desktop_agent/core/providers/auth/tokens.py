@@ -46,9 +46,7 @@ class Tokens:
 class KeptTokens(Protocol):
     """Where the tokens of one account are kept, for every process of the user. All of it raises `CredentialsError`."""
 
-    async def load(self) -> Tokens | None:
-        """Return what is kept now, or `None` without a sign-in."""
-        ...
+    async def load(self) -> Tokens | None: ...
 
     async def keep(self, tokens: Tokens) -> None:
         """Put `tokens` in the place of what is kept, the refresh token first."""

@@ -96,12 +96,10 @@ def read_registration(entries: Entries, name: str) -> Registration | None:
 
 
 def write_registration(entries: Entries, name: str, registration: Registration) -> None:
-    """Keep it. Blocks."""
     write_long(entries, f"{name}/registration", msgspec.json.encode(registration).decode())
 
 
 def delete_registration(entries: Entries, name: str) -> None:
-    """Forget it. Blocks. No error when there is none."""
     delete_long(entries, f"{name}/registration")
 
 
@@ -150,8 +148,6 @@ _SKEW = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """What the token must say."""
-
     service: str
     issuer: str
     client_id: str
@@ -160,8 +156,6 @@ class Expected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """The user at the service."""
-
     subject: str
     """The same for each sign-in of the same user with the same application."""
     email: str = ""
@@ -227,8 +221,6 @@ _OVER = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedIn:
-    """What a sign-in brought."""
-
     registration: Registration
     tokens: Tokens = field(repr=False)
 
@@ -264,8 +256,6 @@ async def sign_in_with_chatgpt(
 
 
 class ChatGptRenewal:
-    """Renews the tokens of one account."""
-
     def __init__(self, client_id: str, *, clock: Clock, service: ChatGptService = CHATGPT) -> None:
         self._client_id = client_id
         self._clock = clock
@@ -280,7 +270,6 @@ class ChatGptRenewal:
         return "Sign in again: in Settings, or with `desktop-agent auth sign-in openai`."
 
     async def renewed(self, tokens: Tokens) -> Tokens:
-        """Return what the refresh token brings; it is used up then. Raises as `Renewal` says."""
         if not tokens.refresh:
             raise signed_out(self, "there is no refresh token")
         fields = {
@@ -302,7 +291,6 @@ class ChatGptRenewal:
         return read_grant(body, self.service).tokens(self._clock.now(), before=tokens)
 
     def require_use(self, tokens: Tokens) -> None:
-        """Raise `CredentialsError` when the user, or the plan, does not allow its use any more."""
         _usable(self._service, tokens)
 
 
