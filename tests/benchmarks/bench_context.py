@@ -16,7 +16,8 @@ from desktop_agent.core.context.packing import pack, sections
 from desktop_agent.core.context.tokens import request_tokens
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest, TextBlock, ToolResult, ToolUseBlock
-from desktop_agent.core.providers.anthropic import encode_request
+from desktop_agent.core.providers.anthropic import AnthropicFormat
+from desktop_agent.core.providers.wire_format import EncodedPictures
 from tests.harness import BUILTIN_TOOLS
 
 LIMIT_MS = 5.0
@@ -65,7 +66,7 @@ def test_a_request_is_made_in_less_than_five_milliseconds(capsys: pytest.Capture
         "packing": lambda: packed(history),
         "estimating": lambda: request_tokens(request),
         "taking apart (in a thread)": lambda: sections(request, (), None, "s" * 3_000, 1.0),
-        "yardstick: writing it as JSON": lambda: encode_request(request),
+        "yardstick: writing it as JSON": lambda: AnthropicFormat().encode(request, EncodedPictures()),
     }
     times: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(25):

@@ -16,15 +16,9 @@ from typing import Protocol
 import pytest
 
 from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.protocol.events import TextDelta, ThinkingDelta, ToolProgress
 from desktop_agent.core.protocol.model import ModelRequest, TextBlock, ThinkingBlock, ToolUseBlock
-from desktop_agent.core.providers.provider import (
-    Completion,
-    Provider,
-    StreamPiece,
-    TextChunk,
-    ThinkingChunk,
-    ToolInputChunk,
-)
+from desktop_agent.core.providers.provider import Completion, Provider, StreamPiece
 
 PATIENCE_S = 20.0
 """How long anything may take before the test gives up on it."""
@@ -74,14 +68,14 @@ class ProviderConformance:
         for request in (ground.will_answer(), ground.will_call_a_tool()):
             pieces = await _pieces(ground.provider, request)
             content = _completion(pieces).content
-            streamed_text = "".join(piece.text for piece in pieces if isinstance(piece, TextChunk))
-            streamed_thinking = "".join(piece.text for piece in pieces if isinstance(piece, ThinkingChunk))
+            streamed_text = "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
+            streamed_thinking = "".join(piece.text for piece in pieces if isinstance(piece, ThinkingDelta))
             assert streamed_text == "".join(block.text for block in content if isinstance(block, TextBlock))
             assert streamed_thinking == "".join(block.thinking for block in content if isinstance(block, ThinkingBlock))
 
     async def test_no_piece_is_empty(self, ground: ProviderGround) -> None:
         for piece in await _pieces(ground.provider, ground.will_answer()):
-            if isinstance(piece, TextChunk | ThinkingChunk):
+            if isinstance(piece, TextDelta | ThinkingDelta):
                 assert piece.text
 
     async def test_an_answer_of_text_ends_the_turn(self, ground: ProviderGround) -> None:
@@ -106,12 +100,13 @@ class ProviderConformance:
     async def test_a_call_that_is_being_written_is_announced_and_grows(self, ground: ProviderGround) -> None:
         pieces = await _pieces(ground.provider, ground.will_call_a_tool())
         calls = {block.id: block for block in _completion(pieces).content if isinstance(block, ToolUseBlock)}
-        sizes: dict[str, int] = {}
+        sizes: dict[str, float] = {}
         for piece in pieces:
-            if isinstance(piece, ToolInputChunk):
+            if isinstance(piece, ToolProgress):
                 assert calls[piece.call_id].name == piece.name
-                assert piece.size >= sizes.get(piece.call_id, 0)
-                sizes[piece.call_id] = piece.size
+                size = float(piece.message.partition("(")[2].partition(" ")[0])
+                assert size >= sizes.get(piece.call_id, 0)
+                sizes[piece.call_id] = size
         assert sizes.keys() <= calls.keys()
 
     async def test_tokens_are_counted(self, ground: ProviderGround) -> None:

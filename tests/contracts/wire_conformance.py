@@ -14,6 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
+from desktop_agent.core.protocol.events import TextDelta, ThinkingDelta
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     AssistantMessage,
@@ -26,7 +27,7 @@ from desktop_agent.core.protocol.model import (
     UserMessage,
 )
 from desktop_agent.core.providers.http_provider import HttpProvider
-from desktop_agent.core.providers.provider import Completion, StreamPiece, TextChunk, ThinkingChunk
+from desktop_agent.core.providers.provider import Completion, StreamPiece
 from tests.servers import fault
 from tests.servers.model_server import ModelServer
 from tests.servers.script import Answer, Fault, Reply, Whole, raw_tool_use, reply, text, thinking, tool_use
@@ -84,8 +85,8 @@ class WireConformance:
 
     async def test_thinking_and_text_come_as_they_were_said(self, wire: WireGround) -> None:
         pieces = await wire.ask(reply(thinking("Let me see.", signature="sig"), text("I read it.")))
-        assert "".join(piece.text for piece in pieces if isinstance(piece, ThinkingChunk)) == "Let me see."
-        assert "".join(piece.text for piece in pieces if isinstance(piece, TextChunk)) == "I read it."
+        assert "".join(piece.text for piece in pieces if isinstance(piece, ThinkingDelta)) == "Let me see."
+        assert "".join(piece.text for piece in pieces if isinstance(piece, TextDelta)) == "I read it."
 
     async def test_several_calls_come_whole_and_in_their_order(self, wire: WireGround) -> None:
         answer = reply(tool_use("read_file", path="a.py"), tool_use("read_file", path="b.py"), tool_use("edit_file"))

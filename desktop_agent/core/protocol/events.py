@@ -509,10 +509,13 @@ RequestPurpose = Literal["turn", "summary", "title", "server"]
 """What a request to a model is for: the conversation, a summary of it, its title, or an MCP server that asks."""
 
 
+# A provider streams the next four events without `turn` and `at`; the turn adds these when it emits them.
+
+
 class TextDelta(Struct, frozen=True, kw_only=True):
     """More text of the message being written."""
 
-    turn: int
+    turn: int = 0
     text: str
     type: Literal["text_delta"] = "text_delta"
 
@@ -520,24 +523,15 @@ class TextDelta(Struct, frozen=True, kw_only=True):
 class ThinkingDelta(Struct, frozen=True, kw_only=True):
     """More thinking of the message being written."""
 
-    turn: int
+    turn: int = 0
     text: str
     type: Literal["thinking_delta"] = "thinking_delta"
-
-
-class ToolOutputDelta(Struct, frozen=True, kw_only=True):
-    """More output of a running call, as it was written."""
-
-    turn: int
-    call_id: CallId
-    text: str
-    type: Literal["tool_output_delta"] = "tool_output_delta"
 
 
 class ToolProgress(Struct, frozen=True, kw_only=True):
     """How far something is that takes a while: a call the model is still writing, a search, a scan."""
 
-    turn: int
+    turn: int = 0
     call_id: CallId
     name: str
     message: str
@@ -547,10 +541,19 @@ class ToolProgress(Struct, frozen=True, kw_only=True):
 class HostedCallReported(Struct, frozen=True, kw_only=True):
     """One of the provider's own tools began or ended, in the message being written."""
 
-    turn: int
-    at: datetime
+    turn: int = 0
+    at: datetime = UNSTAMPED
     call: HostedCall
     type: Literal["hosted_call_reported"] = "hosted_call_reported"
+
+
+class ToolOutputDelta(Struct, frozen=True, kw_only=True):
+    """More output of a running call, as it was written."""
+
+    turn: int
+    call_id: CallId
+    text: str
+    type: Literal["tool_output_delta"] = "tool_output_delta"
 
 
 class PromptRejected(Struct, frozen=True, kw_only=True):

@@ -8,10 +8,9 @@ last message. Source: https://platform.claude.com/docs/en/api/messages
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, NamedTuple, assert_never, cast
+from typing import ClassVar, Literal, NamedTuple, assert_never, cast
 
 from desktop_agent.core.models.known_model import ListedModel
-from desktop_agent.core.models.vendors import WireName
 from desktop_agent.core.protocol.codec import object_in
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
@@ -35,9 +34,8 @@ from desktop_agent.core.providers.strict_json import repaired, repaired_json
 from desktop_agent.core.providers.wire_format import (
     PICTURE_GONE,
     EncodedPictures,
-    HostedSearch,
-    LeftOut,
     Pictures,
+    WireFormat,
     call_id_in,
     data_of,
     encode_body,
@@ -54,75 +52,11 @@ _CACHEABLE = frozenset({"text", "tool_use", "tool_result"})
 """Blocks of ours that may carry a cache breakpoint. Thinking may not, and opaque blocks go back as they came."""
 
 
-class Shape(NamedTuple):
-    """How a body differs from the usual one: what the model was found not to take, and what it takes besides."""
-
-    left_out: frozenset[str] = frozenset()
-    searches: bool = False
-    """Whether the API's own web search takes the place of ours."""
-
-
-USUAL_SHAPE = Shape()
-
-
 class _Entry(NamedTuple):
     """The blocks that one message came to, before neighbours of one role are joined."""
 
     role: Literal["user", "assistant"]
     blocks: list[JsonObject]
-
-
-def encode_request(request: ModelRequest, pictures: EncodedPictures | None = None, shape: Shape = USUAL_SHAPE) -> bytes:
-    """Return the body as JSON. Raises `ProviderError` for a tool that cannot be offered.
-
-    `pictures` remembers what was encoded for the request before. Takes milliseconds for a long conversation: call it
-    from a thread.
-    """
-    return encode_body(request, lambda each, data: request_body(each, data, shape), pictures or EncodedPictures())
-
-
-def encode_count(request: ModelRequest, pictures: EncodedPictures | None = None, shape: Shape = USUAL_SHAPE) -> bytes:
-    """Return the body of a question for how many tokens `request` takes, as JSON. Otherwise like `encode_request`."""
-    return encode_body(request, lambda each, data: _count_body(each, data, shape), pictures or EncodedPictures())
-
-
-def _count_body(request: ModelRequest, pictures: Pictures, shape: Shape) -> JsonObject:
-    body = request_body(request, pictures, shape)
-    return {key: value for key, value in body.items() if key not in _ONLY_FOR_ANSWERS}
-
-
-def request_body(request: ModelRequest, pictures: Pictures, shape: Shape = USUAL_SHAPE) -> JsonObject:
-    """Return the body as a JSON object, with what `pictures` has as their data.
-
-    It shares parts with `request` and with itself: for reading only.
-    """
-    entries = [_Entry(message.role, _blocks(message, pictures)) for message in request.messages]
-    settle(entries)
-    _mark(entries[: request.stable_messages])
-    _mark(entries)
-    if request.pinned.strip() and entries and entries[-1].role == "user":
-        # Behind the breakpoint: the next request has this message without it, and finds the rest in the cache.
-        entries[-1].blocks.append({"type": "text", "text": repaired(request.pinned)})
-    body: JsonObject = {
-        "model": request.model,
-        "max_tokens": request.max_tokens,
-        "stream": True,
-        "messages": _joined(entries),
-    }
-    if request.effort:
-        body["output_config"] = {"effort": request.effort}
-    if request.system.strip():
-        body["system"] = [{"type": "text", "text": repaired(request.system), "cache_control": _CACHED}]
-    if request.tools:
-        tools = [
-            dict(WEB_SEARCH) if tool.hosted_tool == "web_search" and shape.searches else _tool(tool)
-            for tool in request.tools
-        ]
-        tools[-1]["cache_control"] = _CACHED
-        body["tools"] = tools
-    if request.follows is not None:
-        body["diagnostics"] = {"previous_message_id": request.follows or None}
-    return {name: value for name, value in body.items() if name not in shape.left_out}
 
 
 def _mark(entries: list[_Entry]) -> None:
@@ -207,29 +141,6 @@ def _tool(tool: ToolDefinition) -> JsonObject:
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
-def read_models(page: bytes, call: FailedCall) -> Sequence[ListedModel]:
-    """Return the models of a `GET /v1/models` answer that can still be used, in its order.
-
-    Raises `ProviderError` if it is no such answer.
-    """
-    data = _object(page, call, "the list of models is not JSON").get("data")
-    if not isinstance(data, list):
-        raise not_the_api(call, "the list of models has no data")
-    entries = (cast("JsonObject", entry) for entry in cast("list[object]", data) if isinstance(entry, dict))
-    return [_listed(entry) for entry in entries if isinstance(entry.get("id"), str) and _is_usable(entry)]
-
-
-def read_count(answer: bytes, call: FailedCall) -> int:
-    count = size_in(_object(answer, call, "the count of tokens is not JSON"), "input_tokens")
-    if count is None:
-        raise not_the_api(call, "the count of tokens has no number")
-    return count
-
-
-def _is_usable(entry: JsonObject) -> bool:
-    return entry.get("lifecycle") != "retired"
-
-
 def _listed(entry: JsonObject) -> ListedModel:
     can = object_in(entry, "capabilities")
     efforts = object_in(can, "effort")
@@ -266,37 +177,48 @@ ONLY_AT_HOME = frozenset({"diagnostics"})
 """What gateways that speak this format need not know."""
 
 
-class AnthropicCounting:
-    """The count of tokens, which is free."""
+class AnthropicFormat(WireFormat):
+    """Messages, streamed. The level of effort is always sent: why it is refused is shown."""
 
-    path = "/v1/messages/count_tokens"
-
-    def __init__(self, hosted_search: HostedSearch) -> None:
-        """`hosted_search` knows with which tools the request will be sent."""
-        self._hosted_search = hosted_search
-
-    def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
-        return encode_count(request, pictures, Shape(searches=self._hosted_search.is_offered(request)))
-
-    def read(self, answer: bytes, call: FailedCall) -> int:
-        return read_count(answer, call)
-
-
-class AnthropicFormat:
-    name: WireName = "anthropic"
     answers_path = "/v1/messages"
     models_path = "/v1/models?limit=1000"  # the API's largest page, the newest first
+    count_path = "/v1/messages/count_tokens"
+    headers: ClassVar[Mapping[str, str]] = {"anthropic-version": API_VERSION}
 
     def __init__(self, *, never: Collection[str] = (), searches: bool = False) -> None:
-        """`never` names the fields that are left out of every request; `searches` says that the API can search."""
-        self.headers: Mapping[str, str] = {"anthropic-version": API_VERSION}
-        self._left_out = LeftOut("diagnostics", never=never)
-        self._hosted_search = HostedSearch(is_there=searches)
-        self.counting = AnthropicCounting(self._hosted_search)
+        super().__init__("diagnostics", never=never, searches=searches)
 
-    def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
-        left_out = self._left_out.for_model(request.model)
-        return encode_request(request, pictures, Shape(left_out, searches=self._hosted_search.is_offered(request)))
+    def body(self, request: ModelRequest, pictures: Pictures) -> JsonObject:
+        """Return the body as a JSON object. It shares parts with `request` and with itself: for reading only."""
+        entries = [_Entry(message.role, _blocks(message, pictures)) for message in request.messages]
+        settle(entries)
+        _mark(entries[: request.stable_messages])
+        _mark(entries)
+        if request.pinned.strip() and entries and entries[-1].role == "user":
+            # Behind the breakpoint: the next request has this message without it, and finds the rest in the cache.
+            entries[-1].blocks.append({"type": "text", "text": repaired(request.pinned)})
+        body: JsonObject = {
+            "model": request.model,
+            "max_tokens": request.max_tokens,
+            "stream": True,
+            "messages": _joined(entries),
+        }
+        if request.effort:
+            body["output_config"] = {"effort": request.effort}
+        if request.system.strip():
+            body["system"] = [{"type": "text", "text": repaired(request.system), "cache_control": _CACHED}]
+        if request.tools:
+            searches = self.offers_search(request)
+            tools = [
+                dict(WEB_SEARCH) if tool.hosted_tool == "web_search" and searches else _tool(tool)
+                for tool in request.tools
+            ]
+            tools[-1]["cache_control"] = _CACHED
+            body["tools"] = tools
+        if request.follows is not None:
+            body["diagnostics"] = {"previous_message_id": request.follows or None}
+        left_out = self.left_out(request.model)
+        return {name: value for name, value in body.items() if name not in left_out}
 
     def reader(self) -> AnthropicReader:
         return AnthropicReader()
@@ -304,12 +226,27 @@ class AnthropicFormat:
     def refusal(self, error: RefusedError) -> Refusal:
         return read_refusal(error)
 
-    def leave_out(self, refusal: Refusal, model: str) -> bool:
-        return self._left_out.add(refusal, model) or self._hosted_search.is_refused(refusal, model)
+    def encode_count(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
+        def count_body(request: ModelRequest, pictures: Pictures) -> JsonObject:
+            body = self.body(request, pictures)
+            return {key: value for key, value in body.items() if key not in _ONLY_FOR_ANSWERS}
 
-    def sends_effort(self, model: str) -> bool:
-        """Return that the level of effort is always sent: why it is refused is shown."""
-        return True
+        return encode_body(request, count_body, pictures)
+
+    def read_count(self, answer: bytes, call: FailedCall) -> int:
+        count = size_in(_object(answer, call, "the count of tokens is not JSON"), "input_tokens")
+        if count is None:
+            raise not_the_api(call, "the count of tokens has no number")
+        return count
 
     def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
-        return read_models(page, call)
+        """Return the models of a `GET /v1/models` answer that are not retired, in its order."""
+        data = _object(page, call, "the list of models is not JSON").get("data")
+        if not isinstance(data, list):
+            raise not_the_api(call, "the list of models has no data")
+        entries = (cast("JsonObject", entry) for entry in cast("list[object]", data) if isinstance(entry, dict))
+        return [
+            _listed(entry)
+            for entry in entries
+            if isinstance(entry.get("id"), str) and entry.get("lifecycle") != "retired"
+        ]

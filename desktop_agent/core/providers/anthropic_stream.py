@@ -10,14 +10,14 @@ https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics
 """
 
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, cast, get_args
 
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderFault
 from desktop_agent.core.protocol.codec import object_in, objects_in, text_in
+from desktop_agent.core.protocol.events import HostedCallReported, TextDelta, ThinkingDelta
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     CacheMiss,
@@ -31,24 +31,20 @@ from desktop_agent.core.protocol.model import (
     StopReason,
     TextBlock,
     ThinkingBlock,
-    ToolUseBlock,
     Usage,
     WebPage,
 )
 from desktop_agent.core.providers.faults import ErrorEventError, Refusal, RefusedError, broken_off, fault_of_status
-from desktop_agent.core.providers.provider import (
-    Completion,
-    HostedCallChunk,
-    StreamPiece,
-    TextChunk,
-    ThinkingChunk,
-    ToolInputChunk,
-)
-from desktop_agent.core.providers.strict_json import TextJoiner, is_too_deep, parse_arguments, repaired, repaired_json
+from desktop_agent.core.providers.provider import Completion, StreamPiece
+from desktop_agent.core.providers.strict_json import parse_arguments, repaired
 from desktop_agent.core.providers.wire_format import (
+    GrowingCall,
+    GrowingPart,
+    GrowingText,
+    MessageReader,
     NumberedParts,
     count_in,
-    decode_event,
+    kept_payload,
     message_id_in,
     optional_text,
     required_index,
@@ -56,7 +52,6 @@ from desktop_agent.core.providers.wire_format import (
     required_object,
     required_text,
     required_token,
-    runnable_only_if_asked,
 )
 
 _FAULT_OF_TYPE: Mapping[str, ProviderFault] = {
@@ -228,137 +223,90 @@ def _is_end(block: JsonObject) -> bool:
     return text_in(block, "type").endswith("_tool_result")
 
 
-class GrowingBlock(ABC):
-    """A block between its start and its stop. Each step returns what there is to show, or `None`."""
-
-    def begin(self) -> StreamPiece | None:
-        """Return what the start already brought."""
-        return None
-
-    def add(self, delta: JsonObject) -> StreamPiece | None:
-        """Take one delta. Kinds that this block does not know are passed over."""
-        return None
-
-    def end(self) -> StreamPiece | None:
-        """Close the block: no delta may follow."""
-        return None
-
-    @abstractmethod
-    def result(self) -> AssistantBlock:
-        """Return the whole block. Only after `end`."""
-
-
-def start_block(fields: JsonObject) -> GrowingBlock:
+def start_block(fields: JsonObject) -> GrowingPart:
     match required_text(fields, "type"):
         case "text":
-            return _GrowingText(fields)
+            return _Text(fields)
         case "thinking":
-            return _GrowingThinking(fields)
+            return _Thinking(fields)
         case "tool_use":
-            return _GrowingToolUse(fields)
+            return _ToolUse(fields)
         case "redacted_thinking":
-            return _GrowingRedactedThinking(fields)
+            return _RedactedThinking(fields)
         case _:
-            return _GrowingOpaque(fields)
+            return _Opaque(fields)
 
 
-class _GrowingText(GrowingBlock):
+class _Text(GrowingPart):
     """Text, and the pages that it rests on. Other citations are passed over: we send no documents."""
 
     _name: ClassVar = "text"
-    _chunk: ClassVar[type[TextChunk | ThinkingChunk]] = TextChunk
+    _shown_as: ClassVar[type[TextDelta | ThinkingDelta]] = TextDelta
 
     def __init__(self, fields: JsonObject) -> None:
         self._first = optional_text(fields, self._name)
-        self._joiner = TextJoiner()
-        self._parts: list[str] = []
+        self._text = GrowingText(self._shown_as)
         self._citations = [cited for each in objects_in(fields, "citations") if (cited := citation_in(each))]
 
-    def begin(self) -> StreamPiece | None:
-        return self._shown(self._joiner.add(self._first))
+    def begin(self) -> Iterable[StreamPiece]:
+        return self._text.add(self._first)
 
-    def add(self, delta: JsonObject) -> StreamPiece | None:
-        if delta.get("type") == "citations_delta" and (cited := citation_in(object_in(delta, "citation"))):
+    def add(self, event: JsonObject) -> Iterable[StreamPiece]:
+        if event.get("type") == "citations_delta" and (cited := citation_in(object_in(event, "citation"))):
             self._citations.append(cited)
-        if delta.get("type") != f"{self._name}_delta":
-            return None
-        return self._shown(self._joiner.add(required_text(delta, self._name)))
+        if event.get("type") != f"{self._name}_delta":
+            return ()
+        return self._text.add(required_text(event, self._name))
 
-    def end(self) -> StreamPiece | None:
-        return self._shown(self._joiner.end())
+    def end(self, whole: JsonObject) -> Iterable[StreamPiece]:
+        return self._text.end()
 
-    def result(self) -> AssistantBlock:
-        return TextBlock(text="".join(self._parts), citations=tuple(self._citations))
-
-    def _shown(self, text: str) -> StreamPiece | None:
-        if not text:
-            return None
-        self._parts.append(text)
-        return self._chunk(text=text)
+    def result(self) -> Sequence[AssistantBlock]:
+        return [TextBlock(text=self._text.so_far, citations=tuple(self._citations))]
 
 
-class _GrowingThinking(_GrowingText):
+class _Thinking(_Text):
+    """Visible thinking and the signature over it."""
+
     _name = "thinking"
-    _chunk = ThinkingChunk
+    _shown_as = ThinkingDelta
 
     def __init__(self, fields: JsonObject) -> None:
         super().__init__(fields)
         self._signature = repaired(optional_text(fields, "signature"))
 
-    def add(self, delta: JsonObject) -> StreamPiece | None:
-        if delta.get("type") != "signature_delta":
-            return super().add(delta)
-        self._signature = required_token(delta, "signature")
-        return None
+    def add(self, event: JsonObject) -> Iterable[StreamPiece]:
+        if event.get("type") != "signature_delta":
+            return super().add(event)
+        self._signature = required_token(event, "signature")
+        return ()
 
-    def result(self) -> AssistantBlock:
-        return ThinkingBlock(thinking="".join(self._parts), signature=self._signature)
+    def result(self) -> Sequence[AssistantBlock]:
+        return [ThinkingBlock(thinking=self._text.so_far, signature=self._signature)]
 
 
-class _GrowingToolUse(GrowingBlock):
-    """A tool call. Its arguments are text until the block ends, and count only if that text is one whole object."""
-
+class _ToolUse(GrowingCall):
     def __init__(self, fields: JsonObject) -> None:
-        self._id = required_name(fields, "id")
-        self._name = required_name(fields, "name")
-        given = fields.get("input")
-        self._given = cast("JsonObject", given) if isinstance(given, dict) else {}
-        self._parts: list[str] = []
-        self._size = 0
+        super().__init__(required_name(fields, "id"), required_name(fields, "name"), "input_json_delta", "partial_json")
+        self._given = object_in(fields, "input")
 
-    def begin(self) -> StreamPiece | None:
-        return self._shown()
-
-    def add(self, delta: JsonObject) -> StreamPiece | None:
-        if delta.get("type") != "input_json_delta":
-            return None
-        part = required_text(delta, "partial_json")
-        if not part:
-            return None
-        self._parts.append(part)
-        self._size += len(part)
-        return self._shown()
-
-    def result(self) -> AssistantBlock:
-        text = repaired("".join(self._parts))
-        if not text and self._given:  # some gateways send the whole input with the start
-            text = json.dumps(self._given)
-        arguments, rejected = parse_arguments(text)
-        return ToolUseBlock(id=self._id, name=self._name, arguments=arguments, rejected=rejected)
-
-    def _shown(self) -> StreamPiece:
-        return ToolInputChunk(call_id=self._id, name=self._name, size=self._size)
+    def end(self, whole: JsonObject) -> Iterable[StreamPiece]:
+        if not self._size and self._given:  # some gateways send the whole input with the start
+            self.append(json.dumps(self._given))
+        return ()
 
 
-class _GrowingRedactedThinking(GrowingBlock):
+class _RedactedThinking(GrowingPart):
+    """Encrypted thinking; it comes whole."""
+
     def __init__(self, fields: JsonObject) -> None:
         self._data = required_token(fields, "data")
 
-    def result(self) -> AssistantBlock:
-        return RedactedThinkingBlock(data=self._data)
+    def result(self) -> Sequence[AssistantBlock]:
+        return [RedactedThinkingBlock(data=self._data)]
 
 
-class _GrowingOpaque(GrowingBlock):
+class _Opaque(GrowingPart):
     """A block of a type that we do not know, kept whole so that it can go back.
 
     Deltas follow one pattern in this API, so an unknown one is folded in by it: text grows, a list grows, anything else
@@ -371,32 +319,31 @@ class _GrowingOpaque(GrowingBlock):
         self._whole: JsonObject = {}
         self._call: HostedCall | None = None
 
-    def add(self, delta: JsonObject) -> StreamPiece | None:
-        match delta.get("type"):
+    def add(self, event: JsonObject) -> Iterable[StreamPiece]:
+        match event.get("type"):
             case "input_json_delta":
-                self._input_parts.append(required_text(delta, "partial_json"))
+                self._input_parts.append(required_text(event, "partial_json"))
             case "citations_delta":
-                self._grow("citations", [delta.get("citation")])
+                self._grow("citations", [event.get("citation")])
             case _:
-                for name, value in delta.items():
+                for name, value in event.items():
                     if name != "type":
                         self._grow(name, value)
-        return None
+        return ()
 
-    def end(self) -> StreamPiece | None:
+    def end(self, whole: JsonObject) -> Iterable[StreamPiece]:
         if text := "".join(self._input_parts):
             self._payload["input"] = parse_arguments(text).value
-        if is_too_deep(self._payload):
-            raise broken_off("a block is nested too deeply to be kept")
         payload = {
             name: "".join(value.parts) if isinstance(value, _Parts) else value for name, value in self._payload.items()
         }
-        self._whole = cast("JsonObject", repaired_json(payload))
+        self._whole = kept_payload(payload, "a block")
         self._call = hosted_call_in(self._whole)
-        return HostedCallChunk(call=self._call) if self._call is not None else None
+        if self._call is not None:
+            yield HostedCallReported(call=self._call)
 
-    def result(self) -> AssistantBlock:
-        return OpaqueBlock(payload=self._whole, call=self._call)
+    def result(self) -> Sequence[AssistantBlock]:
+        return [OpaqueBlock(payload=self._whole, call=self._call)]
 
     def _grow(self, name: str, value: object) -> None:
         so_far = self._payload.get(name)
@@ -427,25 +374,13 @@ def _growable(value: object) -> object:
 _STOP_REASONS: frozenset[str] = frozenset(get_args(StopReason))
 
 
-class AnthropicReader:
-    """One message, from its first event to its last. Every method may raise `ProviderError` with the fault `stream`."""
+class AnthropicReader(MessageReader):
+    """One message, from its first event to its last."""
 
     def __init__(self) -> None:
-        self._message_id = ""
-        self._usage = Usage()
+        super().__init__()
         self._stop_reason: str | None = None
-        self._cache_miss: CacheMiss | None = None
-        self._explanation = ""
-        self._blocks = NumberedParts[GrowingBlock]()
-        self.is_untouched = True
-        """Whether nothing came at all that this API would send."""
-        self.is_whole = False
-        """Whether `message_stop` came: nothing after it counts."""
-
-    def add(self, data: str) -> tuple[StreamPiece, ...]:
-        event = decode_event(data)
-        piece = self._take(event) if event is not None else None
-        return (piece,) if piece is not None else ()
+        self._blocks = NumberedParts[GrowingPart]()
 
     def completion(self) -> Completion:
         if not self.is_whole:
@@ -455,17 +390,9 @@ class AnthropicReader:
         if self._blocks.has_open:
             raise broken_off("the message ended inside a block")
         reason = cast("StopReason", self._stop_reason if self._stop_reason in _STOP_REASONS else "other")
-        blocks = (block.result() for block in self._blocks.in_order())
-        return Completion(
-            message_id=self._message_id,
-            content=tuple(runnable_only_if_asked(block, reason) for block in blocks),
-            stop_reason=reason,
-            usage=self._usage,
-            explanation=self._explanation,
-            cache_miss=self._cache_miss,
-        )
+        return self._completion((block for part in self._blocks.in_order() for block in part.result()), reason)
 
-    def _take(self, event: JsonObject) -> StreamPiece | None:
+    def _take(self, event: JsonObject) -> Iterable[StreamPiece]:
         match required_text(event, "type"):
             case "error":
                 raise ErrorEventError(reported_error(event))
@@ -476,13 +403,17 @@ class AnthropicReader:
                 self._cache_miss = cache_miss_in(message)
                 self._count(message)
             case "content_block_start":
-                return self._start(required_index(event), required_object(event, "content_block"))
+                index, fields = required_index(event, "index"), required_object(event, "content_block")
+                self._blocks.measure(fields)
+                block = start_block(fields)
+                self._blocks.begin(index, block, is_call=fields.get("type") == "tool_use")
+                return block.begin()
             case "content_block_delta":
                 delta = required_object(event, "delta")
                 self._blocks.measure(delta)
-                return self._blocks.at(required_index(event)).add(delta)
+                return self._blocks.at(required_index(event, "index")).add(delta)
             case "content_block_stop":
-                return self._blocks.end(required_index(event)).end()
+                return self._blocks.end(required_index(event, "index")).end({})
             case "message_delta":
                 delta = required_object(event, "delta")
                 reason = delta.get("stop_reason")
@@ -493,13 +424,7 @@ class AnthropicReader:
                 self.is_whole = True
             case _:
                 pass
-        return None
-
-    def _start(self, index: int, fields: JsonObject) -> StreamPiece | None:
-        self._blocks.measure(fields)
-        block = start_block(fields)
-        self._blocks.begin(index, block, is_call=fields.get("type") == "tool_use")
-        return block.begin()
+        return ()
 
     def _count(self, event: JsonObject) -> None:
         """Take the token counts of an event. They are totals, and a later event may leave some out."""

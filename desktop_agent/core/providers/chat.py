@@ -7,11 +7,9 @@ keep the prompt in its cache, https://openrouter.ai/docs/guides/best-practices/p
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple, cast
+from collections.abc import Collection, Iterable
+from typing import Literal, cast
 
-from desktop_agent.core.models.known_model import ListedModel
-from desktop_agent.core.models.vendors import WireName
 from desktop_agent.core.protocol.codec import objects_in
 from desktop_agent.core.protocol.model import (
     AssistantMessage,
@@ -28,18 +26,13 @@ from desktop_agent.core.protocol.model import (
     UserMessage,
 )
 from desktop_agent.core.providers.chat_stream import DETAILS, THINKING_FIELDS, WEB_SEARCH, ChatReader
-from desktop_agent.core.providers.faults import FailedCall, Refusal, RefusedError
-from desktop_agent.core.providers.openai import read_models, read_refusal
+from desktop_agent.core.providers.openai import OpenAIFormat
 from desktop_agent.core.providers.strict_json import repaired, repaired_json
 from desktop_agent.core.providers.wire_format import (
     PICTURE_GONE,
-    EncodedPictures,
-    HostedSearch,
-    LeftOut,
     Pictures,
     call_id_in,
     data_of,
-    encode_body,
     require_tool_name,
     tool_name_in,
 )
@@ -84,55 +77,6 @@ EffortField = Literal["reasoning_effort", "reasoning"]
 _FAILED = "The call failed without saying why."
 _NOTHING = "(no output)"
 _PICTURES_OF_CALL = "The picture of the result above ({}):"
-
-
-class Body(NamedTuple):
-    limit_field: LimitField
-    left_out: frozenset[str] = frozenset()
-    marks_cache: bool = False
-    """Whether the model's vendor caches only what a request marks."""
-    searches: bool = False
-    effort_field: EffortField = "reasoning_effort"
-    allows_several_calls: bool = False
-    """Whether the request says that an answer may have several calls: elsewhere that goes without saying."""
-
-
-def request_body(request: ModelRequest, pictures: Pictures, shape: Body) -> JsonObject:
-    messages: list[JsonObject] = []
-    if request.system.strip():
-        messages.append({"role": "system", "content": repaired(request.system)})
-    ends = [len(messages)]
-    for number, message in enumerate(request.messages, 1):
-        match message:
-            case UserMessage():
-                messages.extend(_user_messages(message, pictures))
-            case AssistantMessage():
-                messages.extend(_assistant_messages(message))
-        if number in (request.stable_messages, len(request.messages)):
-            ends.append(len(messages))
-    if shape.marks_cache:
-        mark(messages, ends)
-    if request.pinned.strip():
-        _add_to_user(messages, repaired(request.pinned))
-    body: JsonObject = {
-        "model": request.model,
-        shape.limit_field: request.max_tokens,
-        "stream": True,
-        "stream_options": {"include_usage": True},
-        "messages": messages,
-    }
-    if request.conversation:
-        body[CACHE_KEY] = request.conversation
-    if request.effort:
-        is_inside = shape.effort_field == "reasoning"
-        body[shape.effort_field] = {"effort": request.effort} if is_inside else request.effort
-    if request.tools:
-        body["tools"] = [
-            WEB_SEARCH if tool.hosted_tool == "web_search" and shape.searches else _tool(tool) for tool in request.tools
-        ]
-        if shape.allows_several_calls:
-            body[PARALLEL] = True
-    return {name: value for name, value in body.items() if name not in shape.left_out}
 
 
 def _add_to_user(messages: list[JsonObject], text: str) -> None:
@@ -218,11 +162,10 @@ def _tool(tool: ToolDefinition) -> JsonObject:
     return {"type": "function", "function": function}
 
 
-class ChatFormat:
-    name: WireName = "openai-chat"
+class ChatFormat(OpenAIFormat):
+    """Chat Completions, streamed."""
+
     answers_path = "/chat/completions"
-    models_path = "/models"
-    counting = None
 
     def __init__(
         self,
@@ -239,40 +182,62 @@ class ChatFormat:
 
         `reports_cost` says that the usage of an answer has its cost in US dollars, `allows_several_calls` that a
         request must say that there may be several calls. `cache_marks_for` are beginnings of the names of models that
-        cache only what is marked. `never` names the fields that are left out of every request. `searches` says that
-        the vendor is a router that searches the web, `effort_field` where the effort stands.
+        cache only what is marked. `searches` says that the vendor is a router that searches the web, `effort_field`
+        where the effort stands.
         """
-        self.headers: Mapping[str, str] = {}
+        super().__init__(
+            "stream_options",
+            PARALLEL,
+            CACHE_KEY,
+            effort_field,
+            never=never,
+            searches=searches,
+            effort_fields=(effort_field,),
+        )
         self._limit_field: LimitField = limit_field
         self._reports_cost = reports_cost
         self._cache_marks_for = cache_marks_for
         self._allows_several_calls = allows_several_calls
-        self._hosted_search = HostedSearch(is_there=searches)
-        self._left_out = LeftOut("stream_options", PARALLEL, CACHE_KEY, effort_field, never=never)
         self._effort_field: EffortField = effort_field
 
-    def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
-        shape = Body(
-            self._limit_field,
-            self._left_out.for_model(request.model),
-            marks_cache=request.model.startswith(self._cache_marks_for),
-            searches=self._hosted_search.is_offered(request),
-            effort_field=self._effort_field,
-            allows_several_calls=self._allows_several_calls,
-        )
-        return encode_body(request, lambda each, data: request_body(each, data, shape), pictures)
+    def body(self, request: ModelRequest, pictures: Pictures) -> JsonObject:
+        messages: list[JsonObject] = []
+        if request.system.strip():
+            messages.append({"role": "system", "content": repaired(request.system)})
+        ends = [len(messages)]
+        for number, message in enumerate(request.messages, 1):
+            match message:
+                case UserMessage():
+                    messages.extend(_user_messages(message, pictures))
+                case AssistantMessage():
+                    messages.extend(_assistant_messages(message))
+            if number in (request.stable_messages, len(request.messages)):
+                ends.append(len(messages))
+        if request.model.startswith(self._cache_marks_for):
+            mark(messages, ends)
+        if request.pinned.strip():
+            _add_to_user(messages, repaired(request.pinned))
+        body: JsonObject = {
+            "model": request.model,
+            self._limit_field: request.max_tokens,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "messages": messages,
+        }
+        if request.conversation:
+            body[CACHE_KEY] = request.conversation
+        if request.effort:
+            is_inside = self._effort_field == "reasoning"
+            body[self._effort_field] = {"effort": request.effort} if is_inside else request.effort
+        if request.tools:
+            searches = self.offers_search(request)
+            body["tools"] = [
+                WEB_SEARCH if tool.hosted_tool == "web_search" and searches else _tool(tool) for tool in request.tools
+            ]
+            if self._allows_several_calls:
+                body[PARALLEL] = True
+        left_out = self.left_out(request.model)
+        return {name: value for name, value in body.items() if name not in left_out}
 
     def reader(self) -> ChatReader:
         return ChatReader(reports_cost=self._reports_cost)
-
-    def refusal(self, error: RefusedError) -> Refusal:
-        return read_refusal(error)
-
-    def leave_out(self, refusal: Refusal, model: str) -> bool:
-        return self._left_out.add(refusal, model) or self._hosted_search.is_refused(refusal, model)
-
-    def sends_effort(self, model: str) -> bool:
-        return self._effort_field not in self._left_out.for_model(model)
-
-    def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
-        return read_models(page, call)

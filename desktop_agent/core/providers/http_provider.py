@@ -223,20 +223,19 @@ class HttpProvider:
 
         `None` where that is not offered.
         """
-        counting = self._wire.counting
-        if counting is None:
+        if not self._wire.count_path:
             return None
         call = self._call(request.model)
         connection = await self._ready()
         request = await self._taken(request)
-        body = await asyncio.to_thread(counting.encode, request, self._pictures)
+        body = await asyncio.to_thread(self._wire.encode_count, request, self._pictures)
         try:
-            answer = await connection.post(counting.path, body, await self._headers())
+            answer = await connection.post(self._wire.count_path, body, await self._headers())
         except RefusedError as error:
             raise self._explained(error, call) from None
         except failures() as error:
             raise explain(error, call) from None
-        return counting.read(answer, call)
+        return self._wire.read_count(answer, call)
 
     async def context_window(self, model: str) -> int | None:
         """Return the size of the model's window: as it is known, else as the address lists it. Raises `ProviderError`.

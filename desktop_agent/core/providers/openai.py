@@ -12,13 +12,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from msgspec.structs import replace
+
 from desktop_agent.core.base.errors import ProviderFault
 from desktop_agent.core.models.known_model import ListedModel, only_embeds
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.protocol.codec import object_in, objects_in, text_in, texts_in
 from desktop_agent.core.protocol.model import JsonObject, Usage
 from desktop_agent.core.providers.faults import FailedCall, Refusal, RefusedError, fault_of_status, not_the_api
-from desktop_agent.core.providers.wire_format import count_in, size_in
+from desktop_agent.core.providers.wire_format import WireFormat, count_in, size_in
 
 _FAULT_OF_CODE: Mapping[str, ProviderFault] = {
     "invalid_api_key": "authentication",
@@ -35,24 +37,6 @@ _FAULT_OF_CODE: Mapping[str, ProviderFault] = {
     "server_error": "server",
 }
 """By code or type; they say more than the status does."""
-
-
-def read_refusal(error: RefusedError) -> Refusal:
-    fields = object_in(error.body, "error")
-    said = text_in(error.body, "error")  # a plain text, as some servers send
-    refusal = _refusal(fields, error.status)
-    message = text_in(fields, "message") or said or error.words
-    return Refusal(
-        fault=refusal.fault,
-        status=error.status,
-        type=refusal.type,
-        code=refusal.code,
-        message=message,
-        request_id=error.headers.get("x-request-id", ""),
-        parameter=refusal.parameter,
-        is_from_api=bool(fields) or bool(said),
-        names_model=refusal.names_model,
-    )
 
 
 def reported_error(fields: JsonObject) -> Refusal:
@@ -80,20 +64,6 @@ def _refusal(fields: JsonObject, status: int | None) -> Refusal:
 _PER_TOKENS = 1_000_000
 _MOST_DOLLARS = 1_000.0
 """For one token. More is no price, nor is what is no number."""
-
-
-def read_models(page: bytes, call: FailedCall) -> Sequence[ListedModel]:
-    """Return the models of a `GET /models` answer, in its order. Raises `ProviderError` if it is no such answer."""
-    try:
-        answer: object = json.loads(page)
-    except (ValueError, RecursionError):
-        raise not_the_api(call, "the list of models is not JSON") from None
-    fields = cast("JsonObject", answer) if isinstance(answer, dict) else {}
-    if isinstance(fields.get("models"), list) and "data" not in fields:
-        return [_of_a_plan(entry) for entry in objects_in(fields, "models") if _is_offered(entry)]
-    if not isinstance(fields.get("data"), list) and not (fields.get("object") == "list" and "data" in fields):
-        raise not_the_api(call, "the list of models has no data")
-    return [_listed(entry) for entry in objects_in(fields, "data") if _answers_in_text(entry)]
 
 
 def _answers_in_text(entry: JsonObject) -> bool:
@@ -138,10 +108,6 @@ def _dollars_in(pricing: JsonObject, key: str) -> float | None:
     return round(dollars * _PER_TOKENS, 9) if 0 <= dollars <= _MOST_DOLLARS else None
 
 
-def _is_offered(entry: JsonObject) -> bool:
-    return bool(text_in(entry, "slug")) and text_in(entry, "visibility") != "hide"
-
-
 def _of_a_plan(entry: JsonObject) -> ListedModel:
     levels = [text_in(level, "effort") for level in objects_in(entry, "supported_reasoning_levels")]
     modalities = texts_in(entry, "input_modalities")
@@ -179,3 +145,32 @@ def cost_in(fields: JsonObject) -> float | None:
 def searches_in(fields: JsonObject) -> int:
     """Return how often OpenRouter searched the web for a request."""
     return count_in(object_in(fields, "server_tool_use"), "web_search_requests", 0)
+
+
+class OpenAIFormat(WireFormat):
+    models_path = "/models"
+
+    def refusal(self, error: RefusedError) -> Refusal:
+        fields = object_in(error.body, "error")
+        said = text_in(error.body, "error")  # a plain text, as some servers send
+        return replace(
+            _refusal(fields, error.status),
+            status=error.status,
+            message=text_in(fields, "message") or said or error.words,
+            request_id=error.headers.get("x-request-id", ""),
+            is_from_api=bool(fields) or bool(said),
+        )
+
+    def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
+        """Return the models of a `GET /models` answer, in its order."""
+        try:
+            answer: object = json.loads(page)
+        except (ValueError, RecursionError):
+            raise not_the_api(call, "the list of models is not JSON") from None
+        fields = cast("JsonObject", answer) if isinstance(answer, dict) else {}
+        if isinstance(fields.get("models"), list) and "data" not in fields:
+            models = objects_in(fields, "models")
+            return [_of_a_plan(each) for each in models if text_in(each, "slug") and each.get("visibility") != "hide"]
+        if not isinstance(fields.get("data"), list) and not (fields.get("object") == "list" and "data" in fields):
+            raise not_the_api(call, "the list of models has no data")
+        return [_listed(entry) for entry in objects_in(fields, "data") if _answers_in_text(entry)]

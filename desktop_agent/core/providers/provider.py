@@ -20,42 +20,11 @@ from desktop_agent.core.protocol.events import EventLog, RequestPurpose
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     CacheMiss,
-    HostedCall,
     ModelRef,
     ModelRequest,
     StopReason,
     Usage,
 )
-
-
-class TextChunk(Struct, frozen=True, kw_only=True):
-    """More text of the answer."""
-
-    text: str
-    type: Literal["text"] = "text"
-
-
-class ThinkingChunk(Struct, frozen=True, kw_only=True):
-    """More visible thinking."""
-
-    text: str
-    type: Literal["thinking"] = "thinking"
-
-
-class ToolInputChunk(Struct, frozen=True, kw_only=True):
-    """The model is still writing the arguments of a call: `size` characters so far."""
-
-    call_id: CallId
-    name: str
-    size: int
-    type: Literal["tool_input"] = "tool_input"
-
-
-class HostedCallChunk(Struct, frozen=True, kw_only=True):
-    """The provider's own tool began, or ended."""
-
-    call: HostedCall
-    type: Literal["hosted_call"] = "hosted_call"
 
 
 class Completion(Struct, frozen=True, kw_only=True):
@@ -77,7 +46,13 @@ class Completion(Struct, frozen=True, kw_only=True):
     type: Literal["completion"] = "completion"
 
 
-StreamPiece = TextChunk | ThinkingChunk | ToolInputChunk | HostedCallChunk | Completion
+StreamPiece = ev.TextDelta | ev.ThinkingDelta | ev.ToolProgress | ev.HostedCallReported | Completion
+"""What a provider streams is a live event, whose `turn` and `at` are added when it is emitted; the message is last."""
+
+
+def writing_call(call_id: CallId, name: str, size: int) -> ev.ToolProgress:
+    """Return how far a call is whose arguments the model is still writing: `size` characters so far."""
+    return ev.ToolProgress(call_id=call_id, name=name, message=f"Writing {name} ({size / 1000:.1f} kB)")
 
 
 class Provider(Protocol):

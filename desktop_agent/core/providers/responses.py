@@ -6,11 +6,9 @@ https://platform.openai.com/docs/api-reference/responses
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple, cast
+from collections.abc import Collection, Iterator, Sequence
+from typing import cast
 
-from desktop_agent.core.models.known_model import ListedModel
-from desktop_agent.core.models.vendors import WireName
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     AssistantMessage,
@@ -25,8 +23,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserMessage,
 )
-from desktop_agent.core.providers.faults import FailedCall, Refusal, RefusedError
-from desktop_agent.core.providers.openai import read_models, read_refusal
+from desktop_agent.core.providers.openai import OpenAIFormat
 from desktop_agent.core.providers.responses_stream import (
     CACHE_FIELDS,
     CACHE_OPTIONS,
@@ -40,13 +37,9 @@ from desktop_agent.core.providers.responses_stream import (
 from desktop_agent.core.providers.strict_json import repaired, repaired_json
 from desktop_agent.core.providers.wire_format import (
     PICTURE_GONE,
-    EncodedPictures,
-    HostedSearch,
-    LeftOut,
     Pictures,
     call_id_in,
     data_of,
-    encode_body,
     require_tool_name,
     tool_name_in,
 )
@@ -58,50 +51,6 @@ ENCRYPTED = "reasoning.encrypted_content"
 
 _CALL_FAILED = "The call failed without saying why."
 _NOTHING = "(no output)"
-
-
-class Shape(NamedTuple):
-    """How a body differs from the usual one: what the model was found not to take, and what it takes besides."""
-
-    left_out: frozenset[str] = frozenset()
-    searches: bool = False
-    """Whether the API's own web search takes the place of ours."""
-    names_sources: bool = False
-    """Whether a search says, when asked, which pages it found."""
-
-
-USUAL_SHAPE = Shape()
-
-
-def request_body(request: ModelRequest, pictures: Pictures, shape: Shape = USUAL_SHAPE) -> JsonObject:
-    items: list[JsonObject] = []
-    for message in request.messages:
-        match message:
-            case UserMessage():
-                items.extend(_user_items(message, pictures))
-            case AssistantMessage():
-                items.extend(_assistant_items(message.content))
-    if request.pinned.strip():
-        items.append(_user_message([_text(request.pinned)]))
-    body: JsonObject = {
-        "model": request.model,
-        "max_output_tokens": request.max_tokens,
-        "stream": True,
-        "store": False,
-        "include": [ENCRYPTED, SOURCES] if shape.searches and shape.names_sources else [ENCRYPTED],
-        "input": items,
-    } | cache_fields(request)
-    if request.system.strip():
-        body["instructions"] = repaired(request.system)
-    if request.tools:
-        body["tools"] = [
-            WEB_SEARCH if tool.hosted_tool == "web_search" and shape.searches else _tool(tool) for tool in request.tools
-        ]
-    if reasoning := _reasoning(request, shape.left_out):
-        body["reasoning"] = reasoning
-    if f"{CACHE_OPTIONS}.{COMPARED}" in shape.left_out:
-        body.pop(CACHE_OPTIONS, None)
-    return {name: value for name, value in body.items() if name not in shape.left_out}
 
 
 def _reasoning(request: ModelRequest, left_out: frozenset[str]) -> JsonObject:
@@ -207,23 +156,16 @@ _EFFORT = frozenset({"reasoning", "reasoning.effort"})
 """The field of the level of effort, and the one that it is in."""
 
 
-class ResponsesFormat:
-    name: WireName = "openai-responses"
+class ResponsesFormat(OpenAIFormat):
+    """Responses, streamed and not stored."""
+
     answers_path = "/responses"
-    models_path = "/models"
-    counting = None
 
     def __init__(self, *, never: Collection[str] = (), searches: bool = False, names_sources: bool = False) -> None:
-        """`never` names the fields that are left out of every request; `searches` says that the API searches the web.
-
-        `names_sources` says that a search tells which pages it found.
-        """
-        self.headers: Mapping[str, str] = {}
-        self._hosted_search = HostedSearch(is_there=searches)
-        self._names_sources = names_sources
+        """`names_sources` says that a search tells which pages it found."""
         # Models that do not think refuse `reasoning` and `include`; a summary also needs an organisation that was
         # verified. Older models do not know `prompt_cache_options`.
-        self._left_out = LeftOut(
+        super().__init__(
             "include",
             "reasoning.summary",
             *_EFFORT,
@@ -231,27 +173,41 @@ class ResponsesFormat:
             *CACHE_FIELDS,
             f"{CACHE_OPTIONS}.{COMPARED}",
             never=never,
+            searches=searches,
+            effort_fields=_EFFORT,
         )
+        self._names_sources = names_sources
 
-    def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
-        shape = Shape(
-            self._left_out.for_model(request.model),
-            searches=self._hosted_search.is_offered(request),
-            names_sources=self._names_sources,
-        )
-        return encode_body(request, lambda each, data: request_body(each, data, shape), pictures)
+    def body(self, request: ModelRequest, pictures: Pictures) -> JsonObject:
+        left_out, searches = self.left_out(request.model), self.offers_search(request)
+        items: list[JsonObject] = []
+        for message in request.messages:
+            match message:
+                case UserMessage():
+                    items.extend(_user_items(message, pictures))
+                case AssistantMessage():
+                    items.extend(_assistant_items(message.content))
+        if request.pinned.strip():
+            items.append(_user_message([_text(request.pinned)]))
+        body: JsonObject = {
+            "model": request.model,
+            "max_output_tokens": request.max_tokens,
+            "stream": True,
+            "store": False,
+            "include": [ENCRYPTED, SOURCES] if searches and self._names_sources else [ENCRYPTED],
+            "input": items,
+        } | cache_fields(request)
+        if request.system.strip():
+            body["instructions"] = repaired(request.system)
+        if request.tools:
+            body["tools"] = [
+                WEB_SEARCH if tool.hosted_tool == "web_search" and searches else _tool(tool) for tool in request.tools
+            ]
+        if reasoning := _reasoning(request, left_out):
+            body["reasoning"] = reasoning
+        if f"{CACHE_OPTIONS}.{COMPARED}" in left_out:
+            body.pop(CACHE_OPTIONS, None)
+        return {name: value for name, value in body.items() if name not in left_out}
 
     def reader(self) -> ResponsesReader:
         return ResponsesReader()
-
-    def refusal(self, error: RefusedError) -> Refusal:
-        return read_refusal(error)
-
-    def leave_out(self, refusal: Refusal, model: str) -> bool:
-        return self._left_out.add(refusal, model) or self._hosted_search.is_refused(refusal, model)
-
-    def sends_effort(self, model: str) -> bool:
-        return self._left_out.for_model(model).isdisjoint(_EFFORT)
-
-    def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
-        return read_models(page, call)

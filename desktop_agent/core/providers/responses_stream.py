@@ -4,13 +4,12 @@ Pure, in the order the events arrive, trusting none of them. A message exists on
 response, with every item closed; a stream that ends without it has broken off, however well the HTTP response ended.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from desktop_agent.core.protocol.codec import object_in, objects_in, text_in, texts_in
+from desktop_agent.core.protocol.events import HostedCallReported, ThinkingDelta
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     CacheMiss,
@@ -24,29 +23,25 @@ from desktop_agent.core.protocol.model import (
     TextBlock,
     ThinkingBlock,
     ToolUseBlock,
-    Usage,
     WebPage,
 )
 from desktop_agent.core.providers.faults import ErrorEventError, broken_off
 from desktop_agent.core.providers.openai import read_usage, reported_error
-from desktop_agent.core.providers.provider import (
-    Completion,
-    HostedCallChunk,
-    StreamPiece,
-    TextChunk,
-    ThinkingChunk,
-    ToolInputChunk,
-)
-from desktop_agent.core.providers.strict_json import TextJoiner, is_too_deep, parse_arguments, repaired, repaired_json
+from desktop_agent.core.providers.provider import Completion, StreamPiece
+from desktop_agent.core.providers.strict_json import repaired
 from desktop_agent.core.providers.wire_format import (
+    GrowingCall,
+    GrowingPart,
+    GrowingText,
+    MessageReader,
     NumberedParts,
     count_in,
-    decode_event,
+    kept_payload,
     message_id_in,
+    required_index,
     required_name,
     required_object,
     required_text,
-    runnable_only_if_asked,
 )
 
 CACHE_KEY = "prompt_cache_key"
@@ -111,11 +106,6 @@ def hosted_call_in(item: JsonObject, *, is_done: bool = True) -> HostedCall | No
     return HostedCall(id=call_id, query=_query(action), pages=tuple(page for page in pages if page.url))
 
 
-def is_charged(call: HostedCall) -> bool:
-    """Whether the vendor charges for a call: for each search, but not for reading a page that it found."""
-    return call.tool == "web_search" and call.state == "completed"
-
-
 def citations_in(item: JsonObject) -> tuple[Citation, ...]:
     notes = (note for part in objects_in(item, "content") for note in objects_in(part, "annotations"))
     cited = (note for note in notes if note.get("type") == "url_citation" and text_in(note, "url"))
@@ -132,212 +122,135 @@ _PARAGRAPH = "\n\n"
 """Between two parts of a summary."""
 
 
-class GrowingItem(ABC):
-    """An item between its start and its end. Each step returns what there is to show, or `None`."""
-
-    has_refused = False
-    """Whether the model declined in it."""
-
-    def begin(self) -> StreamPiece | None:
-        """Return what the start already brought."""
-        return None
-
-    def add(self, event: JsonObject) -> StreamPiece | None:
-        """Take an event that is about this item. Kinds that it does not know are passed over."""
-        return None
-
-    @abstractmethod
-    def end(self, item: JsonObject) -> StreamPiece | None:
-        """Take the whole item, as its end brings it. No event may follow."""
-
-    @abstractmethod
-    def result(self) -> Sequence[AssistantBlock]:
-        """Return its blocks. Only after `end`."""
-
-
-def start_item(item: JsonObject) -> GrowingItem:
-    """Return the item that is added to an answer; of a type that is not known, an opaque one."""
+def start_item(item: JsonObject) -> GrowingPart:
     match required_text(item, "type"):
         case "message":
-            return _GrowingMessage()
+            return _Message()
         case "reasoning":
-            return _GrowingReasoning()
+            return _Reasoning()
         case "function_call":
-            return _GrowingCall(item)
+            return _Call(item)
         case _:
-            return _GrowingOpaque(item)
+            return _Opaque(item)
 
 
-class _GrowingText(GrowingItem):
+def _rest(text: GrowingText, whole: str) -> Iterable[StreamPiece]:
+    """Show what the end brings that no piece had: all of it, from a server that sends no pieces.
+
+    Where the whole differs from its pieces otherwise, what the user has read stands.
+    """
+    whole, so_far = repaired(whole), text.so_far
+    return text.show(whole.removeprefix(so_far)) if whole.startswith(so_far) else text.end()
+
+
+class _Message(GrowingPart):
+    """What the model says, a refusal included."""
+
     def __init__(self) -> None:
-        self._joiner = TextJoiner()
-        self._parts: list[str] = []
-        self._shown_as: type[TextChunk | ThinkingChunk] = TextChunk
-
-    def _more(self, text: str) -> StreamPiece | None:
-        return self._shown(self._joiner.add(text))
-
-    def _rest(self, whole: str) -> StreamPiece | None:
-        """Return what the end brings that no piece had: all of it, from a server that sends no pieces.
-
-        Where the whole differs from its pieces otherwise, what the user has read stands.
-        """
-        so_far = "".join(self._parts)
-        rest = repaired(whole).removeprefix(so_far) if repaired(whole).startswith(so_far) else self._joiner.end()
-        return self._shown(rest)
-
-    def _shown(self, text: str) -> StreamPiece | None:
-        if not text:
-            return None
-        self._parts.append(text)
-        return self._shown_as(text=text)
-
-
-class _GrowingMessage(_GrowingText):
-    def __init__(self) -> None:
-        super().__init__()
+        self.has_refused = False
+        self._text = GrowingText()
         self._phase: object = None
         self._citations: tuple[Citation, ...] = ()
 
-    def add(self, event: JsonObject) -> StreamPiece | None:
-        match event["type"]:
-            case "response.output_text.delta":
-                return self._more(required_text(event, "delta"))
-            case "response.refusal.delta":
-                self.has_refused = True
-                return self._more(required_text(event, "delta"))
-            case _:
-                return None
+    def add(self, event: JsonObject) -> Iterable[StreamPiece]:
+        if event["type"] not in ("response.output_text.delta", "response.refusal.delta"):
+            return ()
+        self.has_refused = self.has_refused or event["type"] == "response.refusal.delta"
+        return self._text.add(required_text(event, "delta"))
 
-    def end(self, item: JsonObject) -> StreamPiece | None:
-        self._phase = item.get(PHASE)
-        self._citations = citations_in(item)
-        parts = objects_in(item, "content")
+    def end(self, whole: JsonObject) -> Iterable[StreamPiece]:
+        self._phase = whole.get(PHASE)
+        self._citations = citations_in(whole)
+        parts = objects_in(whole, "content")
         self.has_refused = self.has_refused or any(part.get("type") == "refusal" for part in parts)
-        return self._rest("".join(text_in(part, "text") + text_in(part, "refusal") for part in parts))
+        return _rest(self._text, "".join(text_in(part, "text") + text_in(part, "refusal") for part in parts))
 
     def result(self) -> Sequence[AssistantBlock]:
-        text = TextBlock(text="".join(self._parts), citations=self._citations)
+        text = TextBlock(text=self._text.so_far, citations=self._citations)
         if not isinstance(self._phase, str):
             return [text]
         return [OpaqueBlock(payload={"type": "message", PHASE: repaired(self._phase)}), text]
 
 
-class _GrowingReasoning(_GrowingText):
+class _Reasoning(GrowingPart):
     """Thinking: a summary that is shown, and the encrypted whole that goes back as it came."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self._shown_as = ThinkingChunk
+        self._text = GrowingText(ThinkingDelta)
         self._item: JsonObject = {}
 
-    def add(self, event: JsonObject) -> StreamPiece | None:
+    def add(self, event: JsonObject) -> Iterable[StreamPiece]:
         match event["type"]:
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
-                return self._more(required_text(event, "delta"))
-            case "response.reasoning_summary_part.added" if self._parts:
-                return self._more(_PARAGRAPH)
+                return self._text.add(required_text(event, "delta"))
+            case "response.reasoning_summary_part.added" if self._text.so_far:
+                return self._text.add(_PARAGRAPH)
             case _:
-                return None
+                return ()
 
-    def end(self, item: JsonObject) -> StreamPiece | None:
-        if is_too_deep(item):
-            raise broken_off("an item is nested too deeply to be kept")
-        kept = {name: value for name, value in item.items() if name != "status" and value is not None}
-        self._item = cast("JsonObject", repaired_json(kept))
-        parts = objects_in(item, "summary") or objects_in(item, "content")
-        return self._rest(_PARAGRAPH.join(text_in(part, "text") for part in parts))
+    def end(self, whole: JsonObject) -> Iterable[StreamPiece]:
+        item = kept_payload(whole, "an item")
+        self._item = {name: value for name, value in item.items() if name != "status" and value is not None}
+        parts = objects_in(whole, "summary") or objects_in(whole, "content")
+        return _rest(self._text, _PARAGRAPH.join(text_in(part, "text") for part in parts))
 
     def result(self) -> Sequence[AssistantBlock]:
-        shown = "".join(self._parts)
+        shown = self._text.so_far
         whole = OpaqueBlock(payload=self._item | {"type": "reasoning"})
         return [ThinkingBlock(thinking=shown, signature=""), whole] if shown else [whole]
 
 
-class _GrowingCall(GrowingItem):
-    """A tool call. Its arguments are text until the item ends, and count only if that text is one whole object."""
-
+class _Call(GrowingCall):
     def __init__(self, item: JsonObject) -> None:
-        self._id = required_name(item, "call_id")
-        self._name = required_name(item, "name")
-        self._parts: list[str] = []
-        self._size = 0
+        call_id, name = required_name(item, "call_id"), required_name(item, "name")
+        super().__init__(call_id, name, "response.function_call_arguments.delta", "delta")
 
-    def begin(self) -> StreamPiece | None:
-        return self._shown()
-
-    def add(self, event: JsonObject) -> StreamPiece | None:
-        if event["type"] != "response.function_call_arguments.delta":
-            return None
-        part = required_text(event, "delta")
-        if not part:
-            return None
-        self._parts.append(part)
-        self._size += len(part)
-        return self._shown()
-
-    def end(self, item: JsonObject) -> StreamPiece | None:
-        if whole := text_in(item, "arguments"):
-            self._parts = [whole]
-        return None
-
-    def result(self) -> Sequence[AssistantBlock]:
-        arguments, rejected = parse_arguments(repaired("".join(self._parts)))
-        return [ToolUseBlock(id=self._id, name=self._name, arguments=arguments, rejected=rejected)]
-
-    def _shown(self) -> StreamPiece:
-        return ToolInputChunk(call_id=self._id, name=self._name, size=self._size)
+    def end(self, whole: JsonObject) -> Iterable[StreamPiece]:
+        if arguments := text_in(whole, "arguments"):
+            self._parts = [arguments]
+        return ()
 
 
-class _GrowingOpaque(GrowingItem):
+class _Opaque(GrowingPart):
     """An item of a type that we do not know, kept whole so that it can go back."""
 
     def __init__(self, begun: JsonObject) -> None:
         self._begun = begun
         self._item: JsonObject = {}
-        self.call: HostedCall | None = None
+        self._call: HostedCall | None = None
         """What it tells of a call that ran at the provider, when it has ended."""
 
-    def begin(self) -> StreamPiece | None:
-        call = hosted_call_in(self._begun, is_done=False)
-        return HostedCallChunk(call=call) if call is not None else None
+    def begin(self) -> Iterable[StreamPiece]:
+        if (call := hosted_call_in(self._begun, is_done=False)) is not None:
+            yield HostedCallReported(call=call)
 
-    def end(self, item: JsonObject) -> StreamPiece | None:
-        if is_too_deep(item):
-            raise broken_off("an item is nested too deeply to be kept")
-        self._item = cast("JsonObject", repaired_json(item))
-        self.call = hosted_call_in(self._item)
-        return HostedCallChunk(call=self.call) if self.call is not None else None
+    def end(self, whole: JsonObject) -> Iterable[StreamPiece]:
+        self._item = kept_payload(whole, "an item")
+        self._call = hosted_call_in(self._item)
+        if self._call is not None:
+            yield HostedCallReported(call=self._call)
 
     def result(self) -> Sequence[AssistantBlock]:
-        return [OpaqueBlock(payload=self._item, call=self.call)]
+        return [OpaqueBlock(payload=self._item, call=self._call)]
 
 
 _INCOMPLETE: Mapping[str, StopReason] = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
 
 _FAILED = ("failed", "cancelled")
+_INDEX = "output_index"
 
 
-class ResponsesReader:
-    """One message, from its first event to its last. Every method may raise `ProviderError` with the fault `stream`."""
+class ResponsesReader(MessageReader):
+    """One message, from its first event to its last."""
 
     def __init__(self) -> None:
-        self._message_id = ""
-        self._usage = Usage()
+        super().__init__()
         self._incomplete = ""
-        self._cache_miss: CacheMiss | None = None
-        self._items = NumberedParts[GrowingItem](times_said=2)
-        self.is_untouched = True
-        """Whether nothing came at all that this API would send."""
-        self.is_whole = False
-        """Whether the response was concluded: nothing after it counts."""
+        self._items = NumberedParts[GrowingPart](times_said=2)
 
-    def add(self, data: str) -> tuple[StreamPiece, ...]:
-        if data.strip() == "[DONE]":  # some compatible servers end with it, as Chat Completions do
-            return ()
-        event = decode_event(data)
-        piece = self._take(event) if event is not None else None
-        return (piece,) if piece is not None else ()
+    def add(self, data: str) -> Sequence[StreamPiece]:
+        # Some compatible servers end with it, as Chat Completions do.
+        return super().add(data) if data.strip() != "[DONE]" else ()
 
     def completion(self) -> Completion:
         if not self.is_whole:
@@ -346,43 +259,38 @@ class ResponsesReader:
             raise broken_off("the message ended inside an item")
         items = self._items.in_order()
         content: list[AssistantBlock] = [block for item in items for block in item.result()]
-        reason = self._stop_reason(content, has_refused=any(item.has_refused for item in items))
-        return Completion(
-            message_id=self._message_id,
-            content=tuple(runnable_only_if_asked(block, reason) for block in content),
-            stop_reason=reason,
-            usage=replace(self._usage, web_searches=sum(map(_searches, content))),
-            cache_miss=self._cache_miss,
-        )
+        self._usage = replace(self._usage, web_searches=sum(map(_searches, content)))
+        has_refused = any(isinstance(item, _Message) and item.has_refused for item in items)
+        return self._completion(content, self._stop_reason(content, has_refused=has_refused))
 
-    def _take(self, event: JsonObject) -> StreamPiece | None:
+    def _take(self, event: JsonObject) -> Iterable[StreamPiece]:
         match required_text(event, "type"):
             case "response.created" | "response.in_progress":
                 self.is_untouched = False
                 self._message_id = message_id_in(required_object(event, "response"))
             case "response.output_item.added":
-                return self._start(_index(event), required_object(event, "item"))
+                return self._start(required_index(event, _INDEX), required_object(event, "item"))
             case "response.output_item.done":
-                return self._end(_index(event), required_object(event, "item"))
+                return self._end(required_index(event, _INDEX), required_object(event, "item"))
             case "response.completed" | "response.incomplete" | "response.done":
                 self._conclude(required_object(event, "response"))
             case "response.failed" | "response.cancelled":
                 raise ErrorEventError(reported_error(object_in(required_object(event, "response"), "error")))
             case "error":
                 raise ErrorEventError(reported_error(object_in(event, "error") or event))
-            case _ if "output_index" in event:
+            case _ if _INDEX in event:
                 self._items.measure(event)
-                return self._items.at(_index(event)).add(event)
+                return self._items.at(required_index(event, _INDEX)).add(event)
             case _:
                 pass
-        return None
+        return ()
 
-    def _start(self, index: int, item: JsonObject) -> StreamPiece | None:
+    def _start(self, index: int, item: JsonObject) -> Iterable[StreamPiece]:
         growing = start_item(item)
         self._items.begin(index, growing, is_call=item.get("type") == "function_call")
         return growing.begin()
 
-    def _end(self, index: int, item: JsonObject) -> StreamPiece | None:
+    def _end(self, index: int, item: JsonObject) -> Iterable[StreamPiece]:
         if index not in self._items:  # a server that sends items whole
             self._start(index, item)
         self._items.measure(item)
@@ -408,11 +316,6 @@ class ResponsesReader:
 
 
 def _searches(block: AssistantBlock) -> bool:
-    return isinstance(block, OpaqueBlock) and block.call is not None and is_charged(block.call)
-
-
-def _index(event: JsonObject) -> int:
-    value = event.get("output_index")
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise broken_off("malformed event: output_index is not a number")
-    return value
+    """Whether the vendor charges a block as a search: reading a page that it found is free."""
+    call = block.call if isinstance(block, OpaqueBlock) else None
+    return call is not None and call.tool == "web_search" and call.state == "completed"

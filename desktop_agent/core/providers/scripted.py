@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.context.tokens import definition_text
+from desktop_agent.core.protocol.events import TextDelta, ThinkingDelta
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     JsonObject,
@@ -23,7 +24,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     Usage,
 )
-from desktop_agent.core.providers.provider import Completion, StreamPiece, TextChunk, ThinkingChunk, ToolInputChunk
+from desktop_agent.core.providers.provider import Completion, StreamPiece, writing_call
 
 _CHARS_PER_TOKEN = 4
 _CHUNK_CHARS = 12
@@ -124,15 +125,15 @@ class ScriptedProvider:
             match step:
                 case Say(text=text):
                     async for piece in self._pieces(text):
-                        yield TextChunk(text=piece)
+                        yield TextDelta(text=piece)
                     blocks.append(TextBlock(text=text))
                 case Think(text=text):
                     async for piece in self._pieces(text):
-                        yield ThinkingChunk(text=piece)
+                        yield ThinkingDelta(text=piece)
                     blocks.append(ThinkingBlock(thinking=text, signature="scripted"))
                 case Call():
                     block = self._call(step)
-                    yield ToolInputChunk(call_id=block.id, name=block.name, size=len(json.dumps(block.arguments)))
+                    yield writing_call(block.id, block.name, len(json.dumps(block.arguments)))
                     blocks.append(block)
                 case Fail(error=error) | Crash(error=error):
                     raise error

@@ -1,36 +1,47 @@
 """What a wire format is: how a request is written, how its answer is read, and what its refusals mean.
 
 A format is plain translation, without connection, key or clock; `HttpProvider` does the rest, the same for all. Here
-are the protocol, and the parts that `anthropic`, `responses` and `chat` write requests and read answers with.
+are the base classes of formats and readers, and the parts that `anthropic`, `responses` and `chat` share.
 """
 
 import json
 import math
 import re
+from abc import ABC, abstractmethod
 from base64 import b64encode
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from secrets import token_hex
-from typing import Generic, Protocol, TypeVar, cast
+from typing import ClassVar, Generic, TypeVar, cast
 
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.models.known_model import ListedModel
-from desktop_agent.core.models.vendors import WireName
 from desktop_agent.core.protocol.codec import text_in
+from desktop_agent.core.protocol.events import TextDelta, ThinkingDelta
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     BlobRef,
+    CacheMiss,
     JsonObject,
     ModelRequest,
     StopReason,
     ToolUseBlock,
+    Usage,
 )
 from desktop_agent.core.providers.faults import FailedCall, Refusal, RefusedError, broken_off
-from desktop_agent.core.providers.provider import Completion, StreamPiece
-from desktop_agent.core.providers.strict_json import is_encodable, repaired, weight_of
+from desktop_agent.core.providers.provider import Completion, StreamPiece, writing_call
+from desktop_agent.core.providers.strict_json import (
+    TextJoiner,
+    is_encodable,
+    is_too_deep,
+    parse_arguments,
+    repaired,
+    repaired_json,
+    weight_of,
+)
 from desktop_agent.core.system.network.connections import MAX_BLOCKS, MAX_CALLS, MAX_CHARS, MAX_NAME_CHARS, oversized
 
 PICTURE_GONE = "[The picture is no longer available.]"
@@ -73,97 +84,103 @@ def data_of(image: BlobRef, pictures: Pictures) -> str | None:
     return pictures.get(image.blob) if image.media_type in _PICTURE_TYPES else None
 
 
-class MessageReader(Protocol):
-    """Reads the events of one streamed answer, in the order they arrive, trusting none of them."""
+class WireFormat(ABC):
+    """One of the three formats, as one vendor speaks it: how a request is written and its answer is read.
 
-    @property
-    def is_untouched(self) -> bool:
-        """Whether nothing came at all that this format would send."""
-        ...
+    It remembers, in this run, what a model was found not to take: optional fields, and the provider's own web search.
+    """
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the event came that ends a message: nothing after it counts."""
-        ...
+    answers_path: ClassVar[str]
+    """Where answers are asked for, below the address."""
+    models_path: ClassVar[str]
+    """Where the list of models is, with its query."""
+    count_path: ClassVar[str] = ""
+    """Where tokens are counted without asking for an answer; empty where that is not offered."""
+    headers: ClassVar[Mapping[str, str]] = {}
 
-    def add(self, data: str) -> Sequence[StreamPiece]:
-        """Take the data of one event and return what there is to show.
+    def __init__(
+        self, *optional: str, never: Collection[str], searches: bool, effort_fields: Collection[str] = ()
+    ) -> None:
+        """`optional` names the fields that a request makes sense without; a dotted one is a field within a field.
 
-        Raises `ProviderError` with the fault `stream` for what cannot be trusted, and `ErrorEventError` for an error
-        that the other side reports. Unknown events are passed over.
+        Those in `never` are left out for every model. `searches` says that the API searches the web.
+        `effort_fields` are those of the optional ones without which the level of effort is not sent.
         """
-        ...
-
-    def completion(self) -> Completion: ...
-
-
-class TokenCounting(Protocol):
-    """Counting the tokens of a request without asking for an answer, where an API offers it."""
-
-    @property
-    def path(self) -> str:
-        """Where tokens are counted, below the address."""
-        ...
-
-    def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes: ...
-
-    def read(self, answer: bytes, call: FailedCall) -> int:
-        """Return what was counted. Raises `ProviderError` for an answer that has no count."""
-        ...
-
-
-class WireFormat(Protocol):
-    """One of the three formats, as one vendor speaks it."""
-
-    @property
-    def name(self) -> WireName: ...
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """What goes with every request."""
-        ...
-
-    @property
-    def answers_path(self) -> str:
-        """Where answers are asked for, below the address."""
-        ...
-
-    @property
-    def models_path(self) -> str:
-        """Where the list of models is, with its query."""
-        ...
-
-    @property
-    def counting(self) -> TokenCounting | None:
-        """How tokens are counted; `None` where that is not offered."""
-        ...
+        self._optional = frozenset(optional)
+        self._never = frozenset(never)
+        self._effort_fields = frozenset(effort_fields)
+        self._left_out: dict[str, frozenset[str]] = {}
+        self._searches = searches
+        self._offered_search: set[str] = set()
+        self._refused_search: set[str] = set()
 
     def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
         """Return the body as JSON. Takes milliseconds for a long conversation: call it from a thread.
 
         Raises `ProviderError` for a tool that cannot be offered.
         """
-        ...
+        return encode_body(request, self.body, pictures)
 
-    def reader(self) -> MessageReader: ...
+    def encode_count(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
+        """Return the body of a question for how many tokens `request` takes, as JSON. Otherwise like `encode`."""
+        raise NotImplementedError
 
-    def refusal(self, error: RefusedError) -> Refusal: ...
+    def read_count(self, answer: bytes, call: FailedCall) -> int:
+        """Return what was counted. Raises `ProviderError` for an answer that has no count."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def body(self, request: ModelRequest, pictures: Pictures) -> JsonObject:
+        """Return the body as a JSON object, with what `pictures` has as their data. For reading only."""
+
+    @abstractmethod
+    def reader(self) -> "MessageReader":
+        """Return what reads one answer."""
+
+    @abstractmethod
+    def refusal(self, error: RefusedError) -> Refusal:
+        """Return what a status other than success means, by its body."""
+
+    @abstractmethod
+    def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
+        """Return the models of a list that can be used, in its order. Raises `ProviderError` if it is no list."""
+
+    def left_out(self, model: str) -> frozenset[str]:
+        """Return the fields that are left out for a model."""
+        return self._left_out.get(model, self._never)
+
+    def sends_effort(self, model: str) -> bool:
+        """Whether the level of effort goes with requests of a model."""
+        return self.left_out(model).isdisjoint(self._effort_fields)
+
+    def offers_search(self, request: ModelRequest) -> bool:
+        """Whether a request offers the provider's own web search in place of our tool."""
+        is_wanted = any(tool.hosted_tool == _SEARCH_TOOL for tool in request.tools)
+        is_offered = self._searches and is_wanted and request.model not in self._refused_search
+        if is_offered:
+            self._offered_search.add(request.model)
+        return is_offered
 
     def leave_out(self, refusal: Refusal, model: str) -> bool:
         """Return whether the refused request is worth sending again: without something optional that it names.
 
         What is left out once for a model stays out.
         """
-        ...
+        field = refusal.parameter
+        if refusal.fault == "invalid_request" and field in self._optional - self.left_out(model):
+            self._left_out[model] = self.left_out(model) | {field}
+            return True
+        # An organisation may have switched the search off (`permission`), and older models do not know it.
+        is_about_tools = field.startswith("tools") or _SEARCH_TOOL in refusal.message
+        is_possible = refusal.fault in ("invalid_request", "permission") and is_about_tools
+        if is_possible and model in self._offered_search - self._refused_search:
+            self._refused_search.add(model)
+            return True
+        return False
 
-    def sends_effort(self, model: str) -> bool:
-        """Return whether the level of effort goes with requests of a model: as long as it is not left out."""
-        ...
 
-    def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
-        """Return the models of a list that can be used, in its order. Raises `ProviderError` if it is no list."""
-        ...
-
+_SEARCH_TOOL = "web_search"
+"""What the tool's type is called, or begins with, in every format."""
 
 _ALLOWED = re.compile(r"[a-zA-Z0-9_-]+")
 _OTHER = re.compile(r"[^a-zA-Z0-9_-]")
@@ -191,63 +208,6 @@ def call_id_in(call_id: CallId, longest: int) -> str:
     if len(call_id) <= longest and _ALLOWED.fullmatch(call_id):
         return call_id
     return f"call_{blake2b(call_id.encode(errors='surrogatepass'), digest_size=16).hexdigest()}"
-
-
-class LeftOut:
-    """Remembers, in this run, the optional fields of a body that a model was found not to take."""
-
-    def __init__(self, *optional: str, never: Collection[str] = ()) -> None:
-        """`optional` names the fields that a request makes sense without; a dotted one is a field within a field.
-
-        Those in `never` are left out for every model.
-        """
-        self._optional = frozenset(optional)
-        self._never = frozenset(never)
-        self._by_model: dict[str, frozenset[str]] = {}
-
-    def for_model(self, model: str) -> frozenset[str]:
-        return self._by_model.get(model, self._never)
-
-    def add(self, refusal: Refusal, model: str) -> bool:
-        """Return whether `refusal` names an optional field that was sent until now."""
-        field = refusal.parameter
-        if refusal.fault != "invalid_request" or field not in self._optional or field in self.for_model(model):
-            return False
-        self._by_model[model] = self.for_model(model) | {field}
-        return True
-
-
-_TOOL = "web_search"
-"""What the tool's type is called, or begins with, in every format."""
-
-
-class HostedSearch:
-    """Remembers, in this run, which models do not take the provider's own web search: these get our own tool."""
-
-    def __init__(self, *, is_there: bool) -> None:
-        self._is_there = is_there
-        self._offered: set[str] = set()
-        self._refused: set[str] = set()
-
-    def is_offered(self, request: ModelRequest) -> bool:
-        """Return whether a request offers it."""
-        is_wanted = any(tool.hosted_tool == _TOOL for tool in request.tools)
-        is_offered = self._is_there and is_wanted and request.model not in self._refused
-        if is_offered:
-            self._offered.add(request.model)
-        return is_offered
-
-    def is_refused(self, refusal: Refusal, model: str) -> bool:
-        """Return whether a refusal may be about it, so that the request is worth sending with our own tool.
-
-        An organisation may have switched it off (`permission`), and older models do not know it.
-        """
-        is_about_tools = refusal.parameter.startswith("tools") or _TOOL in refusal.message
-        is_possible = refusal.fault in ("invalid_request", "permission") and is_about_tools
-        if not is_possible or model not in self._offered - self._refused:
-            return False
-        self._refused.add(model)
-        return True
 
 
 # Fields of an event: the right type, or a stream that cannot be trusted. Those named `…_in` never fail, as in
@@ -302,10 +262,11 @@ def message_id_in(fields: JsonObject) -> str:
     return message_id if len(message_id) <= MAX_NAME_CHARS else ""
 
 
-def required_index(fields: JsonObject) -> int:
-    value = fields.get("index")
+def required_index(fields: JsonObject, name: str) -> int:
+    """Return the number of the part that an event is about."""
+    value = fields.get(name)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise broken_off("malformed event: index is not a number")
+        raise broken_off(f"malformed event: {name} is not a number")
     return value
 
 
@@ -402,6 +363,130 @@ class NumberedParts(Generic[Part]):
 
     def in_order(self) -> list[Part]:
         return [self._parts[index] for index in sorted(self._parts)]
+
+
+class MessageReader(ABC):
+    """Reads the events of one streamed answer, in the order they arrive, trusting none of them.
+
+    Every method may raise `ProviderError` with the fault `stream`.
+    """
+
+    def __init__(self) -> None:
+        self.is_untouched = True
+        """Whether nothing came at all that this format would send."""
+        self.is_whole = False
+        """Whether the event came that ends a message: nothing after it counts."""
+        self._message_id = ""
+        self._usage = Usage()
+        self._explanation = ""
+        self._cache_miss: CacheMiss | None = None
+
+    def add(self, data: str) -> Sequence[StreamPiece]:
+        """Take the data of one event and return what there is to show. Unknown events are passed over.
+
+        Raises `ErrorEventError` for an error that the other side reports.
+        """
+        event = decode_event(data)
+        return tuple(self._take(event)) if event is not None else ()
+
+    @abstractmethod
+    def completion(self) -> Completion:
+        """Return the whole message, or raise `ProviderError` if any of it is missing."""
+
+    @abstractmethod
+    def _take(self, event: JsonObject) -> Iterable[StreamPiece]:
+        """Take one event and yield what there is to show."""
+
+    def _completion(self, content: Iterable[AssistantBlock], reason: StopReason) -> Completion:
+        return Completion(
+            message_id=self._message_id,
+            content=tuple(runnable_only_if_asked(block, reason) for block in content),
+            stop_reason=reason,
+            usage=self._usage,
+            explanation=self._explanation,
+            cache_miss=self._cache_miss,
+        )
+
+
+class GrowingPart(ABC):
+    """A part of an answer between its start and its end. The steps yield what there is to show."""
+
+    def begin(self) -> Iterable[StreamPiece]:
+        """Show what the start already brought."""
+        return ()
+
+    def add(self, event: JsonObject) -> Iterable[StreamPiece]:
+        """Take an event about this part. Kinds that it does not know are passed over."""
+        return ()
+
+    def end(self, whole: JsonObject) -> Iterable[StreamPiece]:
+        """Close the part; `whole` is the part as its end brings it, if it does."""
+        return ()
+
+    @abstractmethod
+    def result(self) -> Sequence[AssistantBlock]:
+        """Return its blocks. Only after `end`."""
+
+
+class GrowingText:
+    """Text that arrives in pieces: half a character waits for its other half."""
+
+    def __init__(self, shown_as: type[TextDelta | ThinkingDelta] = TextDelta) -> None:
+        self._shown_as = shown_as
+        self._joiner = TextJoiner()
+        self._parts: list[str] = []
+
+    @property
+    def so_far(self) -> str:
+        return "".join(self._parts)
+
+    def add(self, text: str) -> Iterator[StreamPiece]:
+        yield from self.show(self._joiner.add(text))
+
+    def end(self) -> Iterator[StreamPiece]:
+        yield from self.show(self._joiner.end())
+
+    def show(self, text: str) -> Iterator[StreamPiece]:
+        """Show a text that has no half of a character at its end."""
+        if text:
+            self._parts.append(text)
+            yield self._shown_as(text=text)
+
+
+class GrowingCall(GrowingPart):
+    """A tool call. Its arguments are text until the part ends, and count only if that text is one whole object."""
+
+    def __init__(self, call_id: CallId, name: str, kind: str = "", field: str = "") -> None:
+        """Events of the type `kind` bring more of the arguments in `field`."""
+        self.id = call_id
+        self.name = name
+        self._kind = kind
+        self._field = field
+        self._parts: list[str] = []
+        self._size = 0
+
+    def begin(self) -> Iterable[StreamPiece]:
+        yield writing_call(self.id, self.name, self._size)
+
+    def add(self, event: JsonObject) -> Iterable[StreamPiece]:
+        if event.get("type") == self._kind and (text := required_text(event, self._field)):
+            self.append(text)
+            yield writing_call(self.id, self.name, self._size)
+
+    def append(self, text: str) -> None:
+        self._parts.append(text)
+        self._size += len(text)
+
+    def result(self) -> Sequence[AssistantBlock]:
+        arguments, rejected = parse_arguments(repaired("".join(self._parts)))
+        return [ToolUseBlock(id=self.id, name=self.name, arguments=arguments, rejected=rejected)]
+
+
+def kept_payload(payload: JsonObject, what: str) -> JsonObject:
+    """Return a part that goes back as it came. Raises `ProviderError` for one nested too deeply to be kept."""
+    if is_too_deep(payload):
+        raise broken_off(f"{what} is nested too deeply to be kept")
+    return cast("JsonObject", repaired_json(payload))
 
 
 _NOT_RUN = {

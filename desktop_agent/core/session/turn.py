@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from msgspec import Struct, structs
+from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
@@ -27,15 +27,7 @@ from desktop_agent.core.protocol.model import (
     TextBlock,
     ToolUseBlock,
 )
-from desktop_agent.core.providers.provider import (
-    Completion,
-    HostedCallChunk,
-    Provider,
-    TextChunk,
-    ThinkingChunk,
-    ToolInputChunk,
-    reported,
-)
+from desktop_agent.core.providers.provider import Completion, Provider, reported
 from desktop_agent.core.session.aside_requests import Retries
 from desktop_agent.core.session.prompt_queue import PromptQueue
 from desktop_agent.core.session.spending import SpendingGuard, TurnLimits
@@ -230,26 +222,15 @@ class Turn:
                         if isinstance(piece, Completion):
                             answered(piece)
                             return piece
-                        if isinstance(piece, TextChunk):
+                        if isinstance(piece, ev.TextDelta):
                             written.append(piece.text)
-                        self.log.emit(self._shown(piece))
+                        is_timed = isinstance(piece, ev.HostedCallReported)
+                        stamp = {"turn": turn, "at": self.clock.now()} if is_timed else {"turn": turn}
+                        self.log.emit(replace(piece, **stamp))
                 raise ProviderError("The answer ended before it was complete.", fault="stream")
         except asyncio.CancelledError:
             await self._keep_partial("".join(written), by.model)
             raise
-
-    def _shown(self, piece: TextChunk | ThinkingChunk | ToolInputChunk | HostedCallChunk) -> ev.LiveEvent:
-        turn = self.number
-        match piece:
-            case TextChunk(text=text):
-                return ev.TextDelta(turn=turn, text=text)
-            case ThinkingChunk(text=text):
-                return ev.ThinkingDelta(turn=turn, text=text)
-            case ToolInputChunk(call_id=call_id, name=name, size=size):
-                message = f"Writing {name} ({size / 1000:.1f} kB)"
-                return ev.ToolProgress(turn=turn, call_id=call_id, name=name, message=message)
-            case HostedCallChunk(call=call):
-                return ev.HostedCallReported(turn=turn, at=self.clock.now(), call=call)
 
     async def _record(self, completion: Completion, by: Responder) -> Completion:
         self.failure = None
@@ -270,8 +251,8 @@ class Turn:
             return block
         if completion.stop_reason != "tool_use" and not block.rejected:
             is_cut = completion.stop_reason in ("max_tokens", "model_context_window_exceeded")
-            block = structs.replace(block, arguments={}, rejected=CUT_OFF if is_cut else NOT_MEANT)
-        return structs.replace(block, id=claim_id(block.id, self.used_ids))
+            block = replace(block, arguments={}, rejected=CUT_OFF if is_cut else NOT_MEANT)
+        return replace(block, id=claim_id(block.id, self.used_ids))
 
     async def _keep_partial(self, text: str, model: ModelRef) -> None:
         """Keep what the user has already read of an answer that was stopped."""

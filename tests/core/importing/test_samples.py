@@ -14,7 +14,8 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserMessage,
 )
-from desktop_agent.core.providers.anthropic import encode_request
+from desktop_agent.core.providers.anthropic import AnthropicFormat
+from desktop_agent.core.providers.wire_format import EncodedPictures
 from desktop_agent.core.transcript import TextEntry, ToolEntry, Transcript, replay
 from tests.core.importing.conftest import Importing
 from tests.harness import check_conversation
@@ -152,4 +153,4 @@ def test_the_next_request_is_accepted_although_its_tools_are_others(ground: Impo
     prompt = UserMessage(content=(*last.content, TextBlock(text="Go on")))
     tool = ToolDefinition(name="read_file", description="Reads", input_schema={"type": "object"})
     request = ModelRequest(model="m", system="s", messages=(*before, prompt), tools=(tool,), max_tokens=100)
-    assert check_request(json.loads(encode_request(request))) == []
+    assert check_request(json.loads(AnthropicFormat().encode(request, EncodedPictures()))) == []

@@ -7,11 +7,11 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.models.account import usual_account
+from desktop_agent.core.protocol.events import TextDelta
 from desktop_agent.core.protocol.model import JsonObject, ModelRequest, TextBlock, ToolUseBlock
 from desktop_agent.core.providers.chat_stream import ChatReader
 from desktop_agent.core.providers.faults import ErrorEventError, FailedCall
-from desktop_agent.core.providers.openai import read_models
-from desktop_agent.core.providers.provider import TextChunk
+from desktop_agent.core.providers.responses import ResponsesFormat
 from desktop_agent.core.providers.responses_stream import ResponsesReader
 from desktop_agent.core.providers.vendor_provider import wire_format_of
 from desktop_agent.core.providers.wire_format import EncodedPictures, MessageReader
@@ -30,7 +30,7 @@ def test_the_list_of_a_plan_has_slugs_and_leaves_out_what_is_hidden() -> None:
             {"slug": "gpt-small"},
         ]
     }
-    models = read_models(json.dumps(page).encode(), CALL)
+    models = ResponsesFormat().read_models(json.dumps(page).encode(), CALL)
     assert [(model.name, model.label, model.context_tokens) for model in models] == [
         ("gpt-large", "GPT Large", 272_000),
         ("gpt-small", "", None),
@@ -39,13 +39,13 @@ def test_the_list_of_a_plan_has_slugs_and_leaves_out_what_is_hidden() -> None:
 
 def test_the_usual_list_is_read_as_before_whatever_stands_beside_it() -> None:
     page = {"object": "list", "data": [{"id": "a"}], "models": [{"slug": "b"}]}
-    assert [model.name for model in read_models(json.dumps(page).encode(), CALL)] == ["a"]
+    assert [model.name for model in ResponsesFormat().read_models(json.dumps(page).encode(), CALL)] == ["a"]
 
 
 @pytest.mark.parametrize("page", ["{}", "[]", '{"models": 7}', "no JSON"])
 def test_what_is_no_list_is_refused(page: str) -> None:
     with pytest.raises(ProviderError):
-        read_models(page.encode(), CALL)
+        ResponsesFormat().read_models(page.encode(), CALL)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_only_who_calls_one_by_one_is_told(model_request: ModelRequest, vendor: 
 def read(reader: MessageReader, *events: JsonObject) -> str:
     """Return the text that is shown of events."""
     pieces = [piece for event in events for piece in reader.add(json.dumps(event))]
-    return "".join(piece.text for piece in pieces if isinstance(piece, TextChunk))
+    return "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
 
 
 def chunk(finish: str | None = None, **delta: object) -> JsonObject:

@@ -7,8 +7,9 @@ import pytest
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.events import TextDelta
 from desktop_agent.core.protocol.model import AssistantBlock, ModelRequest, TextBlock, ToolUseBlock
-from desktop_agent.core.providers.provider import Completion, TextChunk
+from desktop_agent.core.providers.provider import Completion
 from desktop_agent.core.providers.scripted import Call, Crash, Fail, Hang, Reply, Say, ScriptedProvider, Stop, Think
 from desktop_agent.core.settings import CompactionSettings, ModelSettings, Settings
 from tests.harness import Ground, ImpatientClock, check_conversation
@@ -26,7 +27,7 @@ def blocks(done: list[ev.MessageDone]) -> list[AssistantBlock]:
 async def test_a_reply_comes_in_small_pieces_and_then_whole() -> None:
     provider = ScriptedProvider(lambda _: (Think("Let me think about it."), Say("It is forty-two, of course.")))
     pieces = [piece async for piece in provider.stream(REQUEST)]
-    texts = [piece.text for piece in pieces if isinstance(piece, TextChunk)]
+    texts = [piece.text for piece in pieces if isinstance(piece, TextDelta)]
     assert len(texts) > 1
     assert "".join(texts) == "It is forty-two, of course."
     (completion,) = [piece for piece in pieces if isinstance(piece, Completion)]

@@ -11,9 +11,10 @@ import pytest
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ChangeSelection, Denied, ModelRef
-from desktop_agent.core.providers.anthropic import encode_request
+from desktop_agent.core.protocol.model import ChangeSelection, Denied, ModelRef, ModelRequest
+from desktop_agent.core.providers.anthropic import AnthropicFormat
 from desktop_agent.core.providers.provider import Provider
+from desktop_agent.core.providers.wire_format import EncodedPictures, WireFormat
 from tests.harness import FrozenClock, Ground, Open
 from tests.pictures import png
 from tests.providers import anthropic_provider
@@ -198,11 +199,11 @@ async def bodies(
     """Play the scenario and return every body that was sent; the workspace is the same folder every time."""
     sent: list[bytes] = []
 
-    def noted(*args: object) -> bytes:
-        sent.append(encode_request(*args))  # pyright: ignore[reportArgumentType] - passed on as it came
+    def noted(wire: AnthropicFormat, request: ModelRequest, pictures: EncodedPictures) -> bytes:
+        sent.append(WireFormat.encode(wire, request, pictures))
         return sent[-1]
 
-    monkeypatch.setattr("desktop_agent.core.providers.anthropic.encode_request", noted)
+    monkeypatch.setattr(AnthropicFormat, "encode", noted)
     await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
     ground = Ground(folder)
     ground.clock = FrozenClock()

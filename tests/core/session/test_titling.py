@@ -11,8 +11,9 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.events import TextDelta
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest, TextBlock
-from desktop_agent.core.providers.provider import Provider, StreamPiece, TextChunk
+from desktop_agent.core.providers.provider import Provider, StreamPiece
 from desktop_agent.core.providers.scripted import Crash, Fail, Hang, Reply, Say, ScriptedProvider, in_order
 from desktop_agent.core.session.aside_requests import MAX_TITLE_CHARS, clean_title
 from tests.harness import Ground, Open, Receiver
@@ -97,7 +98,7 @@ class Deaf(ScriptedProvider):
         with suppress(asyncio.CancelledError):
             await asyncio.Event().wait()
         await asyncio.Event().wait()
-        yield TextChunk(text="never said")
+        yield TextDelta(text="never said")
 
 
 async def test_a_title_whose_cancellation_is_lost_does_not_hold_up_the_end(ground: Titled) -> None:

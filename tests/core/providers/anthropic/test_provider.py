@@ -13,6 +13,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.protocol.events import TextDelta
 from desktop_agent.core.protocol.model import (
     AssistantMessage,
     BlobRef,
@@ -22,7 +23,7 @@ from desktop_agent.core.protocol.model import (
     UserMessage,
 )
 from desktop_agent.core.providers.http_provider import HttpProvider
-from desktop_agent.core.providers.provider import Completion, StreamPiece, TextChunk
+from desktop_agent.core.providers.provider import Completion, StreamPiece
 from desktop_agent.core.system.files import digest_of
 from tests.core.providers.anthropic.conftest import KEY
 from tests.core.test_imports import loaded_after
@@ -155,7 +156,7 @@ async def test_two_answers_at_once_do_not_mix(
     server.will(reply(text("a" * 50)), reply(text("b" * 50)))
     both = await asyncio.gather(pieces_of(provider, model_request), pieces_of(provider, model_request))
     for pieces in both:
-        assert len({letter for piece in pieces if isinstance(piece, TextChunk) for letter in piece.text}) == 1
+        assert len({letter for piece in pieces if isinstance(piece, TextDelta) for letter in piece.text}) == 1
 
 
 async def test_cancelling_while_the_model_thinks_closes_the_connection(
@@ -264,11 +265,11 @@ async def test_an_address_with_a_wrong_path_is_no_api(server: AnthropicServer, p
 
 @pytest.mark.parametrize("body", ["<html></html>", "[]", '{"data": 3}', "null"])
 async def test_a_list_of_models_that_is_none(body: str) -> None:
-    from desktop_agent.core.providers.anthropic import read_models
+    from desktop_agent.core.providers.anthropic import AnthropicFormat
     from desktop_agent.core.providers.faults import FailedCall
 
     with pytest.raises(ProviderError) as caught:
-        read_models(body.encode(), FailedCall(address="http://example.com"))
+        AnthropicFormat().read_models(body.encode(), FailedCall(address="http://example.com"))
     assert caught.value.fault == "not_found"
 
 

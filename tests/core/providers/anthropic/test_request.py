@@ -28,7 +28,8 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserMessage,
 )
-from desktop_agent.core.providers.anthropic import PICTURE_GONE, EncodedPictures, Shape, encode_request
+from desktop_agent.core.providers.anthropic import AnthropicFormat
+from desktop_agent.core.providers.wire_format import PICTURE_GONE, EncodedPictures
 from tests.pictures import png
 from tests.servers.validation.anthropic import check_request
 
@@ -62,7 +63,7 @@ def body_of(
     request = ModelRequest(
         model="m", system=system, messages=messages, tools=tools, max_tokens=100, stable_messages=stable
     )
-    body = cast("JsonObject", json.loads(encode_request(request)))
+    body = cast("JsonObject", json.loads(AnthropicFormat().encode(request, EncodedPictures())))
     assert check_request(body) == []
     return body
 
@@ -188,7 +189,7 @@ def test_what_is_only_told_goes_back_to_nobody() -> None:
 def test_the_search_of_the_api_takes_the_place_of_ours() -> None:
     ours = ToolDefinition(name="web_search", description="d", input_schema={"type": "object"}, hosted_tool="web_search")
     request = ModelRequest(model="m", system="", messages=(said("Hi."),), tools=(READ_FILE, ours), max_tokens=1)
-    body = json.loads(encode_request(request, shape=Shape(searches=True)))
+    body = json.loads(AnthropicFormat(searches=True).encode(request, EncodedPictures()))
     assert check_request(body) == []
     assert body["tools"][1] == {
         "type": "web_search_20250305",
@@ -196,8 +197,8 @@ def test_the_search_of_the_api_takes_the_place_of_ours() -> None:
         "max_uses": 8,
         "cache_control": CACHED,
     }
-    assert json.loads(encode_request(request))["tools"][1]["name"] == "web_search"
-    assert "type" not in json.loads(encode_request(request))["tools"][1]
+    assert json.loads(AnthropicFormat().encode(request, EncodedPictures()))["tools"][1]["name"] == "web_search"
+    assert "type" not in json.loads(AnthropicFormat().encode(request, EncodedPictures()))["tools"][1]
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\n\n"])
@@ -285,7 +286,7 @@ def test_a_tool_that_cannot_be_offered_is_named(name: str) -> None:
     tool = ToolDefinition(name=name, description="", input_schema={})
     request = ModelRequest(model="m", system="", messages=(said("Go."),), tools=(tool,), max_tokens=1)
     with pytest.raises(ProviderError, match=f"“{name}”") as caught:
-        encode_request(request)
+        AnthropicFormat().encode(request, EncodedPictures())
     assert caught.value.fault == "invalid_request"
 
 
@@ -309,7 +310,7 @@ def looking(*pictures: BlobRef, content: str = "[a.png]", **images: bytes) -> Mo
 
 
 def blocks_of(request: ModelRequest, pictures: EncodedPictures | None = None) -> list[JsonObject]:
-    body = cast("JsonObject", json.loads(encode_request(request, pictures)))
+    body = cast("JsonObject", json.loads(AnthropicFormat().encode(request, pictures or EncodedPictures())))
     assert check_request(body) == []
     return cast("list[JsonObject]", contents(body)[2][0]["content"])
 
@@ -336,7 +337,7 @@ def test_a_picture_that_is_gone_leaves_a_word() -> None:
 
 
 def test_a_result_with_a_picture_can_carry_a_breakpoint() -> None:
-    body = cast("JsonObject", json.loads(encode_request(looking(PICTURE, a=png()))))
+    body = cast("JsonObject", json.loads(AnthropicFormat().encode(looking(PICTURE, a=png()), EncodedPictures())))
     assert contents(body)[2][0]["cache_control"] == CACHED
 
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
+from desktop_agent.core.protocol.events import TextDelta, ThinkingDelta
 from desktop_agent.core.protocol.model import (
     HostedCall,
     JsonObject,
@@ -21,7 +22,7 @@ from desktop_agent.core.protocol.model import (
     WebPage,
 )
 from desktop_agent.core.providers.anthropic_stream import AnthropicReader
-from desktop_agent.core.providers.provider import Completion, StreamPiece, TextChunk, ThinkingChunk, ToolInputChunk
+from desktop_agent.core.providers.provider import Completion, StreamPiece, writing_call
 from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.dialect import Ask
 from tests.servers.script import (
@@ -75,13 +76,13 @@ def test_a_message_is_streamed_and_then_whole() -> None:
         )
     )
     assert pieces == [
-        ThinkingChunk(text="Let me "),
-        ThinkingChunk(text="see."),
-        TextChunk(text="I read "),
-        TextChunk(text="it."),
-        ToolInputChunk(call_id="toolu_0001_2", name="read_file", size=0),
-        ToolInputChunk(call_id="toolu_0001_2", name="read_file", size=9),
-        ToolInputChunk(call_id="toolu_0001_2", name="read_file", size=16),
+        ThinkingDelta(text="Let me "),
+        ThinkingDelta(text="see."),
+        TextDelta(text="I read "),
+        TextDelta(text="it."),
+        writing_call("toolu_0001_2", "read_file", 0),
+        writing_call("toolu_0001_2", "read_file", 9),
+        writing_call("toolu_0001_2", "read_file", 16),
         Completion(
             message_id="msg_0001",
             content=(
@@ -234,13 +235,13 @@ def test_a_character_cut_in_two_by_the_stream_is_whole_again() -> None:
         {"type": "text_delta", "text": "\ude00b"},
     )
     pieces = built(events_of(reply(block({"type": "text", "text": ""}, *halves))))
-    assert pieces[:-1] == [TextChunk(text="a"), TextChunk(text="😀b")]
+    assert pieces[:-1] == [TextDelta(text="a"), TextDelta(text="😀b")]
 
 
 def test_half_a_character_is_replaced() -> None:
     half: JsonObject = {"type": "text_delta", "text": "a\ud83d"}
     pieces = built(events_of(reply(block({"type": "text", "text": ""}, half))))
-    assert pieces[:-1] == [TextChunk(text="a"), TextChunk(text="\ufffd")]
+    assert pieces[:-1] == [TextDelta(text="a"), TextDelta(text="\ufffd")]
 
 
 # --- streams that cannot be trusted -------------------------------------------------------------------------------

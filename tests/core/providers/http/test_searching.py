@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.protocol.codec import objects_in
+from desktop_agent.core.protocol.events import HostedCallReported
 from desktop_agent.core.protocol.model import (
     AssistantMessage,
     Citation,
@@ -23,7 +24,7 @@ from desktop_agent.core.protocol.model import (
     WebPage,
 )
 from desktop_agent.core.providers.http_provider import HttpProvider
-from desktop_agent.core.providers.provider import Completion, HostedCallChunk, StreamPiece
+from desktop_agent.core.providers.provider import Completion, StreamPiece
 from desktop_agent.core.providers.vendor_provider import account_provider, key_credential
 from tests.core.providers.http.conftest import KEY
 from tests.servers.dialects.anthropic import ANTHROPIC
@@ -113,7 +114,7 @@ async def test_the_vendors_own_search_takes_the_place_of_ours_where_there_is_one
 @pytest.mark.parametrize("ground", TELLING, indirect=True)
 async def test_a_search_is_shown_while_it_runs_and_kept_in_its_place(ground: Ground) -> None:
     pieces = await ground.ask(reply(text("Let me see."), search("bankers rounding", PYTHON, PEP), text("It is even.")))
-    shown = [piece.call for piece in pieces if isinstance(piece, HostedCallChunk)]
+    shown = [piece.call for piece in pieces if isinstance(piece, HostedCallReported)]
     assert [call.state for call in shown] == ["started", "completed"]
     assert len({call.id for call in shown}) == 1
     assert "bankers rounding" in {call.query for call in shown}
@@ -201,7 +202,7 @@ async def test_another_vendor_gets_the_text_and_nothing_of_the_search(ground: Gr
 )
 async def test_a_search_that_failed_says_why_in_words(ground: Ground, code: str, words: str) -> None:
     pieces = await ground.ask(reply(search("rounding", error=code), text("I could not look.")))
-    last = [piece.call for piece in pieces if isinstance(piece, HostedCallChunk)][-1]
+    last = [piece.call for piece in pieces if isinstance(piece, HostedCallReported)][-1]
     assert (last.state, last.error) == ("failed", words)
 
 
