@@ -70,13 +70,11 @@ class Search:
             row.loaded.clear()
 
     def forget(self, row: EntryRow) -> None:
-        """Drop what was found in a row that was removed."""
         self.found.pop(row, None)
         self._readings.pop(row, None)
 
     @property
     def total(self) -> int:
-        """How many matches there are so far."""
         return sum(map(len, self.found.values()))
 
     @property
@@ -110,7 +108,6 @@ class Search:
         return self.current
 
     def _matches(self, row: EntryRow) -> Iterator[list[TextMatch]]:
-        """Yield what is in the title, and then block by block."""
         entry = row.entry
         title = entry.title if isinstance(entry, ToolEntry) else entry.text if isinstance(entry, CommandRun) else ""
         if title and self._pattern.search(title):
@@ -173,7 +170,6 @@ def _read_markdown(row: EntryRow) -> Iterator[None]:
 
 
 def _texts(row: EntryRow) -> Iterator[tuple[str | None, str]]:
-    """Yield the joint and the shown text of a row's blocks."""
     entry = row.entry
     match entry:
         case PromptSubmitted() | Steered():
@@ -205,25 +201,20 @@ class UnreadPages:
 
     def __init__(self) -> None:
         self.numbers: frozenset[int | None] = frozenset()
-        """Their numbers."""
         self._candidates: frozenset[int | None] = frozenset()
         """All pages that may have matches, loaded or not."""
 
     def clear(self) -> None:
-        """Forget all of them: something else is searched for."""
         self.numbers = self._candidates = frozenset()
 
     def show_candidates(self, numbers: Iterable[int], not_loaded: Collection[int | None]) -> None:
-        """Take in which pages may have matches."""
         self._candidates = frozenset(numbers)
         self.numbers = self._candidates & frozenset(not_loaded)
 
     def note_read(self, number: int | None) -> None:
-        """Take in that a page was loaded."""
         self.numbers -= {number}
 
     def note_dropped(self, number: int | None) -> None:
-        """Take in that a page is not loaded any more."""
         if number in self._candidates:
             self.numbers |= {number}
 
@@ -243,17 +234,11 @@ class UnreadPages:
 
 
 class Finder(QObject):
-    """Find in transcript.
+    """Find in transcript."""
 
-    Signals:
-        found: the number of the current match, from 1 (0: none), and how many there are so far.
-        pages_sought: a search began for this text; `add_pages` takes the pages that may have it.
-        page_sought: the search wants to go to another page; see `wanted_pages`.
-    """
-
-    found = Signal(int, int)
-    pages_sought = Signal(str)
-    page_sought = Signal()
+    found = Signal(int, int)  # the number of the current match, from 1 (0: none), and how many there are so far
+    pages_sought = Signal(str)  # a search for this text began: `add_pages` takes the pages that may have it
+    page_sought = Signal()  # the search wants to go to another page; see `wanted_pages`
 
     def __init__(self, layout: RowLayout, viewport: QWidget) -> None:
         super().__init__(layout)
@@ -261,7 +246,6 @@ class Finder(QObject):
         self._viewport = viewport
         self._search: Search | None = None
         self.unread = UnreadPages()
-        """The pages that are not loaded and may have matches."""
         self._sought: _Sought | None = None
         self._steps: Iterator[None] | None = None
         self._timer = QTimer(self, interval=0, singleShot=True)
@@ -269,12 +253,10 @@ class Finder(QObject):
 
     @property
     def is_searching(self) -> bool:
-        """Whether something is searched for, found or not."""
         return self._search is not None
 
     @property
     def is_reading(self) -> bool:
-        """Whether parts of the transcript were not searched yet."""
         return self._steps is not None
 
     def find(self, text: str) -> None:
@@ -291,7 +273,6 @@ class Finder(QObject):
         self.pages_sought.emit(text)
 
     def clear(self) -> None:
-        """Search for nothing any more."""
         self.unread.clear()
         self._sought = None
         self._search = self._steps = None
@@ -300,7 +281,6 @@ class Finder(QObject):
         self.found.emit(0, 0)
 
     def step(self, direction: int) -> None:
-        """Go to the next match (1) or the one before (-1)."""
         if self._search is None:
             return
         before = self._search.current
@@ -320,11 +300,9 @@ class Finder(QObject):
         self._report()
 
     def pause(self) -> None:
-        """Stop reading until `resume`."""
         self._timer.stop()
 
     def resume(self) -> None:
-        """Go on reading."""
         if self._steps is not None:
             self._timer.start()
 
@@ -332,16 +310,13 @@ class Finder(QObject):
 
     @property
     def has_unread(self) -> bool:
-        """Whether pages that are not loaded may have matches."""
         return bool(self.unread.numbers)
 
     @property
     def wanted_pages(self) -> tuple[int, ...]:
-        """The page that the search wants to go to."""
         return () if self._sought is None else (self._sought.page,)
 
     def add_pages(self, text: str, numbers: Sequence[int]) -> None:
-        """Take in which pages may have `text`."""
         if self._search is None or self._search.text != text:
             return
         rows = (self._layout.rows[index] for index in range(len(self._layout.rows)))
@@ -361,12 +336,10 @@ class Finder(QObject):
         self._timer.start()
 
     def forget(self, row: EntryRow) -> None:
-        """Drop what was found in a row that was removed."""
         if self._search is not None:
             self._search.forget(row)
 
     def row_changed(self, row: EntryRow) -> None:
-        """Search a row again because its entry changed."""
         if self._search is not None:
             steps = self._search.read_row(row)
             if self._steps is not None or not _run(steps):
@@ -376,7 +349,6 @@ class Finder(QObject):
             self._report()
 
     def decorate(self, row: EntryRow) -> None:
-        """Show the matches of a row on its widget."""
         if row.widget is None:
             return
         matches = self._search.found.get(row, []) if self._search is not None else []

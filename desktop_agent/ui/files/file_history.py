@@ -24,7 +24,6 @@ class FileTurn(NamedTuple):
     added: int
     removed: int
     is_mine: bool
-    """Whether only the user changed it."""
     is_undone: bool
     """Whether nothing of that is in force."""
 

@@ -23,7 +23,6 @@ class FileMark(NamedTuple):
 
     @property
     def is_ignored(self) -> bool:
-        """Whether git leaves it alone."""
         return self.state == "ignored"
 
 
@@ -43,11 +42,9 @@ class FileMarks:
         self._has_whole_folders = any(status.is_folder for status in self._files.values())
 
     def with_touched(self, touched: Iterable[str]) -> "FileMarks":
-        """Return the same marks with other files changed by the agent."""
         return FileMarks(self._files, self._folders, touched)
 
     def of(self, path: str, *, is_dir: bool) -> FileMark:
-        """Return what is known about `path`."""
         status = self._files.get(path) or self._inherited(path)
         is_touched = path in self._touched or (is_dir and path in self._touched_folders)
         below = self._folders.get(path) if is_dir else None
@@ -56,7 +53,6 @@ class FileMarks:
         return FileMark(status.state, below, is_touched, status.renamed_from)
 
     def is_deleted(self, path: str) -> bool:
-        """Whether git still knows the file but it is gone."""
         status = self._files.get(path)
         return status is not None and status.state == "deleted"
 
@@ -108,7 +104,6 @@ COLOUR_OF_STATE: Final[Mapping[FileState | FolderMark, str]] = {
     "untracked": "added_text",
     "conflicted": "danger_text",
 }
-"""The palette's role for a letter."""
 
 
 def describe_mark(mark: FileMark) -> list[str]:

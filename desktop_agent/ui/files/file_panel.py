@@ -21,13 +21,9 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hbox, stack, vbox
 
 
 class DoneBar(QFrame):
-    """Hidden until something was done. It stays until the next thing is done, or it is closed.
+    """Hidden until something was done. It stays until the next thing is done, or it is closed."""
 
-    Signals:
-        undo_requested: take back what was done last: the ids of its changes.
-    """
-
-    undo_requested = Signal(object)
+    undo_requested = Signal(object)  # the ids of the changes
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +37,6 @@ class DoneBar(QFrame):
         self.hide()
 
     def say(self, words: str, changes: tuple[str, ...] = ()) -> None:
-        """Show what was done, by these changes, or why it was not."""
         self._changes = changes
         self._words.setText(words)
         self.setAccessibleName(words)
@@ -86,34 +81,22 @@ class FileTree(QWidget):
     """The panel. Give it a workspace; it reads, watches and marks it for as long as it is visible.
 
     Paths travel as Python objects: Qt's own strings lose what is not UTF-8 in a name.
-
-    Signals:
-        file_activated: show this file (a `str`, an absolute path).
-        application_requested: open this file (a `str`, an absolute path) with its application.
-        show_changes_requested: show what changed in this file (a `str`, relative to the workspace, with `/`).
-        mention_requested: let the message mention this (a `str`, relative to the workspace; a folder ends in `/`).
-        turn_requested: show what a turn did to a file (a `FileTurn`).
-        rename_requested: let this file or folder (a `str`, relative to the workspace) have this other path.
-        delete_requested: delete this file (a `str`, relative to the workspace).
-        repository_changed: branch and changed files were read again: a `RepoStatus`, or a `NoStatus` with the reason.
     """
 
-    file_activated = Signal(object)
-    application_requested = Signal(object)
-    show_changes_requested = Signal(object)
-    mention_requested = Signal(object)
-    turn_requested = Signal(object)
-    rename_requested = Signal(object, object)
-    delete_requested = Signal(object)
-    repository_changed = Signal(object)
+    file_activated = Signal(object)  # an absolute path
+    application_requested = Signal(object)  # an absolute path, to be opened with its application
+    show_changes_requested = Signal(object)  # a path relative to the workspace, with `/`, as in those below
+    mention_requested = Signal(object)  # a path; that of a folder ends in `/`
+    turn_requested = Signal(object)  # a `FileTurn`
+    rename_requested = Signal(object, object)  # the path, and the new one
+    delete_requested = Signal(object)  # a path
+    repository_changed = Signal(object)  # a `RepoStatus`, or a `NoStatus` with the reason
 
     def __init__(self, theme: Theme, spawn: Spawn, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._is_outdated = False
-        """Something may have changed while the watch was off."""
         self.done = DoneBar()
-        """Says what was done to a file."""
         self._model = FileTreeModel(self)
         self._reader = TreeReader(self._model, spawn, self)
         self._watch = FolderWatch(self)
@@ -124,7 +107,6 @@ class FileTree(QWidget):
     # --- what the window asks -------------------------------------------------------------------------------------
 
     def set_workspace(self, path: Path | None) -> None:
-        """Show this folder, or none."""
         self._filter.clear()
         self._note.hide()
         self.done.hide()
@@ -134,18 +116,15 @@ class FileTree(QWidget):
         self._update_message()
 
     def set_touched(self, paths: Iterable[str]) -> None:
-        """Mark the files (relative to the workspace) that the agent changed in this session."""
         self._reader.set_touched(paths)
         self._watch.nudge()
 
     def refresh(self) -> None:
-        """Read everything that is shown again."""
         for folder in self._model.outline.folders():
             self._reader.read_folder(folder.path)
         self._reader.read_repository()
 
     def focus_filter(self) -> None:
-        """Let the user type a file's name."""
         self._filter.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._filter.selectAll()
 

@@ -24,31 +24,20 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class FileRows(QTableView):
-    """Rows of one height: scrolling and inserting cost the same however many there are.
-
-    Signals:
-        chosen: Enter on the current row.
-        opened: the right arrow key.
-        closed: the left arrow key.
-        copied: the copy shortcut.
-        renamed: F2.
-        deleted: the delete key.
-        typed: text typed while the list has the focus.
-    """
+    """Rows of one height: scrolling and inserting cost the same however many there are."""
 
     chosen = Signal()
-    opened = Signal()
-    closed = Signal()
+    opened = Signal()  # by the right arrow key
+    closed = Signal()  # by the left arrow key
     copied = Signal()
     renamed = Signal()
     deleted = Signal()
-    typed = Signal(str)
+    typed = Signal(str)  # text typed while the list has the focus
 
     def __init__(self) -> None:
         super().__init__()
         self.ring = set_up_list(self)
         self.dragged: Callable[[], QMimeData | None] = lambda: None
-        """Gives what is dragged away: the current row."""
         self.setDragDropMode(QAbstractItemView.DragDropMode.DragOnly)
         self.setShowGrid(False)
         self.setWordWrap(False)
@@ -68,11 +57,9 @@ class FileRows(QTableView):
 
     @property
     def row(self) -> int:
-        """The current row, -1 if there is none."""
         return self.currentIndex().row()
 
     def select_row(self, row: int) -> None:
-        """Make a row the current one and bring it into view."""
         self.setCurrentIndex(self.model().index(row, 0))
 
     def startDrag(self, supportedActions: Qt.DropAction) -> None:
@@ -196,17 +183,14 @@ class MatchesModel(QAbstractListModel):
         self._marks = FileMarks()
 
     def show(self, matches: Sequence[Match], marks: FileMarks) -> None:
-        """Show these matches instead of the present ones."""
         self.beginResetModel()
         self._matches, self._marks = matches, marks
         self.endResetModel()
 
     def match_at(self, row: int) -> Match:
-        """Return what is in this row."""
         return self._matches[row]
 
     def mark_at(self, row: int) -> FileMark:
-        """Return what git and the agent say about the file in this row."""
         return self._marks.of(self._matches[row].text, is_dir=False)
 
     def flags(self, index: AnyIndex) -> Qt.ItemFlag:
@@ -280,30 +264,24 @@ class ShownRows(QObject):
         self._tree_delegate = TreeDelegate(tree, theme, rows.ring, self)
         self._matches: tuple[MatchesModel, MatchDelegate] | None = None
         self.is_filtering = False
-        """Whether the matches are shown."""
         rows.setModel(tree)
         rows.setItemDelegate(self._tree_delegate)
 
     def path_at(self, row: int) -> str:
-        """Return the path of a row, relative to the workspace, with `/`."""
         if self.is_filtering and self._matches is not None:
             return self._matches[0].match_at(row).text
         return self._tree.outline.place(row).path
 
     def is_folder(self, row: int) -> bool:
-        """Whether a row is a folder. Matches are files."""
         return not self.is_filtering and self._tree.row_at(row).is_dir
 
     def is_open_folder(self, row: int) -> bool:
-        """Whether a row is a folder whose entries are shown."""
         return self.is_folder(row) and self._tree.row_at(row).is_open
 
     def is_touched_file(self, row: int) -> bool:
-        """Whether a row is a file that the agent changed in this session."""
         return not self.is_folder(row) and self._tree.marks.of(self.path_at(row), is_dir=False).is_touched
 
     def toggle(self, row: int) -> None:
-        """Open or close a folder of the tree."""
         if not self.is_filtering:
             self._tree.toggle(row)
 
@@ -327,7 +305,6 @@ class ShownRows(QObject):
                 self._rows.select_row(parent)
 
     def show_matches(self, matches: Matches) -> None:
-        """Show these files instead of the tree."""
         if self._matches is None:
             self._matches = self._make_matches()
         model, delegate = self._matches
@@ -338,7 +315,6 @@ class ShownRows(QObject):
             self._rows.setItemDelegate(delegate)
 
     def show_tree(self) -> None:
-        """Show the tree again, as it was left."""
         if self.is_filtering:
             self.is_filtering = False
             self._rows.setModel(self._tree)

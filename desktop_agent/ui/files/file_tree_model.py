@@ -27,23 +27,19 @@ class Folder:
         self.name = name
         self.parent = parent
         self.position = position
-        """Where it is among the entries of its parent."""
         self.path = name if parent is None or not parent.path else f"{parent.path}/{name}"
         """Relative to the workspace, with `/`; empty for the workspace itself."""
         self.depth: int = -1 if parent is None else parent.depth + 1
         self.names: list[str] = []
-        """Its entries, folders first."""
         self.folder_count = 0
         self.links: frozenset[str] = frozenset()
         self.open_folders: list[Folder] = []
-        """In the order of their positions."""
         self.span = 0
         """How many rows are shown below it, at any depth."""
         self.is_loaded = False
         self.problem = ""
 
     def open_at(self, position: int) -> "Folder | None":
-        """Return the open folder at this position, if there is one."""
         return next((folder for folder in self.open_folders if folder.position == position), None)
 
 
@@ -55,17 +51,14 @@ class OutlineRow(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The entry's name."""
         return self.folder.names[self.position]
 
     @property
     def path(self) -> str:
-        """Its path, relative to the workspace."""
         return f"{self.folder.path}/{self.name}" if self.folder.path else self.name
 
     @property
     def is_folder(self) -> bool:
-        """Whether it can be opened."""
         return self.position < self.folder.folder_count
 
 
@@ -88,7 +81,6 @@ class FileOutline:
         return self.root.span
 
     def place(self, row: int) -> OutlineRow:
-        """Return what `row` shows. The row must exist."""
         folder, left = self.root, row
         while True:
             for child in folder.open_folders:
@@ -114,7 +106,6 @@ class FileOutline:
         return child
 
     def close(self, folder: Folder) -> None:
-        """Take away the rows of an open folder."""
         assert folder.parent is not None
         folder.parent.open_folders.remove(folder)
         _grow(folder.parent, -folder.span)
@@ -131,16 +122,13 @@ class FileOutline:
         _grow(folder, growth)
 
     def find(self, path: str) -> Folder | None:
-        """Return the open folder with this path."""
         return next((folder for folder in self.folders() if folder.path == path), None)
 
     def parent_row(self, row: int) -> int:
-        """Return the row of the folder that `row` is in; -1 for the workspace."""
         folder = self.place(row).folder
         return -1 if folder.parent is None else self.row(folder.parent, folder.position)
 
     def folders(self) -> Iterator[Folder]:
-        """Every open folder, the workspace first."""
         waiting = [self.root]
         for folder in waiting:
             yield folder
@@ -160,7 +148,6 @@ def edits_between(folder: Folder, listing: FolderListing) -> list[OutlineEdit]:
 
 
 def _edits(old: Sequence[str], new: Sequence[str], offset: int, *, are_folders: bool) -> list[OutlineEdit]:
-    """Walk both lists, which have the same order, side by side."""
     from desktop_agent.core.system.workspace import natural_key
 
     edits: list[OutlineEdit] = []
@@ -195,7 +182,6 @@ class FileRow(NamedTuple):
     """All there is to draw in one row."""
 
     path: str
-    """Relative to the workspace, with `/`."""
     name: str
     depth: int
     is_dir: bool
@@ -209,16 +195,11 @@ class FileTreeModel(QAbstractListModel):
     """Rows of the open folders of one workspace. Reads nothing itself: it says what to read, and is given it.
 
     Paths travel as Python objects: Qt's own strings lose what is not UTF-8 in a name.
-
-    Signals:
-        wanted: the entries of this folder (a relative path) are to be read and passed to `put`.
-        folders_changed: other folders are open than before.
-        was_read: what was read of a folder (a relative path) is shown now.
     """
 
-    wanted = Signal(object)
-    folders_changed = Signal()
-    was_read = Signal(object)
+    wanted = Signal(object)  # a folder (a relative path) to be read and passed to `put`
+    folders_changed = Signal()  # others are open than before
+    was_read = Signal(object)  # the folder (a relative path)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -231,7 +212,6 @@ class FileTreeModel(QAbstractListModel):
     # --- the workspace --------------------------------------------------------------------------------------------
 
     def clear(self) -> None:
-        """Show nothing."""
         self.beginResetModel()
         self.outline = FileOutline()
         self._marks = FileMarks()
@@ -240,7 +220,6 @@ class FileTreeModel(QAbstractListModel):
         self.folders_changed.emit()
 
     def reset(self) -> None:
-        """Show another workspace, from nothing, and want its entries."""
         self.clear()
         self.wanted.emit("")
 
@@ -259,25 +238,21 @@ class FileTreeModel(QAbstractListModel):
 
     @property
     def marks(self) -> FileMarks:
-        """What git and the agent say at the moment."""
         return self._marks
 
     def set_marks(self, marks: FileMarks) -> None:
-        """Draw these marks from now on."""
         self._marks = marks
         self._redraw()
 
     # --- opening and closing --------------------------------------------------------------------------------------
 
     def toggle(self, row: int) -> None:
-        """Open the folder in this row, or close it. Nothing happens to a file."""
         if self.row_at(row).is_open:
             self.close(row)
         else:
             self.open(row)
 
     def open(self, row: int) -> None:
-        """Open the folder in this row and want its entries. Nothing happens to a file or an open folder."""
         place = self.outline.place(row)
         if place.is_folder and place.folder.open_at(place.position) is None:
             self._open_paths.add(place.path)
@@ -287,7 +262,6 @@ class FileTreeModel(QAbstractListModel):
             self.wanted.emit(folder.path)
 
     def close(self, row: int) -> None:
-        """Close the folder in this row. Nothing happens to a file or a closed folder."""
         place = self.outline.place(row)
         folder = place.folder.open_at(place.position)
         if folder is not None:
@@ -299,7 +273,6 @@ class FileTreeModel(QAbstractListModel):
     # --- rows -----------------------------------------------------------------------------------------------------
 
     def row_at(self, row: int) -> FileRow:
-        """Return what is in this row."""
         place = self.outline.place(row)
         name, path, is_dir = place.name, place.path, place.is_folder
         child = place.folder.open_at(place.position) if is_dir else None

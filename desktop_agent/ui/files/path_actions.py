@@ -19,13 +19,9 @@ _WIDTH = 420
 
 
 class RenameDialog(QDialog):
-    """Asks for the path that a file or folder shall have. Show it with `open()`.
+    """Asks for the path that a file or folder shall have. Show it with `open()`."""
 
-    Signals:
-        chosen: the old path and the new one, both from the folder on.
-    """
-
-    chosen = Signal(object, object)
+    chosen = Signal(object, object)  # the old path and the new one, both relative to the workspace
 
     def __init__(self, path: str, parent: QWidget, *, is_folder: bool = False) -> None:
         super().__init__(parent)
@@ -106,7 +102,6 @@ class PathActions(QObject):
         self._show_changes_of = show_changes
         self._mention_path = mention
         self.history: Callable[[str], Sequence[FileTurn]] = _no_turns
-        """Gives the turns that changed a file."""
         self._show_turn = show_turn
         self._rename_path = rename
         self._delete_path = delete
@@ -120,7 +115,6 @@ class PathActions(QObject):
         rows.customContextMenuRequested.connect(self._show_menu)
 
     def choose(self) -> None:
-        """Open the current file, or open or close the current folder."""
         if self._rows.row < 0:
             return
         if self._shown.is_folder(self._rows.row):
@@ -162,7 +156,6 @@ class PathActions(QObject):
         menu.popup(self._rows.viewport().mapToGlobal(at))
 
     def _add_history(self, menu: QMenu, path: str) -> None:
-        """List the turns that changed a file; choosing one shows what it did."""
         turns = self.history(path)
         if not turns:
             return
@@ -203,13 +196,11 @@ class PathActions(QObject):
             self._show_changes_of(self._shown.path_at(self._rows.row))
 
     def _mention(self) -> None:
-        """Let the message mention it: a folder with a slash at its end."""
         if self._rows.row >= 0:
             slash = "/" if self._shown.is_folder(self._rows.row) else ""
             self._mention_path(f"{self._shown.path_at(self._rows.row)}{slash}")
 
     def _dragged(self) -> QMimeData | None:
-        """Return what leaves the list with the mouse: the address of the file, as other programs take it."""
         if (path := self._absolute()) is None:
             return None
         data = QMimeData()

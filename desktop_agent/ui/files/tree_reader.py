@@ -30,17 +30,11 @@ MAX_WATCHED = 400
 
 
 class FolderWatch(QObject):
-    """Watches the folders that are open and the two files that git rewrites. Stopped until `resume`.
+    """Watches the folders that are open and the two files that git rewrites. Stopped until `resume`."""
 
-    Signals:
-        folder_changed: entries came to or left this folder (an absolute path).
-        repository_changed: the index or HEAD is another one.
-        due: time to look again at what cannot be watched.
-    """
-
-    folder_changed = Signal(str)
-    repository_changed = Signal()
-    due = Signal()
+    folder_changed = Signal(str)  # an absolute path
+    repository_changed = Signal()  # the index or HEAD is another one
+    due = Signal()  # time to look again at what cannot be watched
 
     def __init__(self, parent: QObject | None = None, *, settle_ms: int = SETTLE_MS, poll_ms: int = POLL_MS) -> None:
         super().__init__(parent)
@@ -57,7 +51,6 @@ class FolderWatch(QObject):
 
     @property
     def is_active(self) -> bool:
-        """Whether anything is watched or timed."""
         return self._watcher is not None
 
     def watch_folders(self, folders: Iterable[Path]) -> None:
@@ -66,12 +59,10 @@ class FolderWatch(QObject):
         self._update()
 
     def watch_repository(self, git_dir: Path | None) -> None:
-        """Watch the repository with this git folder, or none."""
         self._repository_files = [] if git_dir is None else [str(git_dir / "index"), str(git_dir / "HEAD")]
         self._update()
 
     def resume(self) -> None:
-        """Watch and poll."""
         if self._watcher is None:
             self._watcher = QFileSystemWatcher(self)
             self._watcher.directoryChanged.connect(self._note)
@@ -80,7 +71,6 @@ class FolderWatch(QObject):
             self._update()
 
     def nudge(self) -> None:
-        """Assume that some files changed, without knowing which."""
         if self._watcher is not None:
             self._wait_until_settled()
 
@@ -90,7 +80,6 @@ class FolderWatch(QObject):
             self._poll.start(self._poll_ms)
 
     def pause(self) -> None:
-        """Hold no watch and no running timer."""
         self._settle.stop()
         self._poll.stop()
         self._changed.clear()
@@ -148,16 +137,11 @@ class TreeReader(QObject):
     """One reader per tree. Each folder, and git, is read once at a time; asking meanwhile means once more after it.
 
     What was read for an earlier workspace is dropped.
-
-    Signals:
-        repository_moved: git says something else than when it was last asked.
-        repository_read: the state of the repository is known: a `RepoStatus`, or a `NoStatus` with the reason.
-        matches_found: the answer to the latest `find`: a `Matches`.
     """
 
-    repository_moved = Signal()
-    repository_read = Signal(object)
-    matches_found = Signal(object)
+    repository_moved = Signal()  # git says something else than when it was last asked
+    repository_read = Signal(object)  # a `RepoStatus`, or a `NoStatus` with the reason
+    matches_found = Signal(object)  # `Matches`, the answer to the latest `find`
 
     def __init__(self, model: FileTreeModel, spawn: Spawn, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -167,7 +151,6 @@ class TreeReader(QObject):
         self._generation = 0
         self._repository: Repository | None = None
         self._answer: RepoStatus | NoStatus | None = None
-        """What git last said."""
         self._touched: frozenset[str] = frozenset()
         self._running: dict[str, bool] = {}
         """What is being read, by folder or by one of the two keys below, and whether to read it again afterwards."""
@@ -180,16 +163,13 @@ class TreeReader(QObject):
 
     @property
     def workspace(self) -> Path | None:
-        """The folder being read."""
         return self._workspace
 
     @property
     def repository(self) -> Repository | None:
-        """The repository it is in, once known."""
         return self._repository
 
     def start(self, workspace: Path | None) -> None:
-        """Read this workspace from now on, or none."""
         self._generation += 1
         self._workspace = workspace
         self._repository = self._answer = None
@@ -203,18 +183,15 @@ class TreeReader(QObject):
             self.read_repository()
 
     def set_touched(self, paths: Iterable[str]) -> None:
-        """Mark these files (relative paths) as changed by the agent."""
         touched = frozenset(paths)
         if touched != self._touched:
             self._touched = touched
             self._model.set_marks(self._model.marks.with_touched(touched))
 
     def read_folder(self, path: str) -> None:
-        """Read an open folder again; `path` is relative to the workspace."""
         self._run(path, self._read_folder)
 
     def read_repository(self) -> None:
-        """Ask git again."""
         self._run(_REPOSITORY, self._read_repository)
 
     def poll_repository(self) -> None:
@@ -326,7 +303,6 @@ def _scan(path: Path, folder: Folder) -> tuple[FolderListing, list[OutlineEdit]]
 
 
 def _compare(before: RepoStatus | NoStatus | None, now: RepoStatus | NoStatus) -> tuple[FileMarks, bool]:
-    """Return the marks of the files, and whether git says something else than before."""
     from desktop_agent.core.system.workspace import roll_up
 
     marks = FileMarks(now.files, roll_up(now.files)) if isinstance(now, RepoStatus) else FileMarks()

@@ -34,11 +34,8 @@ class InboxItem(Struct, frozen=True, kw_only=True):
     since: datetime
     turn: int = 0
     request: ApprovalRequest | None = None
-    """What is asked, of a `question`."""
     asks: int = 1
-    """How many questions wait, of `questions`."""
     end: TurnEndReason = "completed"
-    """How the turn ended, of `ended`."""
     can_answer: bool = False
     """Whether an answer can be given from here: not while another process has the session."""
 
@@ -61,7 +58,6 @@ class InboxItem(Struct, frozen=True, kw_only=True):
 
     @property
     def can_deny(self) -> bool:
-        """Whether a plain no is an answer."""
         request = self.request
         return self.can_answer and request is not None and request.question is None and request.spending is None
 
@@ -227,7 +223,6 @@ def note(item: InboxItem) -> str:
 
 
 def cut(text: str) -> str:
-    """Return as much of a text as a row has room for."""
     return text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
 
 

@@ -23,23 +23,16 @@ from desktop_agent.ui.wording.phrases import long_moment, short_moment
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 Wish = Literal["allow", "deny", "show", "seen"]
-"""What the user wants of a row."""
 
 _MARK = 8.0
 
 
 class InboxRow(QWidget):
-    """Shows one item. A yes or a no counts only after the row has stood in its place for a moment.
+    """Shows one item. A yes or a no counts only after the row has stood in its place for a moment."""
 
-    Signals:
-        wished: the user wants something of it: a `Wish`.
-        stepped: the arrow keys go to the row below (1) or above (-1).
-        half_seen: a yes came while not all of the row was in sight, and did not count.
-    """
-
-    wished = Signal(str)
-    stepped = Signal(int)
-    half_seen = Signal()
+    wished = Signal(str)  # a `Wish`
+    stepped = Signal(int)  # 1: to the row below; -1: above
+    half_seen = Signal()  # a yes while not all of the row was in sight, which does not count
 
     def __init__(self, theme: Theme, item: InboxItem, now: datetime) -> None:
         super().__init__()
@@ -61,13 +54,11 @@ class InboxRow(QWidget):
         self.update()
 
     def height_in(self, width: int) -> int:
-        """Return how high it is when it is this wide."""
         wraps = self._layout.hasHeightForWidth()
         return self._layout.totalHeightForWidth(width) if wraps else self._layout.totalSizeHint().height()
 
     @property
     def is_listening(self) -> bool:
-        """Whether an answer counts."""
         return self._arming.is_armed and not self._is_answered and self.isVisible()
 
     @property
@@ -114,7 +105,6 @@ class InboxRow(QWidget):
         self.setAccessibleName(", ".join(filter(None, spoken)))
 
     def _build_subject(self, text: str) -> QWidget:
-        """Return the text, whole where it can be allowed here, else its beginning."""
         if self.item.can_allow:
             label: QLabel = CodeLabel(text)
         else:
@@ -127,7 +117,6 @@ class InboxRow(QWidget):
         return label
 
     def _build_buttons(self) -> list[QPushButton]:
-        """Return the ways to answer, and the way to the session as the last."""
         item = self.item
         buttons: list[QPushButton] = []
         if item.can_allow:
@@ -246,14 +235,9 @@ _MOST_ROWS = 50
 
 
 class InboxPopup(Popup):
-    """Lies over `over`, below the button that opens it. Says what the user wants; the sessions do it.
+    """Lies over `over`, below the button that opens it. Says what the user wants; the sessions do it."""
 
-    Signals:
-        wished: the user wants something of an item: a `Wish` of `row`, and the `InboxItem`.
-        all_seen: they have seen all turns that ended.
-    """
-
-    wished = Signal(str, object)
+    wished = Signal(str, object)  # a `Wish`, and the `InboxItem`
     all_seen = Signal()
 
     def __init__(self, theme: Theme, over: QWidget, anchor: QWidget, *, now: Callable[[], datetime]) -> None:
@@ -329,7 +313,6 @@ class InboxPopup(Popup):
         self._work.begin(self._fill(wanted))
 
     def open_popup(self) -> None:
-        """Show it, with the keyboard on the first row."""
         super().open_popup()
         self._place()  # only what is shown knows how high its words are
         self._scroll.verticalScrollBar().setValue(0)
@@ -340,7 +323,6 @@ class InboxPopup(Popup):
     # --- the rows -------------------------------------------------------------------------------------------------
 
     def _fill(self, wanted: Sequence[InboxItem]) -> Iterator[None]:
-        """Make and place the rows, one a step."""
         for at, item in enumerate(wanted):
             row = next((row for row in self._rows if row.item == item), None) or self._new_row(item)
             if at < len(self._rows) and self._rows[at] is row:
@@ -419,7 +401,6 @@ class InboxPopup(Popup):
     # --- Qt -------------------------------------------------------------------------------------------------------
 
     def _place(self) -> None:
-        """Stand below the button, as high as the rows need and as there is room for."""
         width = min(_WIDTH, self._over.width() - 2 * _MARGIN)
         corner = self._anchor.mapTo(self._over, QPoint(self._anchor.width(), self._anchor.height()))
         top = corner.y() + Space.XS

@@ -24,7 +24,6 @@ class ModelOffer(Struct, frozen=True):
 
     key: ModelKey
     known: KnownModel
-    """What is known of it."""
 
     @property
     def label(self) -> str:
@@ -68,7 +67,6 @@ RowKind = Literal["heading", "note", "model", "named", "connect"]
 
 
 _MOST_FOUND = 200
-"""More rows than anyone reads: who does not find a model among them types another letter."""
 
 
 class ChoiceRow(Struct, frozen=True):
@@ -86,7 +84,6 @@ class ChoiceRow(Struct, frozen=True):
 
     @property
     def is_choice(self) -> bool:
-        """Whether anything happens when it is chosen."""
         return self.kind in ("model", "named", "connect")
 
 
@@ -102,7 +99,6 @@ class Choices(Struct, frozen=True, kw_only=True):
 
     @property
     def has_efforts(self) -> bool:
-        """Whether any model has levels of effort."""
         return any(offer.known.efforts for account in self._connected() for offer in account.models)
 
     def effort_of(self, offer: ModelOffer) -> str:
@@ -110,7 +106,6 @@ class Choices(Struct, frozen=True, kw_only=True):
         return self.effort if offer.key == self.current else ""
 
     def all_rows(self) -> tuple[ChoiceRow, ...]:
-        """Return the rows while nothing is typed."""
         rows: list[ChoiceRow] = []
         kept = set(self.favourites)
         for title, keys in ((_tr("Favourites"), self.favourites), (_tr("Recent"), self.recent)):
@@ -170,7 +165,6 @@ class Choices(Struct, frozen=True, kw_only=True):
 
     @property
     def _has_several(self) -> bool:
-        """Whether it has to be said whose a model is."""
         return sum(not account.is_fixed for account in self._connected()) > 1
 
     def _connected(self) -> list[AccountOffers]:

@@ -26,21 +26,13 @@ _MOST_RECENT = 5
 class ModelMemory(Protocol):
     """Where the lists are kept."""
 
-    def models(self, name: KeptList) -> Sequence[KeptModel]:
-        """Return a list as it was kept last."""
-        ...
+    def models(self, name: KeptList) -> Sequence[KeptModel]: ...
 
-    def remember_models(self, name: KeptList, models: Sequence[KeptModel]) -> None:
-        """Keep a list."""
-        ...
+    def remember_models(self, name: KeptList, models: Sequence[KeptModel]) -> None: ...
 
 
 class Shortlist(QObject):
-    """Favourites in the order in which they were marked, and recent models, the last one first.
-
-    Signals:
-        changed: one of the two is another one now.
-    """
+    """Favourites in the order in which they were marked, and recent models, the last one first."""
 
     changed = Signal()
 
@@ -51,13 +43,11 @@ class Shortlist(QObject):
         self.recent = tuple(ModelKey(*model) for model in memory.models("recent_models"))[:_MOST_RECENT]
 
     def toggle_favourite(self, key: ModelKey) -> None:
-        """Mark a model, or no longer."""
         others = tuple(kept for kept in self.favourites if kept != key)
         self.favourites = others if len(others) < len(self.favourites) else (*others, key)
         self._keep("favourite_models", self.favourites)
 
     def note_use(self, key: ModelKey) -> None:
-        """Remember that a model was asked."""
         if not self.recent or self.recent[0] != key:
             self.recent = (key, *(kept for kept in self.recent if kept != key))[:_MOST_RECENT]
             self._keep("recent_models", self.recent)
@@ -68,18 +58,11 @@ class Shortlist(QObject):
 
 
 class ModelPicker(QObject):
-    """Opens at a button of the composer. The keyboard goes back to where messages are written.
+    """Opens at a button of the composer. The keyboard goes back to where messages are written."""
 
-    Signals:
-        opened: it is about to be shown; what it shows should be brought up to date.
-        chosen: the user wants this model (a `ModelKey`), and this level of effort; None leaves that open.
-        connect_requested: they want to use this account (an `AccountOffers`), which has no credential.
-        refresh_requested: the lists of models shall be asked for.
-    """
-
-    opened = Signal()
-    chosen = Signal(object, object)
-    connect_requested = Signal(object)
+    opened = Signal()  # it is about to be shown: the accounts should be brought up to date
+    chosen = Signal(object, object)  # a `ModelKey`, and the level of effort; None leaves that open
+    connect_requested = Signal(object)  # the `AccountOffers`, which has no credential
     refresh_requested = Signal()
 
     def __init__(
@@ -106,12 +89,10 @@ class ModelPicker(QObject):
         self._current: ModelKey | None = None
         self._effort = ""
         self.shortlist = Shortlist(memory, self)
-        """The favourites, and what was used last."""
         self.shortlist.changed.connect(self._show)
         button.clicked.connect(self.toggle)
 
     def toggle(self) -> None:
-        """Open it, or close it."""
         if self._popup is not None and self._popup.isVisible():
             self._popup.close_popup()
         else:
@@ -128,18 +109,15 @@ class ModelPicker(QObject):
         popup.open_popup()
 
     def show_accounts(self, accounts: Sequence[AccountOffers]) -> None:
-        """Offer the models of these accounts."""
         self._accounts = tuple(accounts)
         self._show()
 
     def show_model(self, model: ModelRef) -> None:
-        """Mark the model that answers now."""
         self._current = ModelKey(model.provider, model.account, model.model)
         self._effort = model.effort
         self._show()
 
     def note_use(self) -> None:
-        """Remember that the model was asked something."""
         if self._current is not None and self._current.provider != DEMO:
             self.shortlist.note_use(self._current)
 

@@ -73,7 +73,6 @@ def _price_sentence(price: Rates | None, *, is_plan: bool) -> str:
 
 
 def age_words(account: AccountOffers, now: datetime) -> str:
-    """Say how old the list of an account is."""
     if not account.is_listing:
         return ""
     if account.is_refreshing:
@@ -94,7 +93,6 @@ class ModelRows(ChoiceModel[ChoiceRow]):
     """Headings and notes cannot be chosen."""
 
     current: ModelKey | None = None
-    """The model that answers now."""
     favourites: AbstractSet[ModelKey] = frozenset()
 
     def first_choice(self, key: ModelKey | None = None) -> QModelIndex:
@@ -151,7 +149,6 @@ _NEAR: Final = QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOve
 
 
 def star_area(row: QRect) -> QRect:
-    """Return where the star of a row is, for the mouse."""
     return QRect(row.right() - int(_STAR) + 1, row.top(), int(_STAR), row.height())
 
 
@@ -237,15 +234,10 @@ class ModelDelegate(RowDelegate):
 
 
 class ModelList(QListView):
-    """Never takes the focus: the field above it hands it the keys that it understands.
+    """Never takes the focus: the field above it hands it the keys that it understands."""
 
-    Signals:
-        chosen: this row was clicked.
-        starred: the star of this row was clicked.
-    """
-
-    chosen = Signal(QModelIndex)
-    starred = Signal(QModelIndex)
+    chosen = Signal(QModelIndex)  # by a click
+    starred = Signal(QModelIndex)  # by a click on the star
 
     def __init__(self) -> None:
         super().__init__()
@@ -267,13 +259,9 @@ class ModelList(QListView):
 
 
 class EffortChoice(QWidget):
-    """Levels side by side, the one in force marked; words in their place for a model that has none.
+    """Levels side by side, the one in force marked; words in their place for a model that has none."""
 
-    Signals:
-        chosen: the user wants this level; empty is what the model does by itself.
-    """
-
-    chosen = Signal(str)
+    chosen = Signal(str)  # the level; empty is what the model does by itself
 
     def __init__(self) -> None:
         super().__init__()
@@ -331,7 +319,6 @@ class EffortChoice(QWidget):
         self.chosen.emit(button.property("level"))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Go from level to level by the arrow keys; Enter takes one, as Space does."""
         if event.type() != QEvent.Type.KeyPress or not isinstance(event, QKeyEvent) or watched not in self._buttons:
             return super().eventFilter(watched, event)
         at = next(place for place, button in enumerate(self._buttons) if button is watched)
@@ -347,11 +334,7 @@ class EffortChoice(QWidget):
 
 
 class PickerFoot(QWidget):
-    """Says how old the list of one account is.
-
-    Signals:
-        refresh_requested: the lists of all accounts shall be asked for.
-    """
+    """Says how old the list of one account is."""
 
     refresh_requested = Signal()
 
@@ -384,21 +367,13 @@ _STAR_KEYS = QKeySequence("Ctrl+D")
 
 
 class ModelPopup(FilterPopup[ChoiceRow]):
-    """Lies over `over`, above the button that opens it. Asks for a model; the session decides.
+    """Lies over `over`, above the button that opens it. Asks for a model; the session decides."""
 
-    Signals:
-        chosen: the user wants this model (a `ModelKey`), and this level of effort; None leaves that open.
-        connect_requested: they want to use this account (an `AccountOffers`), which has no credential.
-        refresh_requested: the lists shall be asked for.
-        favourite_toggled: the user marked this model (a `ModelKey`), or no longer.
-        closing: it goes away, and the keyboard should be elsewhere.
-    """
-
-    chosen = Signal(object, object)
-    connect_requested = Signal(object)
+    chosen = Signal(object, object)  # a `ModelKey`, and the level of effort; None leaves that open
+    connect_requested = Signal(object)  # the `AccountOffers`, which has no credential
     refresh_requested = Signal()
-    favourite_toggled = Signal(object)
-    closing = Signal()
+    favourite_toggled = Signal(object)  # a `ModelKey`
+    closing = Signal()  # the keyboard should be elsewhere
 
     def __init__(
         self, theme: Theme, icons: Icons, over: QWidget, anchor: QWidget, *, now: Callable[[], datetime]
@@ -412,7 +387,6 @@ class ModelPopup(FilterPopup[ChoiceRow]):
         self._now = now
         self._choices = Choices()
         self._all: tuple[ChoiceRow, ...] = ()
-        """The rows while nothing is typed."""
         self._find: Callable[[str], tuple[ChoiceRow, ...]] | None = None
         """Made when the first letter is typed."""
         self._field.setObjectName("modelSearch")
@@ -461,7 +435,6 @@ class ModelPopup(FilterPopup[ChoiceRow]):
         self._show_rows(None)
 
     def _show_rows(self, key: ModelKey | None) -> None:
-        """Show what fits what is typed, with the row of this model as the current one."""
         query = self._field.text()
         if query.strip():
             if self._find is None:
@@ -508,7 +481,6 @@ class ModelPopup(FilterPopup[ChoiceRow]):
             self.chosen.emit(row.offer.key, None)
 
     def _on_effort(self, level: str) -> None:
-        """Choose the highlighted model with this level."""
         row = self._current_row
         if row is not None and row.offer is not None:
             self.close_popup()

@@ -34,7 +34,6 @@ class PaletteEntry(Struct, frozen=True, kw_only=True):
     keys: str = ""
     """The keys that do the same, as this system writes them."""
     is_choice: bool = True
-    """Whether it can be chosen; else it is only read."""
 
 
 class PaletteQuery(Struct, frozen=True):
@@ -57,7 +56,6 @@ class PaletteRow(Struct, frozen=True, kw_only=True):
 
     @property
     def is_choice(self) -> bool:
-        """Whether Enter does something here."""
         return self.entry is not None and self.entry.is_choice
 
 
@@ -74,7 +72,6 @@ _MOST_RECENT: Final = 6
 _MOST_CONSIDERED: Final = 400
 
 Recent = tuple[EntryKind, str]
-"""The kind and key of what was chosen before."""
 
 
 class PaletteSources(Struct, frozen=True, kw_only=True):
@@ -116,7 +113,6 @@ class _Found(Struct, frozen=True):
 
 
 def rows_for(query: PaletteQuery, sources: PaletteSources) -> tuple[PaletteRow, ...]:
-    """Return the rows to show, with headings where there is more than one kind."""
     if query.scope == "all":
         rows = _all_found(query.text, sources) if query.text else _offered("action", sources.recent, sources)
     elif query.text:

@@ -41,7 +41,6 @@ class PaletteRows(ChoiceModel[PaletteRow]):
 
 
 _LEAST_GROUP = 24.0
-"""Less room than this shows nothing of a group that could be read."""
 
 
 class PaletteDelegate(RowDelegate):
@@ -94,24 +93,17 @@ _MARGIN = 24
 
 
 class CommandPalette(FilterPopup[PaletteRow]):
-    """Lies over `over` while it is open. It asks what fits, and says what was chosen; the application carries it out.
+    """Asks what fits, and says what was chosen; the application answers, and carries it out."""
 
-    Signals:
-        wanted: show the rows that fit this `PaletteQuery`.
-        chosen: the user wants this `PaletteEntry`. The keyboard is back where it was by then.
-    """
-
-    wanted = Signal(object)
-    chosen = Signal(object)
+    wanted = Signal(object)  # a `PaletteQuery`, to be answered by `show_rows`
+    chosen = Signal(object)  # a `PaletteEntry`; the keyboard is back where it was by then
 
     def __init__(self, theme: Theme, over: QWidget, button: QWidget | None = None) -> None:
-        """`button` opens it, and closes it when it is open."""
         super().__init__(theme, over, button, PaletteRows(), QListView(), page_rows=10)
         self.setObjectName("commandPalette")
         self.setAccessibleName(self.tr("Command palette"))
         self._base: Scope = "all"
         self._shown: PaletteQuery | None = None
-        """What the rows answer."""
         self._is_choosing = False
         """Enter was pressed before the rows were there."""
         self._before: QWidget | None = None
@@ -136,7 +128,6 @@ class CommandPalette(FilterPopup[PaletteRow]):
 
     @property
     def query(self) -> PaletteQuery:
-        """What is asked for."""
         return query_of(self._field.text(), self._base)
 
     def open_palette(self, base: Scope, typed: str = "") -> None:
@@ -157,7 +148,6 @@ class CommandPalette(FilterPopup[PaletteRow]):
         self._field.setFocus(Qt.FocusReason.PopupFocusReason)  # for a shortcut, a field would select what is in it
 
     def close_popup(self) -> None:
-        """Go back to what lies below, and to the widget that had the keyboard."""
         self._is_choosing = False
         before, self._before = self._before, None
         if before is not None and isValid(before) and before.isVisible() and self._field.hasFocus():
@@ -227,7 +217,6 @@ class CommandPalette(FilterPopup[PaletteRow]):
     # --- Qt -----------------------------------------------------------------------------------------------------------
 
     def _place(self) -> None:
-        """Stand below the bar at the top, as high as the list needs and as there is room for."""
         area = self._over.rect().adjusted(_MARGIN, Height.TOP_BAR + Space.S, -_MARGIN, -_MARGIN)
         rows = max(_LEAST_ROWS, min(self._model.rowCount(), _MOST_ROWS))
         chrome = self._field.sizeHint().height() + self._hint.sizeHint().height() + 1 + 5 * Space.S + 2

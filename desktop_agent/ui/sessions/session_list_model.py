@@ -25,7 +25,6 @@ class Arrangement(Struct, frozen=True):
 
     grouping: Grouping = "nearby"
     is_detailed: bool = False
-    """Whether every row has a second line: folder, turns, cost."""
     folded: frozenset[str] = frozenset()
     """Keys of the groups of which only the heading is shown."""
 
@@ -37,7 +36,6 @@ class SessionGroup(NamedTuple):
     heading: str
     sessions: Sequence[SessionSummary]
     says_folder: bool = False
-    """Whether each row has to say of which folder it is."""
 
 
 def grouped(
@@ -143,7 +141,6 @@ class SessionRow(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What stays the same when the row's content changes."""
         return f"group:{self.group}" if self.session is None else self.session.id
 
 
@@ -155,7 +152,6 @@ class SessionWords(QObject):
         self._now = now
 
     def title(self, session: SessionSummary) -> str:
-        """Return the title, or a stand-in while there is none."""
         return named(session.title) or self.tr("New session")
 
     def status(self, session: SessionSummary) -> str:
@@ -185,7 +181,6 @@ class SessionWords(QObject):
         return ", ".join(filter(None, said))
 
     def tooltip(self, session: SessionSummary) -> str:
-        """Return all that is known of the session."""
         facts = [
             self._turns(session),
             cost_text(session.usage.cost_usd, is_partial=session.usage.is_cost_partial),
@@ -219,11 +214,9 @@ class SessionListModel(QAbstractListModel):
         self._now = now
         self._rename = rename
         self.words = SessionWords(now, self)
-        """What rows say."""
         self._rows: list[SessionRow] = []
         self._selected: frozenset[str] = frozenset()
         self.arrangement = Arrangement()
-        """How the rows are arranged that are shown."""
         self._shown_as: tuple[str | None, Arrangement, bool] | None = None
         """The folder, the arrangement, and whether archived ones are shown, which decide about the groups."""
 
@@ -275,11 +268,9 @@ class SessionListModel(QAbstractListModel):
 
     @property
     def selected(self) -> frozenset[str]:
-        """The sessions, by id, that the user selected to do something with all of them."""
         return self._selected
 
     def select(self, sessions: Collection[str]) -> None:
-        """Have just these selected."""
         changed = self._selected.symmetric_difference(sessions)
         self._selected = frozenset(sessions)
         for at, row in enumerate(self._rows):
@@ -287,24 +278,19 @@ class SessionListModel(QAbstractListModel):
                 self.dataChanged.emit(self.index(at), self.index(at))
 
     def sessions(self) -> Iterator[tuple[int, SessionSummary]]:
-        """Yield every session that has a row, with the number of the row."""
         return ((at, row.session) for at, row in enumerate(self._rows) if row.session is not None)
 
     def below(self, heading: int) -> list[str]:
-        """Return the sessions, by id, that have a row below this heading."""
         rows = takewhile(lambda row: row.session is not None, self._rows[heading + 1 :])
         return [row.key for row in rows]
 
     def row_at(self, row: int) -> SessionRow:
-        """Return what is in this row."""
         return self._rows[row]
 
     def find(self, session_id: str | None) -> int:
-        """Return the row of a session, -1 if it is not in the list."""
         return next((at for at, session in self.sessions() if session.id == session_id), -1)
 
     def details_of(self, row: SessionRow) -> str:
-        """Return the second line of a row, as long as the user wants it."""
         return self.words.details(row, is_long=self.arrangement.is_detailed)
 
     def _bring(self, row: SessionRow, at: int) -> None:

@@ -87,7 +87,6 @@ class SelectionMenu(QMenu):
     def __init__(
         self, names: Sequence[SessionAction], parent: QWidget, *, act: Callable[[SessionAction], None]
     ) -> None:
-        """`names` are those that can be asked for of all of them."""
         super().__init__(parent)
         self.setObjectName("selectionMenu")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -96,7 +95,6 @@ class SelectionMenu(QMenu):
 
 
 def action_words(action: SessionAction) -> str:
-    """Return what the menus call it."""
     match action:
         case "pin":
             return _tr("Pin to the top")
@@ -123,14 +121,9 @@ def _tr(text: str) -> str:
 
 
 class SelectionBar(QWidget):
-    """How many are selected, and buttons for all of them.
+    """How many are selected, and buttons for all of them."""
 
-    Signals:
-        action_requested: do this with them: one of `menu.SESSION_ACTIONS`.
-        cleared: select none.
-    """
-
-    action_requested = Signal(str)
+    action_requested = Signal(str)  # a `SessionAction`
     cleared = Signal()
 
     def __init__(self) -> None:
@@ -163,7 +156,6 @@ class SelectionBar(QWidget):
 
     @property
     def actions_offered(self) -> tuple[SessionAction, ...]:
-        """What can be done with all of them at the moment."""
         return (self._pin.property("action"), self._archive.property("action"), "delete")
 
     def _button(self, action: SessionAction, text: str) -> QPushButton:
@@ -177,13 +169,9 @@ class SelectionBar(QWidget):
 
 
 class ArrangeButton(MenuButton):
-    """A button with a menu.
+    """A button with a menu."""
 
-    Signals:
-        arranged: the user chose another `Arrangement`.
-    """
-
-    arranged = Signal(object)
+    arranged = Signal(object)  # an `Arrangement`
 
     def __init__(self) -> None:
         super().__init__()
@@ -212,7 +200,6 @@ class ArrangeButton(MenuButton):
         self.show_arrangement(self._arrangement)
 
     def show_arrangement(self, arrangement: Arrangement) -> None:
-        """Tick what holds."""
         self._arrangement = arrangement
         self._groupings[arrangement.grouping].setChecked(True)
         self._details.setChecked(arrangement.is_detailed)
@@ -240,21 +227,13 @@ def _now() -> datetime:
 
 
 class SessionPanel(QWidget):
-    """The panel. It shows what it is given, and emits what the user wants.
+    """The panel. It shows what it is given, and emits what the user wants."""
 
-    Signals:
-        session_chosen: show this session (its id).
-        new_requested: start a new session.
-        rename_requested: give a session another title: id, title.
-        action_requested: do something else with sessions: one of `menu.SESSION_ACTIONS`, and their ids in a tuple.
-        arranged: the user arranged the list otherwise: an `Arrangement`.
-    """
-
-    session_chosen = Signal(str)
+    session_chosen = Signal(str)  # its id
     new_requested = Signal()
-    rename_requested = Signal(str, str)
-    action_requested = Signal(str, object)
-    arranged = Signal(object)
+    rename_requested = Signal(str, str)  # id, title
+    action_requested = Signal(str, object)  # a `SessionAction`, and a tuple of ids
+    arranged = Signal(object)  # an `Arrangement`
 
     def __init__(self, theme: Theme, parent: QWidget | None = None, *, now: Callable[[], datetime] = _now) -> None:
         super().__init__(parent)
@@ -274,7 +253,6 @@ class SessionPanel(QWidget):
     # --- what the window asks -------------------------------------------------------------------------------------
 
     def set_sessions(self, sessions: Iterable[SessionSummary]) -> None:
-        """Show these sessions, in the order of their last use."""
         self._sessions = tuple(sessions)
         self._update()
 
@@ -284,14 +262,12 @@ class SessionPanel(QWidget):
         self._update()
 
     def set_arrangement(self, arrangement: Arrangement) -> None:
-        """List the sessions like this, as the user chose it earlier."""
         self._arrangement = arrangement
         self._arrange.show_arrangement(arrangement)
         self._is_change_expected = True
         self._update()
 
     def set_current(self, session_id: str | None) -> None:
-        """Mark the session that is shown."""
         self._current = session_id
         self._select_current()
 
@@ -451,7 +427,6 @@ class SessionPanel(QWidget):
         menu.popup(self._list.viewport().mapToGlobal(at))
 
     def _menu_for(self, session: SessionSummary) -> QMenu:
-        """Return the menu of this session, or of all that are selected if it is one of several."""
         if session.id in self._model.selected and len(self._model.selected) > 1:
             return SelectionMenu(self._selected.actions_offered, self, act=self._act_on_selected)
         self._selection.clear()

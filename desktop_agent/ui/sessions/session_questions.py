@@ -13,11 +13,7 @@ _MAX_TITLE = 80
 
 
 class DeleteQuestion(QMessageBox):
-    """Asks whether to delete sessions: which, how large, what is lost and what stays.
-
-    Signals:
-        confirmed: delete them.
-    """
+    """Asks whether to delete sessions: which, how large, what is lost and what stays."""
 
     confirmed = Signal()
 
@@ -53,12 +49,7 @@ class DeleteQuestion(QMessageBox):
 
 
 class ImportedAlreadyQuestion(QMessageBox):
-    """Says that a conversation is here already, and asks what to do.
-
-    Signals:
-        opening: show the session that it became.
-        importing: import it once more.
-    """
+    """Says that a conversation is here already, and asks what to do."""
 
     opening = Signal()
     importing = Signal()

@@ -22,7 +22,6 @@ from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, FocusRing, RowDelegat
 _MARK = 7.0
 _TICK = 13.0
 _TITLE_AT = 23
-"""From the left edge of the row, in device-independent pixels."""
 
 _TWO_LINES = 42
 _HEADING = 32
@@ -131,31 +130,20 @@ _STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 
 
 class SessionRows(QListView):
-    """The list itself. Arrow keys only move the current row; what is highlighted is the session that is shown.
+    """The list itself. Arrow keys only move the current row; what is highlighted is the session that is shown."""
 
-    Signals:
-        chosen: a click or Enter on the current row.
-        toggled: the current row is to be selected, or not any more (Ctrl and a click or Space).
-        extended: all rows from the last selected one to the current one are to be selected (Shift).
-        all_selected: select every row (Ctrl+A).
-        cleared: Escape: select none.
-        deleting: Delete.
-        let_go: the pointer left, or a title was typed.
-    """
-
-    chosen = Signal()
-    toggled = Signal()
-    extended = Signal()
+    chosen = Signal()  # by a click or Enter
+    toggled = Signal()  # Ctrl and a click or Space: select the current row, or no longer
+    extended = Signal()  # Shift: select from the last selected row to the current one
     all_selected = Signal()
-    cleared = Signal()
+    cleared = Signal()  # select none
     deleting = Signal()
-    let_go = Signal()
+    let_go = Signal()  # the pointer left, or a title was typed
 
     def __init__(self) -> None:
         super().__init__()
         self.ring = set_up_list(self)
         self.is_pointed = False
-        """Whether the pointer is over the rows."""
         self._is_selecting = False
         """Whether the button that is pressed selects, so that to let go of it chooses nothing."""
         self.setObjectName("sessionList")
@@ -168,11 +156,9 @@ class SessionRows(QListView):
 
     @property
     def is_editing(self) -> bool:
-        """Whether a title is being typed."""
         return self.state() == QAbstractItemView.State.EditingState
 
     def rename(self) -> None:
-        """Let the user type another title in the current row."""
         self.edit(self.currentIndex())
 
     def _on_clicked(self) -> None:
@@ -238,11 +224,7 @@ class SessionRows(QListView):
 
 
 class SessionSelection(QObject):
-    """Follows keys and clicks in the rows, and the rows themselves: what is not listed any more is not selected.
-
-    Signals:
-        changed: others are selected.
-    """
+    """Follows keys and clicks in the rows, and the rows themselves: what is not listed any more is not selected."""
 
     changed = Signal()
 
@@ -259,15 +241,12 @@ class SessionSelection(QObject):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The selected sessions, from the top."""
         return tuple(session.id for _, session in self._model.sessions() if session.id in self._model.selected)
 
     def keep_listed(self) -> None:
-        """Let go of those that are not in the list any more."""
         self._set(self.ids)
 
     def clear(self) -> None:
-        """Select none."""
         self._anchor = None
         self._set(())
 

@@ -134,13 +134,11 @@ class FoundDelegate(RowDelegate):
         painter.restore()
 
     def _draw_detail(self, painter: QPainter, line: QRectF, row: FoundRow) -> None:
-        """Draw what stands at the right, and take its room from the line."""
         draw_line(painter, line, row.detail, self.fonts.small, self.theme.colour("muted"), RIGHT)
         taken = QFontMetricsF(self.fonts.small).horizontalAdvance(row.detail)
         line.setRight(line.right() - min(taken + _DETAIL_GAP, line.width() / 2))
 
     def _draw_snippet(self, painter: QPainter, line: QRectF, row: FoundRow, colour: QColor) -> None:
-        """Draw the text, marked where it matches, up to the end of the line."""
         assert row.hit is not None
         painter.setClipRect(line)
         left, done = line.left(), 0
@@ -154,7 +152,6 @@ class FoundDelegate(RowDelegate):
     def _draw_part(
         self, painter: QPainter, line: QRectF, left: float, text: str, colour: QColor, *, is_match: bool
     ) -> float:
-        """Draw a part of the text from `left` on; return where it ends."""
         font = self.fonts.strong if is_match else self.fonts.text
         width = QFontMetricsF(font).horizontalAdvance(text)
         rect = QRectF(left, line.top(), max(0.0, min(width, line.right() - left)), line.height())
@@ -173,13 +170,9 @@ class FoundDelegate(RowDelegate):
 
 
 class FoundList(QListView):
-    """Places below the titles of their sessions. One of the places is the current one, never a title.
+    """Places below the titles of their sessions. One of the places is the current one, never a title."""
 
-    Signals:
-        chosen: the user wants to see this `SearchHit`.
-    """
-
-    chosen = Signal(object)
+    chosen = Signal(object)  # a `SearchHit`
 
     def __init__(self, theme: Theme, now: Callable[[], datetime], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -210,7 +203,6 @@ class FoundList(QListView):
             self.setCurrentIndex(index)
 
     def choose(self) -> None:
-        """Choose the current place, if there is one."""
         if (hit := self._current_hit()) is not None:
             self.chosen.emit(hit)
 
@@ -228,11 +220,7 @@ _DAYS = (1, 7, 30, 365)
 
 
 class SearchFilters(QWidget):
-    """A row of pickers, and a field for a file.
-
-    Signals:
-        changed: something else was picked.
-    """
+    """A row of pickers, and a field for a file."""
 
     changed = Signal()
 
@@ -249,7 +237,6 @@ class SearchFilters(QWidget):
         self._where.addItem(self.tr("This folder"), True)
         self._tool = self._picker("searchToolPicker", self.tr("Tool"), self.tr("Any tool"))
         self.file = QLineEdit()
-        """The name of a file, or a part of it."""
         self.file.setObjectName("searchFileField")
         self.file.setAccessibleName(self.tr("About a file"))
         self.file.setPlaceholderText(self.tr("File"))
@@ -257,16 +244,13 @@ class SearchFilters(QWidget):
         hbox(self._kind, self._when, self._where, self._tool, (self.file, 1), on=self, spacing=Space.S)
 
     def set_workspace(self, workspace: str) -> None:
-        """Offer to search the sessions of this folder (an absolute path) only."""
         self._workspace = workspace
 
     def set_tools(self, names: Sequence[str]) -> None:
-        """Offer to search the calls of one of these tools only."""
         for name in names:
             self._tool.addItem(name, name)
 
     def query(self, text: str, now: datetime) -> SearchQuery:
-        """Return the search for `text`, as narrow as it is now."""
         days = self._when.currentData()
         return SearchQuery(
             text=text,
@@ -314,7 +298,6 @@ class SearchParts:
     """The field, what narrows the search down, and the places found or why there are none."""
 
     def __init__(self, theme: Theme, now: Callable[[], datetime], on: QWidget) -> None:
-        """Arrange them on this widget."""
         self.field = QLineEdit(on)
         self.field.setObjectName("searchField")
         self.field.setAccessibleName(_tr("Search all sessions"))
@@ -349,15 +332,10 @@ def _now() -> datetime:
 
 
 class SearchPanel(Popup):
-    """Asks for searches and shows what they find. It lies over `over` while it is open.
+    """Asks for searches and shows what they find. It lies over `over` while it is open."""
 
-    Signals:
-        query_changed: search for this `SearchQuery`.
-        hit_chosen: show this `SearchHit` in its session.
-    """
-
-    query_changed = Signal(object)
-    hit_chosen = Signal(object)
+    query_changed = Signal(object)  # a `SearchQuery`, to be answered by `show_hits`
+    hit_chosen = Signal(object)  # a `SearchHit`
 
     def __init__(self, theme: Theme, over: QWidget, *, now: Callable[[], datetime] = _now) -> None:
         super().__init__(theme, over)
@@ -373,11 +351,9 @@ class SearchPanel(Popup):
     # --- what the window asks -------------------------------------------------------------------------------------
 
     def set_workspace(self, workspace: str) -> None:
-        """Offer to search the sessions of this folder (an absolute path) only."""
         self._parts.filters.set_workspace(workspace)
 
     def set_tools(self, names: Sequence[str]) -> None:
-        """Offer to search the calls of one of these tools only."""
         self._parts.filters.set_tools(names)
 
     def open_popup(self) -> None:

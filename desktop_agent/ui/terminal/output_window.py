@@ -68,7 +68,6 @@ class PrintedDocument(NamedTuple):
 
 
 def _rows_of(printed: str) -> list[PrintedRow]:
-    """Return the rows of an output, or only the last ones if there is very much text."""
     rows: list[PrintedRow] = []
     chars = 0
 
@@ -127,7 +126,6 @@ class PrintedView(QPlainTextEdit):
             self._paint_signs()
 
     def _paint_signs(self) -> None:
-        """Paint the sign at the left edge, wherever the text is scrolled to."""
         painter = QPainter(self.viewport())
         painter.setFont(self.font())
         block = self.firstVisibleBlock()
@@ -204,7 +202,6 @@ class PrintedView(QPlainTextEdit):
 
 
 def _characters(text: str, units: int) -> int:
-    """Return how many characters the first UTF-16 units of `text` are."""
     if text.isascii():
         return min(units, len(text))
     return len(text.encode("utf-16-le")[: 2 * units].decode("utf-16-le", "ignore"))
@@ -240,5 +237,4 @@ class OutputWindow(QDialog):
         resize_within_screen(self, QSize(900, 640))
 
     def _find_next(self) -> None:
-        """Go to the next place, from the beginning again after the last."""
         self._text.find_next(self._field.text())

@@ -31,7 +31,6 @@ _DIM = 0.35
 
 
 def format_ranges(ranges: Iterable[tuple[int, int, QTextCharFormat]]) -> list[QTextLayout.FormatRange]:
-    """Return Qt's form of (start, length, format) triples."""
     found: list[QTextLayout.FormatRange] = []
     for start, length, text_format in ranges:
         item = QTextLayout.FormatRange()
@@ -50,7 +49,6 @@ class LookFormats:
         self._made: dict[PrintedStyle, QTextCharFormat] = {}
 
     def format(self, look: PrintedStyle) -> QTextCharFormat:
-        """Return the format of a look."""
         made = self._made.get(look)
         if made is None:
             made = self._made[look] = self._make(look)
@@ -114,17 +112,14 @@ class Tail:
         self._known: tuple[list[PrintedLine], int] | None = None
 
     def feed(self, text: str) -> None:
-        """Take in what was printed next."""
         self._known = None
         self._printout.feed(text)
 
     def lines(self) -> list[PrintedLine]:
-        """Return the last lines, including the unfinished one."""
         return self._all()[0]
 
     @property
     def hidden_lines(self) -> int:
-        """How many lines came before those that are kept."""
         return max(0, self._all()[1] - self._count)
 
     @property
@@ -145,7 +140,6 @@ class Tail:
         self._ended_count += text.count("\n")
 
     def _all(self) -> tuple[list[PrintedLine], int]:
-        """Return the last lines, and how many there are of all."""
         if self._known is None:
             standing = self._printout.standing()
             if standing and not standing[-1].text:  # a line that begins after the last one

@@ -104,9 +104,7 @@ class PasteRisk(NamedTuple):
     """What pasting a text would do besides writing it."""
 
     lines: int
-    """How many lines it would enter."""
     has_hidden: bool
-    """Whether it has control characters or other hidden ones."""
 
 
 def paste_risk(text: str, *, is_bracketed: bool) -> PasteRisk:

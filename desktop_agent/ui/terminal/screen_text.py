@@ -25,7 +25,6 @@ class Selection(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is selected."""
         return self.anchor == self.end
 
     def columns_in(self, row: int) -> tuple[int, int | None] | None:
@@ -37,7 +36,6 @@ class Selection(NamedTuple):
 
 
 def selected_text(screen: Screen, selection: Selection) -> str:
-    """Return the selected text; rows of one line are one line."""
     start, end = sorted(selection)
     parts: list[str] = []
     for number in range(max(start.row, screen.forgotten_rows), end.row + 1):
@@ -60,7 +58,6 @@ def last_text(screen: Screen, rows: int) -> str:
 
 
 def word_at(row: KeptRow, place: CellPosition) -> Selection:
-    """Return the word, or the path, around a place."""
     text = "".join(cell[:1] or " " for cell in row.cells)
     for word in _WORD.finditer(text):
         if word.start() <= place.column < word.end():
@@ -76,7 +73,6 @@ _PATH = re.compile(
 )
 _BEHIND = ".,;:!?"
 _MOST_CELLS = 20_000
-"""A line that is longer is looked at up to here only."""
 
 
 class TerminalLink(NamedTuple):
@@ -88,7 +84,6 @@ class TerminalLink(NamedTuple):
 
     @property
     def is_web(self) -> bool:
-        """Whether it is a web address."""
         return self.target.startswith(("http://", "https://"))
 
 
@@ -100,7 +95,6 @@ class _Line(NamedTuple):
     text: str
 
     def place(self, at: int) -> CellPosition:
-        """Return the place of a character, or behind the last one."""
         for number, row in enumerate(self.rows):
             if at < len(row.cells) or number == len(self.rows) - 1:
                 return CellPosition(self.first + number, at)
@@ -108,7 +102,6 @@ class _Line(NamedTuple):
         return CellPosition(self.first, 0)
 
     def selection(self, start: int, end: int) -> Selection:
-        """Return what stands between two characters."""
         last = self.place(end - 1)
         return Selection(self.place(start), CellPosition(last.row, last.column + 1))
 

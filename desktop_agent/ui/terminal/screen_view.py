@@ -95,7 +95,6 @@ class RowPainter:
         painter.drawText(QPointF(left, top + self._ascent), cell)
 
     def paint_composed(self, painter: QPainter, left: float, top: float, text: str) -> None:
-        """Paint what an input method is composing."""
         length = QFontMetricsF(self._font).horizontalAdvance(text)
         painter.fillRect(QRectF(left, top, length, self.row_height), QColor(self._selected_ground))
         painter.setPen(self._selected_text)
@@ -133,7 +132,6 @@ class RowPainter:
 
 
 def _all_runs(row: KeptRow) -> list[CellRun]:
-    """Return the runs of a row with those between them, which look as usual."""
     found: list[CellRun] = []
     at = 0
     for run in row.runs:
@@ -163,12 +161,10 @@ class Sight:
         self._bar = bar
         self._rows: list[KeptRow] = []
         self._first = 0
-        """The number of the row at the top."""
         self._cursor = QRect()
         bar.valueChanged.connect(self._on_scrolled)
 
     def show(self, emulator: Emulator | None) -> None:
-        """Show this terminal at its end."""
         self.emulator = emulator
         self.follows = True
         self._rows = []
@@ -176,7 +172,6 @@ class Sight:
         self._viewport.update()
 
     def fitting(self) -> tuple[int, int]:
-        """Return how many rows and columns there is room for."""
         rows = int((self._viewport.height() - 2 * TOP) / self.painter.row_height)
         columns = int((self._viewport.width() - 2 * MARGIN) / self.painter.cell_width)
         return max(LEAST_ROWS, min(rows, _MOST_ROWS)), max(LEAST_COLUMNS, min(columns, _MOST_COLUMNS))
@@ -192,7 +187,6 @@ class Sight:
         return CellPosition(self._first + int((point.y() - TOP) // self.painter.row_height), column)
 
     def show_row(self, row: int) -> None:
-        """Scroll so that a row is in sight, with some before and behind it, unless it is."""
         if self.emulator is None or self._first <= row < self._first + self._rows_in_sight() - 1:
             return
         screen = self.emulator.screen
@@ -200,7 +194,6 @@ class Sight:
         self._bar.setValue(row - oldest - screen.height // 2)
 
     def refresh(self) -> None:
-        """Have everything painted that looks different by now."""
         if self.emulator is None:
             return
         screen = self.emulator.screen
@@ -233,14 +226,12 @@ class Sight:
         return QRectF(left, top, 2 * self.painter.cell_width, self.painter.row_height).toAlignedRect()
 
     def paint(self, painter: QPainter, region: QRegion, selection: Selection | None) -> None:
-        """Paint the rows that are in `region`."""
         for at, row in enumerate(self._rows):
             if region.intersects(self._area_of(at)):
                 selected = selection.columns_in(self._first + at) if selection is not None else None
                 self.painter.paint_row(painter, MARGIN, TOP + at * self.painter.row_height, row, selected)
 
     def paint_cursor(self, painter: QPainter, composed: str, *, is_active: bool) -> None:
-        """Paint the cursor, or what an input method is composing there."""
         if self.emulator is None or self.cursor_area().isEmpty():
             return
         screen, (left, top) = self.emulator.screen, self._cursor_corner()
@@ -274,17 +265,11 @@ class Sight:
 
 
 class PointerSelection(QObject):
-    """Listens to the viewport. Where the desktop has a second clipboard for what is selected, it is put there.
-
-    Signals:
-        changed: something else is selected.
-        pasted: the middle button was pressed on such a desktop.
-        followed: this `TerminalLink` was clicked with Ctrl.
-    """
+    """Listens to the viewport. Where the desktop has a second clipboard for what is selected, it is put there."""
 
     changed = Signal()
-    pasted = Signal()
-    followed = Signal(object)
+    pasted = Signal()  # by the middle button, on such a desktop
+    followed = Signal(object)  # a `TerminalLink`, clicked with Ctrl
 
     def __init__(self, viewport: QWidget, sight: Sight, now_ms: Callable[[QMouseEvent], int]) -> None:
         super().__init__(viewport)
@@ -295,27 +280,23 @@ class PointerSelection(QObject):
         """Returns the file that is meant by a path; empty for none."""
         self._pressed_link: TerminalLink | None = None
         self._word_at_ms: int | None = None
-        """When a word was selected: a click soon after it selects the line."""
         self._viewport = viewport
         viewport.setMouseTracking(True)
         viewport.installEventFilter(self)
 
     @property
     def text(self) -> str:
-        """What is selected."""
         if self._sight.emulator is None or self.selection is None:
             return ""
         return selected_text(self._sight.emulator.screen, self.selection)
 
     def select_all(self) -> None:
-        """Select everything that can be scrolled to."""
         if self._sight.emulator is not None:
             screen = self._sight.emulator.screen
             first = screen.first_row if screen.modes.is_alternate else screen.forgotten_rows
             self.select(Selection(CellPosition(first, 0), CellPosition(screen.first_row + screen.height, 0)))
 
     def clear(self) -> None:
-        """Select nothing."""
         self.select(None)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -360,7 +341,6 @@ class PointerSelection(QObject):
         return pressed is not None
 
     def link_at(self, point: QPointF) -> TerminalLink | None:
-        """Return the link below a point of the viewport."""
         if self._sight.emulator is None:
             return None
         return link_at(self._sight.emulator.screen, self._sight.cell_at(point), self.known_file)
@@ -382,7 +362,6 @@ class PointerSelection(QObject):
             self.select(Selection(place, place))
 
     def select(self, selection: Selection | None) -> None:
-        """Select this."""
         if selection != self.selection:
             self.selection = selection
             self.changed.emit()
@@ -417,7 +396,6 @@ class ReadAloud(QTimer):
         self.timeout.connect(self._read)
 
     def follow(self, emulator: Emulator | None) -> None:
-        """Read soon what this terminal shows."""
         self._emulator = emulator
         if QAccessible.isActive() and not self.isActive():
             self.start()
@@ -452,18 +430,11 @@ _STEP = 120
 
 
 class TerminalView(QAbstractScrollArea):
-    """Shows one terminal at a time. It paints what changed, at most thirty times a second, and nothing at rest.
-
-    Signals:
-        typed: the user typed this (`bytes`).
-        pasted: this text shall be pasted.
-        resized: another number of rows and columns fits.
-        find_requested: the user wants to find something in it.
-    """
+    """Shows one terminal at a time. It paints what changed, at most thirty times a second, and nothing at rest."""
 
     typed = Signal(bytes)
     pasted = Signal(str)
-    resized = Signal()
+    resized = Signal()  # another number of rows and columns fits
     find_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -477,7 +448,6 @@ class TerminalView(QAbstractScrollArea):
         self.setProperty("keepsKeys", True)
         self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
         self.keys = PartKeys("terminal", self)
-        """What the terminal keeps for itself."""
         self._theme = theme
         self.sight = Sight(self.viewport(), self.verticalScrollBar(), RowPainter(theme))
         self.pointer = PointerSelection(self.viewport(), self.sight, lambda event: event.timestamp())
@@ -491,7 +461,6 @@ class TerminalView(QAbstractScrollArea):
         theme.changed.connect(self._on_theme_changed)
 
     def show_terminal(self, emulator: Emulator | None) -> None:
-        """Show this one, at its end."""
         self.pointer.clear()
         self.sight.show(emulator)
         if emulator is not None:
@@ -499,30 +468,24 @@ class TerminalView(QAbstractScrollArea):
         self.refresh_now()
 
     def refresh(self) -> None:
-        """Show soon what the terminal shows now."""
         self._refreshing.trigger()
 
     def fitting(self) -> tuple[int, int]:
-        """Return how many rows and columns there is room for."""
         return self.sight.fitting()
 
     def recent_text(self, rows: int) -> str:
-        """Return what is selected, else what the last rows say."""
         emulator = self.sight.emulator
         return self.pointer.text or ("" if emulator is None else last_text(emulator.screen, rows))
 
     def copy(self) -> None:
-        """Copy what is selected."""
         if text := self.pointer.text:
             QGuiApplication.clipboard().setText(text)
 
     def paste(self) -> None:
-        """Ask for the text of the clipboard to be pasted."""
         if text := QGuiApplication.clipboard().text():
             self.pasted.emit(text)
 
     def follow(self) -> None:
-        """Show the newest rows from now on."""
         self.sight.follows = True
         self.refresh()
 
@@ -536,7 +499,6 @@ class TerminalView(QAbstractScrollArea):
             self.pasted.emit(text)
 
     def refresh_now(self) -> None:
-        """Show what the terminal shows now."""
         self.sight.refresh()
         self._read_aloud.follow(self.sight.emulator)
 

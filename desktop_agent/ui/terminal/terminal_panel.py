@@ -25,13 +25,9 @@ _MOST_PLACES = 1_000
 
 
 class TerminalFinder(QObject):
-    """A `FindTarget`: selects where the text stands, the last place first. Looks on in pauses of the window.
+    """A `FindTarget`: selects where the text stands, the last place first. Looks on in pauses of the window."""
 
-    Signals:
-        found: the number of the place that is selected, from 1, and how many there are.
-    """
-
-    found = Signal(int, int)
+    found = Signal(int, int)  # the number of the selected place, from 1, and how many there are
 
     def __init__(self, sight: Sight, pointer: PointerSelection) -> None:
         super().__init__(pointer)
@@ -44,7 +40,6 @@ class TerminalFinder(QObject):
         self.has_unread = False
 
     def find(self, text: str) -> None:
-        """Select where `text` stands last; nothing of an empty one."""
         self._work.stop()
         self._places, self._at = [], 0
         self.has_unread = bool(text) and self._sight.emulator is not None
@@ -53,7 +48,6 @@ class TerminalFinder(QObject):
             self._work.begin(self._search(text))
 
     def step(self, by: int) -> None:
-        """Go on by so many places, round the end."""
         if self._places:
             self._at = (self._at - by) % len(self._places)
             self._go()
@@ -86,25 +80,17 @@ class TerminalFinder(QObject):
 
 
 ATTACHED_ROWS = 200
-"""How many rows are attached when nothing is selected."""
 _HEIGHT = 280
 _MOST_PREVIEW_ROWS = 5
 """The most lines of a paste that are shown at once; the rest can be scrolled to."""
 
 
 class TerminalPanel(QWidget):
-    """Shows the terminal of one folder, or says why there is none.
-
-    Signals:
-        typed: this (`bytes`) goes to the program.
-        attach_requested: this text shall come with the next message.
-        start_requested: the user wants a shell, after the last one has ended.
-        closed: the user does not want to see it any more.
-    """
+    """Shows the terminal of one folder, or says why there is none."""
 
     typed = Signal(bytes)
-    attach_requested = Signal(str)
-    start_requested = Signal()
+    attach_requested = Signal(str)  # text that shall come with the next message
+    start_requested = Signal()  # a shell, after the last one has ended
     closed = Signal()
 
     def __init__(self, theme: Theme) -> None:
@@ -140,7 +126,6 @@ class TerminalPanel(QWidget):
         self.setFocusProxy(self.view)
 
     def show_terminal(self, emulator: Emulator, place: str) -> None:
-        """Show a terminal; `place` says where its shell works."""
         self._emulator = emulator
         self._find_bar.hide()
         self._place.setText(place)
@@ -157,7 +142,6 @@ class TerminalPanel(QWidget):
         self.view.show_cursor(is_shown=not ended)
 
     def show_unavailable(self, why: str) -> None:
-        """Say why there is no terminal, and let the user try again."""
         self._emulator = None
         self._why.setText(why)
         self._show(is_available=False)
@@ -165,12 +149,10 @@ class TerminalPanel(QWidget):
         self._again.show()
 
     def attach(self) -> None:
-        """Ask for what is selected, else what was printed last, to come with the next message."""
         if text := self.view.recent_text(ATTACHED_ROWS):
             self.attach_requested.emit(text)
 
     def open_find(self) -> None:
-        """Let the user find something in what was printed."""
         if self._emulator is not None:
             self._find_bar.open_bar()
 

@@ -19,13 +19,9 @@ TAKES_KEYS = "takesKeys"
 
 
 class PastedKeys(QValidator):
-    """Watches the line that has the focus, and lets it take anything but a key.
+    """Watches the line that has the focus, and lets it take anything but a key."""
 
-    Signals:
-        found: a key was pasted where it does not belong, and is not there; carries the key.
-    """
-
-    found = Signal(str)
+    found = Signal(str)  # the key, which was pasted where it does not belong and is not there
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
@@ -63,15 +59,10 @@ class PastedKeys(QValidator):
 
 
 class ApiKeyField(QWidget):
-    """The line, with the button that shows what is in it.
-
-    Signals:
-        changed: something else is in it.
-        confirmed: Enter was pressed.
-    """
+    """The line, with the button that shows what is in it."""
 
     changed = Signal()
-    confirmed = Signal()
+    confirmed = Signal()  # by Enter
 
     def __init__(self) -> None:
         super().__init__()
@@ -98,26 +89,21 @@ class ApiKeyField(QWidget):
 
     @property
     def text(self) -> str:
-        """The key that was typed; empty when there is none."""
         return self._line.text().strip()
 
     @property
     def has_keyboard(self) -> bool:
-        """Whether the user types here."""
         return self._line.hasFocus()
 
     def offer(self, key: str) -> None:
-        """Take a key that was pasted elsewhere."""
         self._line.setText(key)
         self.take_focus()
 
     def forget(self) -> None:
-        """Empty it for good."""
         self._line.setText("")  # unlike clear(), this drops the undo history as well
         self._show.setChecked(False)
 
     def take_focus(self) -> None:
-        """Put the keyboard into it."""
         self._line.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _on_show(self, is_shown: bool) -> None:
@@ -130,15 +116,10 @@ NO_KEY = ""
 
 
 class AccountFields(QObject):
-    """The fields, which its owner places, and the account that they come to.
-
-    Signals:
-        changed: something else is in one of them.
-        confirmed: Enter was pressed in a line.
-    """
+    """The fields, which its owner places, and the account that they come to."""
 
     changed = Signal()
-    confirmed = Signal()
+    confirmed = Signal()  # by Enter
 
     def __init__(self, name_edit: str, address_edit: str, *, may_need_no_key: bool = False) -> None:
         """`name_edit` and `address_edit` are the object names of the lines. `may_need_no_key` offers to send none."""
@@ -170,7 +151,6 @@ class AccountFields(QObject):
 
     @property
     def is_filled(self) -> bool:
-        """Whether there are a name and an address, of whatever kind."""
         return bool(self.name.text().strip() and self.address.text().strip())
 
     def account(self, provider: str) -> Account:

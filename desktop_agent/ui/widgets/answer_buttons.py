@@ -29,17 +29,14 @@ class Arming(QObject):
     def __init__(self, delay_ms: int, parent: QObject) -> None:
         super().__init__(parent)
         self.is_armed = False
-        """Whether a yes counts."""
         self._timer = QTimer(self, interval=delay_ms, singleShot=True)
         self._timer.timeout.connect(self._arm)
 
     def note_painted(self) -> None:
-        """The question is in sight."""
         if not self.is_armed and not self._timer.isActive():
             self._timer.start()
 
     def stop(self) -> None:
-        """Arm no more: the question goes."""
         self._timer.stop()
 
     def restart(self) -> None:
@@ -69,7 +66,6 @@ class ShortcutButton(QPushButton):
         self.setAccessibleDescription(keys)
 
     def set_keys(self, keys: str) -> None:
-        """Show other keys; none where there are none."""
         if keys != self._keys:
             self._keys = keys
             self.setAccessibleDescription(keys)
@@ -107,6 +103,5 @@ class ShortcutButton(QPushButton):
         painter.end()
 
     def _taken_width(self) -> int:
-        """Return how much room the keys take beside the label."""
         width = QFontMetrics(self._theme.code_font(_KEY_SIZE)).horizontalAdvance(self._keys)
         return _GAP + width if self._has_keys and self._keys else 0

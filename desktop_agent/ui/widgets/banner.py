@@ -32,14 +32,12 @@ class BannerFrame(QFrame):
         self.hide()
 
     def say(self, title: str, hint: str) -> None:
-        """Show these words; an empty hint takes no room."""
         self._title.setText(title)
         self._hint.setText(hint)
         self._hint.setVisible(bool(hint))
         self.setAccessibleName(f"{title} {hint}".strip())
 
     def add_button(self, text: str, name: str, *, is_flat: bool = False) -> QPushButton:
-        """Return a new button, behind those that are there."""
         button = make_button(text, object_name=name, variant="flat" if is_flat else "", parent=self, is_compact=True)
         self._row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return button
@@ -60,13 +58,9 @@ def few_lines(lines: Sequence[str], *, longest: int = 300) -> list[str]:
 
 
 class Banner(BannerFrame):
-    """Shows one problem until it is dismissed or replaced.
+    """Shows one problem until it is dismissed or replaced."""
 
-    Signals:
-        folder_requested: let the user choose another folder.
-    """
-
-    folder_requested = Signal()
+    folder_requested = Signal()  # let the user choose another folder
 
     def __init__(self) -> None:
         super().__init__("banner")
@@ -85,10 +79,8 @@ class Banner(BannerFrame):
         announce(self, self.accessibleName(), is_urgent=True)
 
     def shows(self, error: AgentError) -> bool:
-        """Whether this very problem is what it shows."""
         return self._error is error and not self.isHidden()
 
     def withdraw(self, error: AgentError) -> None:
-        """Hide this problem, which is over. Another one that was shown since stays."""
         if self._error is error:
             self.hide()

@@ -52,7 +52,6 @@ _SIGN = " ▾"
 _LEAST_WORDS = 40
 
 Slot = Callable[..., object] | SignalInstance
-"""What a signal can be connected with."""
 
 
 def make_button(
@@ -88,7 +87,6 @@ class DrawnButton(QAbstractButton):
             super().keyPressEvent(event)
 
     def draw_ring(self, painter: QPainter, colour: QColor) -> None:
-        """Draw the ring around the whole of it while it has the focus."""
         if self.hasFocus():
             painter.setPen(QPen(colour, 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -107,7 +105,6 @@ class PickerButton(MenuButton):
         self._less = 0
 
     def width_with(self, *, is_short: bool) -> int:
-        """Return how wide it is with one of its texts, whatever it shows now."""
         return self.sizeHint().width() - self._width_of(self.text()) + self._width_of(self._texts[is_short])
 
     def _width_of(self, text: str) -> int:
@@ -115,7 +112,6 @@ class PickerButton(MenuButton):
         return self.fontMetrics().size(Qt.TextFlag.TextShowMnemonic, text).width()
 
     def set_texts(self, full: str, short: str) -> None:
-        """Show one of these from now on."""
         self._texts = (full, short)
         self._show_text()
         chosen = full.removesuffix("▾").strip()

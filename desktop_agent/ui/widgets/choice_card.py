@@ -12,13 +12,9 @@ _LEADING = 1.5
 
 
 class ChoiceCard(QAbstractButton):
-    """One of several choices that exclude each other. Arrow keys move between the cards of one parent.
+    """One of several choices that exclude each other. Arrow keys move between the cards of one parent."""
 
-    Signals:
-        confirmed: the card was double-clicked: chosen, and no doubt about it.
-    """
-
-    confirmed = Signal()
+    confirmed = Signal()  # by a double click
 
     def __init__(self, theme: Theme, title: str, explanation: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -58,7 +54,6 @@ class ChoiceCard(QAbstractButton):
             self.updateGeometry()  # its least height is that of the width it has
 
     def _lines(self, width: int) -> list[str]:
-        """Break the explanation into lines that fit."""
         metrics = QFontMetrics(self._text_font)
         room = width - 2 * _PADDING_X
         lines = [""]

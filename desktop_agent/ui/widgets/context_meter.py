@@ -12,11 +12,9 @@ from desktop_agent.ui.widgets.buttons import DrawnButton
 _RING = 12
 _RING_WIDTH = 2.5
 NEARLY_FULL = 0.8
-"""From how much of the window on it warns."""
 
 
 def counted(tokens: int) -> str:
-    """Return a number of tokens as people read it: with thin spaces between thousands."""
     return f"{tokens:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
@@ -36,7 +34,6 @@ class ContextMeter(DrawnButton):
         self._on_theme_changed()
 
     def show_use(self, use: ContextUse | None) -> None:
-        """Show how full the context is; nothing while that is not known."""
         if use is None or use.window <= 0:
             self.setText("")
             self.setToolTip("")
@@ -69,7 +66,6 @@ class ContextMeter(DrawnButton):
 
     @property
     def is_nearly_full(self) -> bool:
-        """Whether there is little room left."""
         return self._share >= NEARLY_FULL
 
     def set_short(self, is_short: bool) -> None:

@@ -48,7 +48,6 @@ class SeenParts:
         return True
 
     def first_unseen(self) -> int:
-        """Return the first position that is not in it."""
         return self._ends[0] if self._starts and self._starts[0] <= 0 else 0
 
     def change(self, position: int, removed: int, added: int) -> None:
@@ -74,7 +73,6 @@ class ShownPart(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The position after it."""
         return self.start + self.length
 
 
@@ -109,11 +107,9 @@ class ExactText(QObject):
         return len(cut.original) if cut is not None and cut.shown in self._document.toPlainText() else 0
 
     def parts(self) -> list[ShownPart]:
-        """Return all parts, from the first to the last."""
         return [part for block in self._blocks() for part in self._parts_of(block)]
 
     def insert(self, cursor: QTextCursor, text: str) -> None:
-        """Put `text` in place of what is selected."""
         cursor.beginEditBlock()
         cursor.removeSelectedText()
         for piece in pieces(text):
@@ -195,12 +191,10 @@ class ExactText(QObject):
 
 
 def is_stand_in(text_format: QTextCharFormat) -> bool:
-    """Whether characters of this format are a stand-in, or part of one."""
     return text_format.hasProperty(_NUMBER)
 
 
 def position_of(parts: list[ShownPart], offset: int) -> int:
-    """Return where the character at `offset` of the text is in the document."""
     passed, end = 0, 0
     for part in parts:
         passed += part.start - end  # the line feeds between
@@ -228,24 +222,18 @@ class Unseen(NamedTuple):
     """How much of a text was not in sight yet."""
 
     lines: int = 0
-    """How many whole lines."""
     characters: int = 0
     """How far the line goes on of which the beginning was seen."""
 
     @property
     def is_nothing(self) -> bool:
-        """Whether all of it was in sight."""
         return not (self.lines or self.characters)
 
 
 class ExactField(QPlainTextEdit):
-    """Shows a text with nothing hidden in it, knows which parts of it were in sight, and can be edited.
+    """Shows a text with nothing hidden in it, knows which parts of it were in sight, and can be edited."""
 
-    Signals:
-        seen: more of it was in sight than before, or it is another text.
-    """
-
-    seen = Signal()
+    seen = Signal()  # more of it was in sight than before, or it is another text
 
     def __init__(self, theme: Theme, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -254,7 +242,6 @@ class ExactField(QPlainTextEdit):
         self._is_changed = False
         self._causes: tuple[str, ...] = ()
         self.most_lines = 8
-        """How many lines it shows at once."""
         self._tell_seen = QTimer(self, interval=0, singleShot=True)
         self._tell_seen.timeout.connect(self.seen)
         self._exact = ExactText(self.document(), text, self)
@@ -270,7 +257,6 @@ class ExactField(QPlainTextEdit):
 
     @property
     def text(self) -> str:
-        """The text, character by character as it was given or typed."""
         return self._exact.text
 
     def set_text(self, text: str) -> None:
@@ -323,11 +309,9 @@ class ExactField(QPlainTextEdit):
 
     @property
     def is_cut(self) -> bool:
-        """Whether it is too long to be shown whole."""
         return bool(self._exact.unshown_chars)
 
     def unseen(self) -> Unseen:
-        """Return what was not in sight yet."""
         first, document = self._seen.first_unseen(), self.document()
         if first >= document.characterCount() - 1:
             return Unseen(0, self._exact.unshown_chars)
@@ -417,15 +401,10 @@ def unseen_words(unseen: Unseen) -> str:
 
 
 class FoldBar(QWidget):
-    """Stands below a field that shows only some of its text. Not there at all below one that shows everything.
+    """Stands below a field that shows only some of its text. Not there at all below one that shows everything."""
 
-    Signals:
-        resize_wanted: the field wants to be higher, or this came or went.
-        changed: another part of the text was seen.
-    """
-
-    resize_wanted = Signal()
-    changed = Signal()
+    resize_wanted = Signal()  # the field wants to be higher, or this came or went
+    changed = Signal()  # another part of the text was seen
 
     def __init__(self, field: ExactField, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -453,7 +432,6 @@ class FoldBar(QWidget):
 
     @property
     def is_all_seen(self) -> bool:
-        """Whether all of the text was in sight."""
         return self._field.unseen().is_nothing
 
     @property
@@ -464,12 +442,10 @@ class FoldBar(QWidget):
         return "" if self.is_all_seen else self.tr("Scroll through all of it to enable Allow")
 
     def stay_away(self) -> None:
-        """Say nothing below a text that may be left unseen."""
         self._field.seen.disconnect(self._on_seen)
         self.hide()
 
     def text(self) -> str:
-        """Return what it says."""
         return self._parts[0].text()
 
     def _on_seen(self) -> None:

@@ -15,9 +15,7 @@ class FindTarget(Protocol):
     """Searches what is shown."""
 
     @property
-    def has_unread(self) -> bool:
-        """Whether there is more that was not searched."""
-        ...
+    def has_unread(self) -> bool: ...
 
     def find(self, text: str, /) -> None:
         """Mark where `text` occurs, and go to one place; nothing is marked of an empty one."""
@@ -60,14 +58,12 @@ class FindBar(QFrame):
         self.hide()
 
     def open_bar(self) -> None:
-        """Show the bar and let the user type."""
         self.show()
         self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._field.selectAll()
         self._finder.find(self._field.text())
 
     def close_bar(self) -> None:
-        """Hide the bar and its marks, and go back to what is searched."""
         self.hide()
         self._finder.find("")
         self._view.setFocus(Qt.FocusReason.OtherFocusReason)

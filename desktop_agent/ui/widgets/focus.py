@@ -82,5 +82,4 @@ class FocusKeeper(QObject):
 
 
 def _is_usable(widget: QWidget) -> bool:
-    """Whether it can have the focus."""
     return isValid(widget) and widget.isVisible() and widget.isEnabled()

@@ -33,7 +33,6 @@ _GLYPHS: Final[Mapping[IconName, str]] = {
     "no favourite": "star",
     "inbox": "tray",
 }
-"""What the font calls them."""
 
 _SIZE: Final = 16
 _EM: Final = 64.0
@@ -43,18 +42,13 @@ _log = logging.getLogger(__name__)
 
 
 class Icons(QObject):
-    """Hands out icons by what they mean.
-
-    Signals:
-        loaded: icons are there at last.
-    """
+    """Hands out icons by what they mean."""
 
     loaded = Signal()
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.theme = theme
-        """What colours them."""
         self._outlines: dict[IconName, QPainterPath] = {}
         self._painted: dict[tuple[IconName, str, int], QPixmap] = {}
         """What rows are drawn with: filling an outline for each takes ten times as long."""
@@ -62,11 +56,9 @@ class Icons(QObject):
 
     @property
     def is_loaded(self) -> bool:
-        """Whether icons are drawn."""
         return bool(self._outlines)
 
     def attach(self, button: QAbstractButton, name: IconName) -> None:
-        """Give a button an icon, now or once icons are loaded, that follows the theme."""
         button.setIconSize(QSize(_SIZE, _SIZE))
         _Attachment(self, button, name)
 

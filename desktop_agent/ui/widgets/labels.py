@@ -79,7 +79,6 @@ class CodeLabel(QLabel):
         self.setContentsMargins(8, 6, 8, 6)
 
     def laid_out(self, width: int) -> QTextLayout:
-        """Return the lines as they stand in a label of this width."""
         margins = self.contentsMargins()
         layout = QTextLayout(self.text(), self.font())
         option = QTextOption()
@@ -143,7 +142,6 @@ class Note(QLabel):
         super().changeEvent(arg__1)
 
     def say(self, text: str, role: str = "secondary") -> None:
-        """Show another text in another role."""
         self.setText(text)
         self.setProperty("role", role)
         self.style().unpolish(self)

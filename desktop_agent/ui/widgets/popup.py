@@ -50,7 +50,6 @@ class Popup(QFrame):
         self.raise_()
 
     def close_popup(self) -> None:
-        """Go back to what lies below."""
         if self.is_open:
             self.is_open = False
             if self._window is not None:
@@ -63,7 +62,6 @@ class Popup(QFrame):
         self._window.installEventFilter(self)
 
     def _place(self) -> None:
-        """Set the geometry, within `over`."""
         raise NotImplementedError
 
     def _is_beside(self, at: QPoint) -> bool:
@@ -210,12 +208,10 @@ class FilterPopup(Popup, Generic[Row]):
         return self._model.rows[index.row()] if index.isValid() else None
 
     def _type(self, text: str) -> None:
-        """Put a text into the field without asking for what fits."""
         with QSignalBlocker(self._field):
             self._field.setText(text)
 
     def _on_text(self) -> None:
-        """Show what fits what is typed."""
         raise NotImplementedError
 
     def _choose(self, index: QModelIndex) -> None:

@@ -13,7 +13,6 @@ from desktop_agent.ui.theme import Height, Radius, Theme, TypeSize
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 NO_PARENT = QModelIndex()
-"""The parent of all rows of a list."""
 
 _KEYBOARD_REASONS = (
     Qt.FocusReason.TabFocusReason,
@@ -36,7 +35,6 @@ class FocusRing(QObject):
 
     @property
     def is_shown(self) -> bool:
-        """Whether the current row is to be drawn with a ring."""
         return self._is_keyboard and self._view.hasFocus()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -141,7 +139,6 @@ def draw_area(painter: QPainter, theme: Theme, rect: QRectF, *, is_selected: boo
 def draw_line(
     painter: QPainter, rect: QRectF, text: str, font: QFont, colour: QColor, alignment: Qt.AlignmentFlag = LEFT
 ) -> None:
-    """Draw one line of text, as much of it as fits."""
     painter.setFont(font)
     painter.setPen(colour)
     fitting = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width() + 0.5)

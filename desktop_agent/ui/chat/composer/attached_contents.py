@@ -34,17 +34,11 @@ class ContentPreview(NamedTuple):
 
 
 class AttachedContents(QObject):
-    """Follows the text of a field, and has a chip for each such content that is there.
+    """Follows the text of a field, and has a chip for each such content that is there."""
 
-    Signals:
-        wanted: this `MentionedContent` is mentioned; the owner should pass what is known of it to `show`.
-        opened: this `MentionedContent` shall be seen large.
-        changed: there are others to be placed.
-    """
-
-    wanted = Signal(object)
-    opened = Signal(object)
-    changed = Signal()
+    wanted = Signal(object)  # a `MentionedContent`; the owner passes what is known of it to `show`
+    opened = Signal(object)  # a `MentionedContent`, to be seen large
+    changed = Signal()  # there are others to be placed
 
     def __init__(self, edit: MessageEdit, theme: Theme, composer: QWidget) -> None:
         super().__init__(composer)
@@ -128,7 +122,6 @@ class AttachedContents(QObject):
         self.changed.emit()
 
     def _remove(self, content: MentionedContent) -> None:
-        """Take its mentions out of the text, in one step that Undo takes back."""
         text = self._edit.toPlainText()
         cursor = QTextCursor(self._edit.document())
         cursor.beginEditBlock()
@@ -146,11 +139,7 @@ class AttachedContents(QObject):
 
 
 class _RemovableChip(ContentChip):
-    """A chip with a button that takes its content out of the message; so does Delete.
-
-    Signals:
-        removed: the user wants that.
-    """
+    """A chip with a button that takes its content out of the message; so does Delete."""
 
     removed = Signal()
 
@@ -175,7 +164,6 @@ class _RemovableChip(ContentChip):
         self.show_sign(is_picture=content.is_picture)
 
     def show_preview(self, preview: ContentPreview) -> None:
-        """Show what is known, and say it to screen readers."""
         size, picture = byte_count(preview.size_bytes), preview.picture
         if picture is not None and not picture.problem:
             self.show_thumbnail(picture.image)
@@ -196,7 +184,6 @@ class _RemovableChip(ContentChip):
         self.setAccessibleDescription(self.tr("Enter shows it, Delete removes it from the message."))
 
     def place_button(self) -> None:
-        """Put the button where it belongs at this width."""
         width, height = Height.BUTTON, self.remove.sizeHint().height()
         self.remove.setGeometry(self.width() - width - Space.XS, (self.height() - height) // 2, width, height)
 

@@ -16,13 +16,9 @@ if TYPE_CHECKING:
 
 
 class CommandOffers(QObject):
-    """Follows the text and the focus of a field; its list exists only while there is something to choose.
+    """Follows the text and the focus of a field; its list exists only while there is something to choose."""
 
-    Signals:
-        wanted: the user typed a slash, so the owner should pass the commands to `show`.
-    """
-
-    wanted = Signal()
+    wanted = Signal()  # a slash was typed: the owner passes the commands to `show`
 
     def __init__(self, edit: MessageEdit, theme: Theme, composer: QWidget) -> None:
         super().__init__(composer)

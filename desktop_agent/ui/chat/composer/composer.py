@@ -25,11 +25,7 @@ from desktop_agent.ui.wording.phrases import cache_miss_words
 
 
 class CostLabel(QLabel):
-    """Shows the cost of the session, `$0.42`, or `≥ $0.42` when some of it is not known; nothing when nothing is.
-
-    Signals:
-        clicked: the user wants to see more of it. The menu has the same.
-    """
+    """Shows the cost of the session, `$0.42`, or `≥ $0.42` when some of it is not known; nothing when nothing is."""
 
     clicked = Signal()
 
@@ -75,13 +71,9 @@ class CostLabel(QLabel):
 
 
 class ControlRow(QObject):
-    """Gives every control its words while there is room; what is only read gives way first.
+    """Gives every control its words while there is room; what is only read gives way first."""
 
-    Signals:
-        changed: its controls or their words changed: place it again.
-    """
-
-    changed = Signal()
+    changed = Signal()  # place it again
 
     def __init__(self, theme: Theme, composer: QWidget, *, tab_from: QWidget) -> None:
         """To the first control, Tab comes from `tab_from`."""
@@ -106,12 +98,10 @@ class ControlRow(QObject):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
     def show_context(self, use: ContextUse | None) -> None:
-        """Show how full the model's context is; nothing while that is not known."""
         self.meter.show_use(use)
         self.changed.emit()
 
     def show_cost(self, session: Usage, turn: Usage, missed: CacheMiss | None = None) -> None:
-        """Show what the session and its last turn cost, and what no cache had; nothing while that is not known."""
         self.cost.show_usage(session, turn, missed)
         self.changed.emit()
 
@@ -132,7 +122,6 @@ class ControlRow(QObject):
         ).format(keys=at_once)
 
     def add(self, control: QWidget) -> None:
-        """Put a picker or a button behind those that are there."""
         control.setParent(self._composer)
         QWidget.setTabOrder(self._controls[-1] if self._controls else self._tab_from, control)
         self._controls.append(control)
@@ -140,7 +129,6 @@ class ControlRow(QObject):
         self.changed.emit()
 
     def set_enabled(self, *, is_enabled: bool) -> None:
-        """Let the pickers be used, or not."""
         for control in self._controls:
             control.setEnabled(is_enabled)
 
@@ -194,7 +182,6 @@ def _fit_pickers(pickers: Sequence[PickerButton], room: int) -> None:
 
 
 def _width_of(widgets: Sequence[QWidget]) -> int:
-    """How wide they are side by side."""
     return sum(widget.sizeHint().width() for widget in widgets) + Space.S * (len(widgets) - 1)
 
 
@@ -210,18 +197,11 @@ class Composer(QWidget):
     """The message field (`edit`) with its `controls`, the `waiting` prompts above it, and what it offers.
 
     It offers `commands` and `mentions`; `attach` is for files that are chosen by mouse, `contents` shows pictures.
-
-    Signals:
-        prompt_submitted: the user sent this prompt; it is queued when a turn is running.
-        denied: the user answered no to the question about this call, with this reason.
-        steering_submitted: the user sent this message into the running turn.
-        command_submitted: the user sent this slash command.
-        text_changed: something else is written in the field.
     """
 
-    prompt_submitted = Signal(str)
-    denied = Signal(str, str)
-    steering_submitted = Signal(str)
+    prompt_submitted = Signal(str)  # it is queued while a turn runs
+    denied = Signal(str, str)  # the call whose question is answered, and the reason
+    steering_submitted = Signal(str)  # into the running turn
     command_submitted = Signal(str)
     text_changed = Signal()
 
@@ -272,11 +252,9 @@ class Composer(QWidget):
     # -- what is written --
 
     def text(self) -> str:
-        """Return the draft."""
         return self.edit.toPlainText()
 
     def set_text(self, text: str) -> None:
-        """Put a draft into the field, with the cursor behind it."""
         self.edit.replace_text(text)
 
     # -- what is shown --
@@ -295,7 +273,6 @@ class Composer(QWidget):
             self._say_state()
 
     def _say_state(self) -> None:
-        """Say what can be written here, and what sending it does."""
         self.edit.setPlaceholderText(self._blocked or self._placeholder())
         at_once = self.edit.keys.shown("send_at_once")
         self._hint.setText(self._asked_words() if self._asked and not self._blocked else "")
@@ -341,7 +318,6 @@ class Composer(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Put everything in its place and be as high as that takes."""
         width = max(min(self.width() - 2 * _MARGIN_X, _MAX_WIDTH), 1)
         left = (self.width() - width) // 2
         top = self.waiting.place(left, _MARGIN_Y, width)

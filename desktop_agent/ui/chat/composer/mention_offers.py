@@ -46,11 +46,9 @@ class MentionedContent(NamedTuple):
     is_pasted: bool
     """Whether it is kept for messages; otherwise it is a file of the folder."""
     name: str
-    """What it is kept by, or its path."""
 
     @property
     def is_picture(self) -> bool:
-        """Whether it is a picture, by its name."""
         return self.name.lower().endswith(_PICTURES)
 
 
@@ -80,16 +78,10 @@ _OWN_SOURCES = frozenset({"symbol", "session", PASTED})
 
 
 class MentionOffers(QObject):
-    """Follows the text, the cursor and the focus of a field; its list exists only while there is something to choose.
+    """Follows text, cursor and focus of a field; its list exists only while there is something to choose."""
 
-    Signals:
-        wanted: this `TypedMention` is being typed; the owner should pass what fits it to `show`, and symbols that it
-            finds to `show_symbols`.
-        left: no mention is being typed any longer.
-    """
-
-    wanted = Signal(object)
-    left = Signal()
+    wanted = Signal(object)  # a `TypedMention`; the owner passes what fits to `show` and `show_symbols`
+    left = Signal()  # no mention is being typed any longer
 
     def __init__(self, edit: MessageEdit, theme: Theme, composer: QWidget) -> None:
         super().__init__(composer)
@@ -116,11 +108,9 @@ class MentionOffers(QObject):
 
     @property
     def typed(self) -> "TypedMention | None":
-        """What is being typed."""
         return self._typed
 
     def show(self, typed: "TypedMention", offers: Sequence["MentionOffer"]) -> None:
-        """Offer these, if that is still what is being typed."""
         if typed == self._typed and self._edit.hasFocus():
             self._offers = tuple(offers)
             self._show_all(typed)
@@ -138,14 +128,12 @@ class MentionOffers(QObject):
         self._mark()
 
     def insert(self, path: str) -> None:
-        """Mention a path of the workspace at the cursor."""
         from desktop_agent.core.mentions.mention_grammar import written_path
 
         self._edit.insert_word(written_path(path))
         self._edit.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def insert_pasted(self, name: str) -> None:
-        """Mention at the cursor what was pasted and is kept by this name."""
         from desktop_agent.core.mentions.mention_grammar import written
 
         self._edit.insert_word(written(PASTED, name))
@@ -261,7 +249,6 @@ class MentionOffers(QObject):
     # -- what is mentioned --
 
     def _mark(self) -> None:
-        """Let mentions stand out in the text."""
         text = self._edit.toPlainText()
         marks = marks_in(text, self._is_path, self._sources)
         if not marks and not self._edit.marks.spans:

@@ -28,12 +28,10 @@ if TYPE_CHECKING:
 
 
 def position_of(text: str, index: int) -> int:
-    """Return Qt's position of a place in `text`."""
     return utf16_length(text[:index])
 
 
 def index_of(text: str, position: int) -> int:
-    """Return the place in `text` of a position of Qt."""
     if text.isascii():
         return position
     before = text.encode("utf-16-le", "surrogatepass")[: 2 * position]
@@ -70,7 +68,6 @@ class PromptHistory:
         self._draft = ""
 
     def is_showing(self, text: str) -> bool:
-        """Whether `text` is an earlier prompt, as it was brought back."""
         return self._at < len(self._prompts) and self._prompts[self._at] == text
 
     def older(self, current: str) -> str | None:
@@ -176,30 +173,19 @@ _WRITING = ("", "send", "send_at_once", "break_line")
 
 
 class MessageEdit(QPlainTextEdit):
-    """Plain text of a few lines.
-
-    Signals:
-        submitted: the keys that send were pressed.
-        submitted_at_once: the keys that send into the running turn were pressed.
-        focus_changed: it got or lost the focus.
-        picture_given: a picture (`QImage`) was pasted or dropped here.
-        long_text_given: more text was pasted here than can be read in a few lines.
-        files_given: files (absolute paths) were dropped or pasted here.
-        composing_changed: an input method shows other characters that are not yet entered.
-    """
+    """Plain text of a few lines."""
 
     submitted = Signal()
-    submitted_at_once = Signal()
+    submitted_at_once = Signal()  # into the running turn
     focus_changed = Signal()
     picture_given = Signal(QImage)
-    long_text_given = Signal(str)
-    files_given = Signal(object)
-    composing_changed = Signal()
+    long_text_given = Signal(str)  # more than can be read in a few lines
+    files_given = Signal(object)  # absolute paths
+    composing_changed = Signal()  # an input method shows other characters that are not yet entered
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.keys = PartKeys("composer", self)
-        """What its keys ask for."""
         self.history = PromptHistory()
         self.refuses: Callable[[QMimeData], bool] = lambda _data: False
         """Whether pasted or dropped data is not for this field."""
@@ -221,7 +207,6 @@ class MessageEdit(QPlainTextEdit):
         self.document().setDocumentMargin(_MARGIN)
 
     def wanted_height(self, width: int) -> int:
-        """Return how high it wants to be at this width: two lines to ten."""
         lines = self._count_lines(width - 2 * _MARGIN)
         policy = Qt.ScrollBarPolicy.ScrollBarAsNeeded if lines > MAX_LINES else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         self.setVerticalScrollBarPolicy(policy)
@@ -234,7 +219,6 @@ class MessageEdit(QPlainTextEdit):
         return count_lines(self.toPlainText(), self.font(), width, MAX_LINES + 1)
 
     def replace_text(self, text: str) -> None:
-        """Put `text` there, with the cursor behind it. Can be taken back with Undo."""
         cursor = self.textCursor()
         cursor.select(QTextCursor.SelectionType.Document)
         cursor.insertText(text)
@@ -263,7 +247,6 @@ class MessageEdit(QPlainTextEdit):
 
     @property
     def is_composing(self) -> bool:
-        """Whether an input method shows characters that are not yet entered."""
         return bool(self.textCursor().block().layout().preeditAreaText())
 
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
@@ -272,7 +255,6 @@ class MessageEdit(QPlainTextEdit):
         self.composing_changed.emit()
 
     def setPlaceholderText(self, placeholderText: str) -> None:
-        """Show this while the field is empty."""
         self._placeholder = placeholderText
         self._show_placeholder()
 
@@ -365,7 +347,6 @@ def _is_enter(event: QKeyEvent) -> bool:
 
 
 def _is_at_edge(cursor: QTextCursor, direction: QTextCursor.MoveOperation) -> bool:
-    """Whether there is no further line in this direction."""
     line = _line_of(cursor)
     cursor.movePosition(direction)
     return _line_of(cursor) == line

@@ -18,14 +18,12 @@ from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, draw_area, draw_empha
 
 MAX_ROWS = 8
 FRAME = 5
-"""Border and padding of one side."""
 
 
 class ListPopup(QListView):
     """A raised list inside the window, as high as its rows and as there is room for."""
 
     def __init__(self, theme: Theme, parent: QWidget, name: str) -> None:
-        """`name` is its object name."""
         super().__init__(parent)
         self.setObjectName(name)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -132,25 +130,19 @@ class _Commands(QAbstractListModel):
                 return None
 
     def origin(self, command: Declaration) -> str:
-        """Say whose command it is, unless it comes with the application."""
         words = {"person": self.tr("yours"), "project": self.tr("project"), "server": self.tr("server")}
         return words.get(command.origin, "")
 
     def effect(self, command: Declaration) -> str:
-        """Say what it does, or why it cannot be used."""
         if command.problem:
             return self.tr("Cannot be used: {problem}").format(problem=command.problem)
         return command.summary
 
 
 class CommandPopup(ListPopup):
-    """Shows what fits, and which of it is chosen.
+    """Shows what fits, and which of it is chosen."""
 
-    Signals:
-        chosen: this command (its name) shall stand in the field.
-    """
-
-    chosen = Signal(str)
+    chosen = Signal(str)  # the name of the command
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(theme, parent, "commandPopup")
@@ -166,7 +158,6 @@ class CommandPopup(ListPopup):
         self.entered.connect(self._on_entered)
 
     def show_offer(self, offer: Offer | None) -> None:
-        """Show this, or nothing."""
         if offer == self._offer:
             return
         self._offer = offer
@@ -187,7 +178,6 @@ class CommandPopup(ListPopup):
         self.place_above(area.x(), area.width(), bottom, len(self._commands.shown), self._delegate.row_height)
 
     def takes(self, event: QKeyEvent) -> bool:
-        """Act on a key of the field, if it is one for the list; whether it was."""
         offer = self._offer
         if offer is None or self.isHidden() or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             return False
@@ -281,7 +271,6 @@ class _CommandDelegate(QStyledItemDelegate):
         painter.restore()
 
     def _text(self, painter: QPainter, area: QRect, text: str, colour: str) -> int:
-        """Draw as much of `text` as fits and return where it ends."""
         painter.setPen(self._theme.colour(colour))
         shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, max(area.width(), 0))
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
@@ -322,7 +311,6 @@ class _Offers(QAbstractListModel):
                 return None
 
     def kind_words(self, kind: OfferKind) -> str:
-        """Say what an offer is."""
         words = {
             "file": self.tr("file"),
             "folder": self.tr("folder"),
@@ -340,13 +328,9 @@ class _Offers(QAbstractListModel):
 
 
 class MentionPopup(ListPopup):
-    """Shows what fits, and which of it is chosen.
+    """Shows what fits, and which of it is chosen."""
 
-    Signals:
-        chosen: this `MentionOffer` shall stand in the field; with Tab, so that a folder is gone on with.
-    """
-
-    chosen = Signal(object, bool)
+    chosen = Signal(object, bool)  # a `MentionOffer`, and whether typing goes on in it: Tab on a folder
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(theme, parent, "mentionPopup")
@@ -363,7 +347,6 @@ class MentionPopup(ListPopup):
 
     @property
     def offers(self) -> tuple[MentionOffer, ...]:
-        """What is shown."""
         return self._offers.shown
 
     @property
@@ -405,7 +388,6 @@ class MentionPopup(ListPopup):
         super().leaveEvent(event)
 
     def takes(self, event: QKeyEvent) -> bool:
-        """Act on a key of the field, if it is one for the list; whether it was."""
         if self.isHidden() or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             return False
         match event.key():

@@ -24,14 +24,9 @@ _MOST: Final = 100
 
 
 class SpellingMarks(QObject):
-    """Follows the words of a field once the user types in it. The word at the cursor is left alone until it is left.
+    """Follows the words of a field once the user types in it. The word at the cursor is left alone until it is left."""
 
-    Signals:
-        unknown_met: there are words (a frozenset of `str`) of which it is not known whether they are right; the owner
-            passes them to `take`, with those that are not.
-    """
-
-    unknown_met = Signal(object)
+    unknown_met = Signal(object)  # a frozenset of words; the owner looks them up and calls `take`
 
     def __init__(self, edit: MessageEdit, theme: Theme) -> None:
         super().__init__(edit)
@@ -40,7 +35,6 @@ class SpellingMarks(QObject):
         self._is_on = False
         self._is_typed_in = False
         self._is_right: dict[str, bool] = {}
-        """Of the words that were looked up."""
         self.misspelled: list[ProseWord] = []
         """The words that are underlined, in the order of the text. Positions are those of Qt."""
         self._timer = QTimer(self, interval=_PAUSE_MS, singleShot=True)
@@ -51,12 +45,10 @@ class SpellingMarks(QObject):
         theme.changed.connect(self._look)
 
     def set_on(self, *, is_on: bool) -> None:
-        """Underline misspelled words from now on, or stop."""
         self._is_on = is_on
         self._look()
 
     def take(self, looked_up: frozenset[str], misspelled: frozenset[str]) -> None:
-        """Take in which of the words that were looked up are wrong."""
         self._is_right |= {word: word not in misspelled for word in looked_up}
         self._look()
 
@@ -70,7 +62,6 @@ class SpellingMarks(QObject):
             self._timer.start()
 
     def _look(self) -> None:
-        """Underline what is known to be wrong, and ask about the rest."""
         self._timer.stop()
         text = self._edit.toPlainText() if self._is_on and self._is_typed_in else ""
         words = list(words_of(_in_utf16(text))) if len(text) <= _LONGEST else []
@@ -84,7 +75,6 @@ class SpellingMarks(QObject):
             self.unknown_met.emit(unknown)
 
     def word_at(self, position: int) -> ProseWord | None:
-        """Return the underlined word that a position of the text is in."""
         return next((word for word in self.misspelled if word.start <= position <= word.end), None)
 
 
@@ -94,15 +84,10 @@ def _in_utf16(text: str) -> str:
 
 
 class SpellingMenu(QObject):
-    """Opens for a right click and for the key of menus.
+    """Opens for a right click and for the key of menus."""
 
-    Signals:
-        suggestions_wanted: the user wants other words for this one; the owner passes them to `offer`.
-        learned: this word is right from now on, says the user.
-    """
-
-    suggestions_wanted = Signal(str)
-    learned = Signal(str)
+    suggestions_wanted = Signal(str)  # for this word; the owner passes them to `offer`
+    learned = Signal(str)  # the user says that this word is right
 
     def __init__(self, edit: MessageEdit, marks: SpellingMarks) -> None:
         super().__init__(edit)

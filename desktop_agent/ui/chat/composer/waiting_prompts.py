@@ -52,9 +52,7 @@ class QueueCard(QWidget):
         self.prompt_id = prompt_id
         self._outlets = outlets
         self._grip: QPointF | None = None
-        """Where the mouse took hold of it."""
         self._home = 0
-        """How high it stands when it is not dragged."""
         self._is_dragged = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._is_steering = is_steering
@@ -106,13 +104,11 @@ class QueueCard(QWidget):
         self._steer.hide()
 
     def set_sendable(self, *, is_sendable: bool) -> None:
-        """Say whether it can be sent now; otherwise it waits for the running turn."""
         self._send.setVisible(is_sendable)
         self._place_buttons()
         self.update()
 
     def set_steerable(self, *, is_steerable: bool) -> None:
-        """Say whether a turn runs that it can be sent into."""
         self._steer.setVisible(is_steerable and not self._is_steering)
         self._place_buttons()
         self.update()
@@ -123,7 +119,6 @@ class QueueCard(QWidget):
         self.setGeometry(area.x(), self.y() if self._is_dragged else self._home, area.width(), area.height())
 
     def tab_stops(self) -> tuple[QWidget, ...]:
-        """Return itself and its buttons, from left to right."""
         return (self, self._send, self._steer, self._editing, self._remove)
 
     def sizeHint(self) -> QSize:
@@ -148,7 +143,6 @@ class QueueCard(QWidget):
 
     @property
     def _label(self) -> str:
-        """What it waits for."""
         if not self._send.isHidden():
             return self.tr("Not sent")
         return self.tr("Reaches the agent at the next step") if self._is_steering else self.tr("Next")
@@ -180,7 +174,6 @@ class QueueCard(QWidget):
 
     @property
     def has_focus(self) -> bool:
-        """Whether the user is in it, or in one of its buttons."""
         focused = QApplication.focusWidget()
         return focused is not None and (focused is self or self.isAncestorOf(focused))
 
@@ -230,23 +223,14 @@ _SHOWN_CARDS = 4
 
 
 class WaitingPrompts(QObject):
-    """A card for each of the next few, and how many more there are.
+    """A card for each of the next few, and how many more there are."""
 
-    Signals:
-        changed: other prompts wait than before: place them again.
-        unqueue_requested: a waiting prompt (id) shall be taken back.
-        send_requested: a waiting prompt (id) shall be sent now.
-        steer_requested: a waiting prompt (id) shall go into the running turn.
-        edit_requested: the user wants to write a waiting prompt (id) otherwise.
-        move_requested: a waiting prompt (id) shall come before another one (id; empty: after all of them).
-    """
-
-    changed = Signal()
-    unqueue_requested = Signal(str)
+    changed = Signal()  # place them again
+    unqueue_requested = Signal(str)  # the id of a prompt, as in those below
     send_requested = Signal(str)
     steer_requested = Signal(str)
-    edit_requested = Signal(str)
-    move_requested = Signal(str, str)
+    edit_requested = Signal(str)  # to write it otherwise
+    move_requested = Signal(str, str)  # before another prompt; empty: after all of them
 
     def __init__(self, theme: Theme, composer: QWidget) -> None:
         super().__init__(composer)
@@ -280,19 +264,16 @@ class WaitingPrompts(QObject):
         self.changed.emit()
 
     def _order_tabs(self) -> None:
-        """Let Tab come to what waits before it comes to the message field, as the eye does."""
         field = cast("QWidget", self._composer.focusProxy())
         stops = [stop for card in self._cards for stop in card.tab_stops()]
         for before, stop in pairwise((field, *stops, field) if stops else ()):
             QWidget.setTabOrder(before, stop)
 
     def _keep_focus(self, prompt_id: str) -> None:
-        """The user goes on with the same prompt; with the message, when that one waits no more."""
         same = (card for card in self._cards if card.prompt_id == prompt_id)
         next(same, self._composer).setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _move(self, prompt_id: str, by: int) -> None:
-        """Move a prompt up or down by some places, as far as there are others of its kind."""
         order = [each for each, _ in self._prompts]
         self._place_at(prompt_id, order.index(prompt_id) + by)
 
@@ -330,13 +311,11 @@ class WaitingPrompts(QObject):
         return card
 
     def set_sendable(self, *, is_sendable: bool) -> None:
-        """Say whether they can be sent now; otherwise they wait for the running turn."""
         self._is_sendable = is_sendable
         for card in self._cards:
             card.set_sendable(is_sendable=is_sendable)
 
     def set_steerable(self, *, is_steerable: bool) -> None:
-        """Say whether a turn runs that they can be sent into."""
         self._is_steerable = is_steerable
         for card in self._cards:
             card.set_steerable(is_steerable=is_steerable)

@@ -64,15 +64,7 @@ SaveStage = Literal["", "stale", "gone", "closing", "failed"]
 
 
 class SaveBar(BannerFrame):
-    """Hidden while there is nothing to say.
-
-    Signals:
-        compare_requested: show how the file on disk differs from what is shown.
-        overwrite_requested: write what is shown over what is on disk.
-        reload_requested: show what is on disk, and drop what is shown.
-        save_requested: write what is shown.
-        discard_requested: close the file without writing it.
-    """
+    """Hidden while there is nothing to say."""
 
     compare_requested = Signal()
     overwrite_requested = Signal()
@@ -83,7 +75,6 @@ class SaveBar(BannerFrame):
     def __init__(self) -> None:
         super().__init__("viewerSaveBar")
         self.stage: SaveStage = ""
-        """What it is about."""
         self._compare = self.add_button(self.tr("Show difference"), "viewerCompareButton")
         self._overwrite = self.add_button(self.tr("Overwrite"), "viewerOverwriteButton")
         self._reload = self.add_button(self.tr("Reload"), "viewerReloadButton")
@@ -98,7 +89,6 @@ class SaveBar(BannerFrame):
         self._later.clicked.connect(self.close_bar)
 
     def ask(self, stage: SaveStage, reason: str = "") -> None:
-        """Say what is the matter, with what can be done."""
         words = {
             "": ("", ""),
             "stale": (
@@ -123,41 +113,29 @@ class SaveBar(BannerFrame):
         self.setVisible(bool(stage))
 
     def close_bar(self) -> None:
-        """Say nothing any more."""
         self.ask("")
 
 
 class FilePage(QWidget):
-    """Shows the file at `path` below `root`, once it is given what was read of it.
+    """Shows the file at `path` below `root`, once it is given what was read of it."""
 
-    Signals:
-        changed: its title, or what can be done with it, is different now.
-        save_pressed: Ctrl+S in its text.
-    """
-
-    changed = Signal()
+    changed = Signal()  # its title, or what can be done with it
     save_pressed = Signal()
 
     def __init__(self, theme: Theme, root: Path, path: str, spawn: Spawn) -> None:
         super().__init__()
         self.root = root
-        """The folder that the file is in."""
         self.path = path
         """From that folder on, as it was asked for."""
         self.content: FileContent | None = None
-        """What was read of it last."""
         self.text: TextPage | None = None
-        """Its text, if that is what is shown."""
         self.wanted_line = 1
-        """Where to stand when it is shown."""
         self.reading = 0
         """Counts how often it was asked to be read: the last answer counts."""
         self.found: FileContent | None = None
         """What is on disk, where that is not what the user edits."""
         self.saving_digest: str | None = None
-        """Of what is being written."""
         self.bar = SaveBar()
-        """What is said and asked above the file."""
         self._theme = theme
         self._spawn = spawn
         self._message = make_label(role="secondary", object_name="viewerMessage", wraps=True, is_plain=True)
@@ -170,17 +148,14 @@ class FilePage(QWidget):
 
     @property
     def file(self) -> Path:
-        """Where it is on disk."""
         return self.root / self.path
 
     @property
     def name(self) -> str:
-        """Its name, as it can be shown."""
         return displayed(self.path.rpartition("/")[2])
 
     @property
     def is_dirty(self) -> bool:
-        """Whether something in it is not saved."""
         return self.text is not None and self.text.is_dirty
 
     def show_content(self, content: FileContent) -> None:

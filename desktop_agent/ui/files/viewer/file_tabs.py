@@ -31,17 +31,11 @@ class ClosedTab(NamedTuple):
 
 
 class FileTabs(QWidget):
-    """Shows one of the open files.
-
-    Signals:
-        current_changed: another file is shown, or none.
-        opened_changed: other files are open than before.
-        close_requested: close the tab of this `FilePage`, in which something is not saved.
-    """
+    """Shows one of the open files."""
 
     current_changed = Signal()
     opened_changed = Signal()
-    close_requested = Signal(object)
+    close_requested = Signal(object)  # a `FilePage` in which something is not saved
 
     def __init__(self, make_page: Callable[[Path, str], FilePage]) -> None:
         super().__init__()
@@ -50,7 +44,6 @@ class FileTabs(QWidget):
         self._looked_at: list[FilePage] = []
         """The pages, that which was looked at last at the end."""
         self.bar = QTabBar()
-        """One tab for each file; the middle mouse button closes it."""
         self.bar.setObjectName("viewerTabs")
         self.bar.setAccessibleName(self.tr("Open files"))
         self.bar.setMovable(True)
@@ -67,13 +60,11 @@ class FileTabs(QWidget):
 
     @property
     def pages(self) -> list[FilePage]:
-        """The open files, from left to right."""
         widgets = (self._stack.widget(index) for index in range(self._stack.count()))
         return [widget for widget in widgets if isinstance(widget, FilePage)]
 
     @property
     def current(self) -> FilePage | None:
-        """The file that is shown."""
         pages, index = self.pages, self.bar.currentIndex()
         return pages[index] if 0 <= index < len(pages) else None
 
@@ -110,25 +101,21 @@ class FileTabs(QWidget):
         self.opened_changed.emit()
 
     def set_head(self, head: QWidget) -> None:
-        """Show this between the tabs and the file."""
         self._head.addWidget(head)
 
     def show_page(self, page: FilePage) -> None:
-        """Show this one of the open files."""
         index = self.pages.index(page)
         if index == self.bar.currentIndex():
             self._on_current_changed(index)
         self.bar.setCurrentIndex(index)
 
     def close_page(self, page: FilePage) -> None:
-        """Close a tab, or ask for that where something is not saved."""
         if page.is_dirty:
             self.close_requested.emit(page)
         else:
             self.drop(page)
 
     def drop(self, page: FilePage) -> None:
-        """Close a tab, even if something in it is not saved."""
         index = self.pages.index(page)
         line = page.text.line if page.text is not None else 0
         self._closed = [*self._closed, ClosedTab(page.root, page.path, line)][-_MAX_CLOSED:]
@@ -145,7 +132,6 @@ class FileTabs(QWidget):
         self._on_current_changed(self.bar.currentIndex())
 
     def take_closed(self) -> ClosedTab | None:
-        """Return the file that was closed last, to be opened again."""
         return self._closed.pop() if self._closed else None
 
     # -- tabs --
@@ -210,13 +196,9 @@ class FileTabs(QWidget):
 
 
 class ViewerHead(QWidget):
-    """Is about the file that `tabs` shows. Call `refresh` when that is another one, or has changed.
+    """Is about the file that `tabs` shows. Call `refresh` when that is another one, or has changed."""
 
-    Signals:
-        application_requested: open this file (an absolute path) with its application.
-    """
-
-    application_requested = Signal(object)
+    application_requested = Signal(object)  # an absolute path
 
     def __init__(self, tabs: FileTabs, keys: PartKeys, save: Slot) -> None:
         super().__init__(tabs)
@@ -240,7 +222,6 @@ class ViewerHead(QWidget):
         self._show_keys()
 
     def refresh(self) -> None:
-        """Show what is so now."""
         page = self._tabs.current
         self.setVisible(page is not None)
         if page is None:

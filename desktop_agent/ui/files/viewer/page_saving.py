@@ -32,9 +32,7 @@ class FileStore(Protocol):
         """
         ...
 
-    async def compare(self, path: str, before: bytes | None, after: bytes) -> FileDiff:
-        """Return how two versions of a file differ."""
-        ...
+    async def compare(self, path: str, before: bytes | None, after: bytes) -> FileDiff: ...
 
 
 class DifferenceDialog(QDialog):
@@ -65,7 +63,6 @@ class PageSaving(QObject):
         tabs.close_requested.connect(self.ask_before_closing)
 
     def attach(self, page: FilePage) -> None:
-        """Do what is asked for in this page."""
         page.bar.compare_requested.connect(self._compare)
         page.bar.overwrite_requested.connect(self._overwrite)
         page.bar.reload_requested.connect(self._reload)
@@ -89,13 +86,11 @@ class PageSaving(QObject):
             page.bar.ask("gone" if content.obstacle == "gone" else "stale")
 
     def save_current(self) -> None:
-        """Save the file that is shown."""
         page = self._tabs.current
         if page is not None and page.is_dirty and page.saving_digest is None:
             self._spawn(self._save(page))
 
     def ask_before_closing(self, page: FilePage) -> None:
-        """Ask what becomes of what is not saved in a page."""
         self._tabs.show_page(page)
         page.bar.ask("closing")
 

@@ -92,13 +92,9 @@ _MOST_MARKED = 160
 
 
 class TextFinder(QObject):
-    """Searches the text of an editor in a thread; `text` returns it.
+    """Searches the text of an editor in a thread; `text` returns it."""
 
-    Signals:
-        found: another match is the current one: its number, from 1 (0: none), and how many there are.
-    """
-
-    found = Signal(int, int)
+    found = Signal(int, int)  # the number of the current match, from 1 (0: none), and how many there are
 
     def __init__(self, theme: Theme, editor: QPlainTextEdit, text: Callable[[], str], spawn: Spawn) -> None:
         super().__init__(editor)
@@ -127,7 +123,6 @@ class TextFinder(QObject):
         return False
 
     def find(self, text: str) -> None:
-        """Mark every place of `text`, in any case, and go to the first from where the user is."""
         self._wanted = text
         self._is_edited = False
         if text:
@@ -138,7 +133,6 @@ class TextFinder(QObject):
             self._show((), -1)
 
     def step(self, by: int) -> None:
-        """Go on by so many places, round the end."""
         if self._places:
             self._go_to((max(self._current, 0) + by) % len(self._places) if self._current >= 0 else 0)
 
@@ -185,7 +179,6 @@ class TextFinder(QObject):
             self._marking.start()
 
     def _mark(self) -> None:
-        """Mark the places that are in sight, or nearly."""
         marked = QTextCharFormat()
         marked.setBackground(self._theme.colour("warning_bg"))
         top = self._editor.cursorForPosition(self._editor.viewport().rect().topLeft()).position()
@@ -207,14 +200,9 @@ _MAX_LINE = 99_999_999
 
 
 class LineBar(QFrame):
-    """Takes the number of a line.
+    """Takes the number of a line."""
 
-    Signals:
-        chosen: go to this line, from 1.
-        closed: the bar is gone.
-    """
-
-    chosen = Signal(int)
+    chosen = Signal(int)  # from 1
     closed = Signal()
 
     def __init__(self) -> None:
@@ -237,7 +225,6 @@ class LineBar(QFrame):
         self.hide()
 
     def open_bar(self, current: int, count: int) -> None:
-        """Let the user type a line, of so many; the present one is there first."""
         self._of.setText(self.tr("of {0}").format(count))
         self._field.setText(str(current))
         self.show()
@@ -245,7 +232,6 @@ class LineBar(QFrame):
         self._field.selectAll()
 
     def close_bar(self) -> None:
-        """Take no line any more."""
         self.hide()
         self.closed.emit()
 
@@ -323,12 +309,7 @@ class LineNumbers(QWidget):
 
 
 class TextPage(QWidget):
-    """Shows the text of `content`, and stands in a line of it (from 1).
-
-    Signals:
-        dirty_changed: there is something, or no longer anything, that is not saved.
-        save_pressed: Ctrl+S in the text.
-    """
+    """Shows the text of `content`, and stands in a line of it (from 1)."""
 
     dirty_changed = Signal()
     save_pressed = Signal()
@@ -339,7 +320,6 @@ class TextPage(QWidget):
         self._content = content
         self._shown = content.text.shown if isinstance(content.text, EditedText) else content.text
         self.editor = FileEditor(content.text, theme, is_marked=False)
-        """The field with the text."""
         self.editor.setObjectName("viewerText")
         self.editor.setAccessibleName(self.tr("Text of {0}").format(content.path))
         self._colours = EditorColours(theme, self.editor)
@@ -361,12 +341,10 @@ class TextPage(QWidget):
 
     @property
     def is_editable(self) -> bool:
-        """Whether it is short enough to be edited."""
         return isinstance(self._content.text, EditedText)
 
     @property
     def is_dirty(self) -> bool:
-        """Whether something is not saved."""
         return self.editor.is_ready and self.editor.document().isModified()
 
     def encode(self, written: str) -> bytes:
@@ -379,22 +357,18 @@ class TextPage(QWidget):
 
     @property
     def line(self) -> int:
-        """Where the user is, from 1."""
         return self.editor.textCursor().blockNumber() + 1
 
     def go_to(self, line: int) -> None:
-        """Show a line, from 1, and stand in it; the last one for a number beyond."""
         last = self.editor.blockCount()
         self.editor.setTextCursor(QTextCursor(self.editor.document().findBlockByNumber(min(line, last) - 1)))
         self.editor.centerCursor()
 
     def open_find(self) -> None:
-        """Let the user search."""
         self.line_bar.hide()
         self.find_bar.open_bar()
 
     def open_line(self) -> None:
-        """Let the user give the number of a line."""
         self.find_bar.close_bar()
         self.line_bar.open_bar(self.line, self.editor.blockCount())
 

@@ -30,11 +30,8 @@ class FileContent(Struct, frozen=True):
     path: str
     """Where it really is, from the workspace on: another path than was asked for where a symlink is on the way."""
     obstacle: Obstacle = ""
-    """Why nothing is shown of it."""
     detail: str = ""
-    """What the system says of that."""
     digest: str | None = None
-    """Of its bytes, when they were read."""
     size_bytes: int = 0
     type_name: str = ""
     text: EditedText | str | None = None

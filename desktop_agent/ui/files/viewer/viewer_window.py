@@ -24,11 +24,7 @@ SETTLE_MS = 150
 
 
 class OpenFiles(QObject):
-    """Watches files (absolute paths), also those that are replaced by renaming or come back.
-
-    Signals:
-        changed: some of them may be others now.
-    """
+    """Watches files (absolute paths), also those that are replaced by renaming or come back."""
 
     changed = Signal()
 
@@ -42,12 +38,10 @@ class OpenFiles(QObject):
         self._watcher.directoryChanged.connect(self._note)
 
     def watch(self, files: Iterable[str], folders: Iterable[str]) -> None:
-        """Watch these files, and the folders that they are in, instead of those before."""
         self._wanted = {*files, *folders}
         self._update()
 
     def pause(self) -> None:
-        """Tell nothing until `watch` is called again."""
         self.watch((), ())
         self._settle.stop()
 
@@ -70,13 +64,9 @@ _SIZE, _MINIMUM = QSize(920, 720), QSize(420, 320)
 
 
 class ViewerWindow(QWidget):
-    """Shows files of workspaces, in a window beside the conversation. It is hidden, not gone, when it is closed.
+    """Shows files of workspaces, in a window beside the conversation. It is hidden, not gone, when it is closed."""
 
-    Signals:
-        application_requested: open this file (an absolute path) with its application.
-    """
-
-    application_requested = Signal(object)
+    application_requested = Signal(object)  # an absolute path
 
     def __init__(self, theme: Theme, store: FileStore, spawn: Spawn, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Window)
@@ -86,7 +76,6 @@ class ViewerWindow(QWidget):
         self._theme = theme
         self._spawn = spawn
         self.tabs = FileTabs(self._make_page)
-        """The open files."""
         self._saving = PageSaving(theme, self.tabs, store, spawn)
         self._watch = OpenFiles(self)
         self._watch.changed.connect(self.refresh)
@@ -118,7 +107,6 @@ class ViewerWindow(QWidget):
         page.setFocus()
 
     def follow(self, root: Path, new_paths: Mapping[str, str]) -> None:
-        """Let the files below `root` that were renamed stay open, each under its new path."""
         if any(page.root == root and page.path in new_paths for page in self.tabs.pages):
             self.tabs.follow(root, new_paths)
             self._on_current_changed()
@@ -126,11 +114,9 @@ class ViewerWindow(QWidget):
 
     @property
     def has_unsaved(self) -> bool:
-        """Whether something in the open files is not saved."""
         return any(page.is_dirty for page in self.tabs.pages)
 
     def ask_for_unsaved(self) -> None:
-        """Show the first file in which something is not saved, and ask what becomes of it."""
         if page := next((page for page in self.tabs.pages if page.is_dirty), None):
             self.show()
             self.raise_()
@@ -138,7 +124,6 @@ class ViewerWindow(QWidget):
             self._saving.ask_before_closing(page)
 
     def refresh(self) -> None:
-        """Read the open files again."""
         for page in self.tabs.pages:
             self._read(page)
 
