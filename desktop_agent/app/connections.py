@@ -107,8 +107,6 @@ def _active_profile(bench: Workbench) -> str:
 
 
 class LocalServers:
-    """Looks for them beside the window."""
-
     def __init__(self, bench: Workbench, try_: Try, show: Callable[[Account, LocalServer], None]) -> None:
         self._bench = bench
         self._try = try_

@@ -32,23 +32,18 @@ class ContentWindows:
         self._try = try_
 
     def show_output(self, entry: ToolEntry) -> None:
-        """Show everything a call printed."""
         self._try(self._show_output(entry))
 
     def show_picture(self, ref: BlobRef, entry: ToolEntry) -> None:
-        """Show a picture large."""
         self._try(self._show_picture(ref, entry.title))
 
     def show_job_output(self, job: Job) -> None:
-        """Show what a background command has printed so far."""
         self._try(self._show_job_output(job))
 
     def show_attachment(self, attachment: Attachment) -> None:
-        """Show what came with a prompt: the picture, or all of the text."""
         self._try(self._show_attachment(attachment))
 
     def show_draft_content(self, name: str, content: bytes, *, is_picture: bool) -> None:
-        """Show what comes with a message that is not sent yet."""
         self._try(self._show_draft_content(name, content, is_picture))
 
     async def _show_draft_content(self, name: str, content: bytes, is_picture: bool) -> None:

@@ -23,7 +23,7 @@ from desktop_agent.ui.review.code_placing import ApplyTarget, decoded
 from desktop_agent.ui.review.diff_source import Spawn, turn_obstacle
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.window.shown_session import SessionBridge
+from desktop_agent.ui.window.session_handle import SessionHandle
 
 _PATIENCE_S = 60.0
 _NOT_WRITTEN = ("not_written", "storage", "busy")
@@ -48,50 +48,48 @@ class FileWriting(QObject):
         self._outcome: asyncio.Future[Written] | None = None
 
     async def save(self, root: Path, path: str, expected: str | None, content: bytes) -> str:
-        """See `FileStore.save`."""
         return (await self.write(root, WriteFile(path=path, expected=expected, content=content))).problem
 
     async def write(self, root: Path, op: WriteFile | MoveFile) -> Written:
         """Do what `op` asks for in the folder `root`, and return what came of it."""
         async with self._one_at_a_time:
-            bridge = self._panels.wiring.bridge
-            if bridge is None or root != self._navigator.workspace:
+            handle = self._panels.session.handle
+            if handle is None or root != self._navigator.workspace:
                 return Written(self.tr("Another folder is open now. Open {0} first.").format(root))
-            if reason := bridge.read_only or turn_obstacle(is_running=bridge.transcript.turns.is_running):
+            if reason := handle.read_only or turn_obstacle(is_running=handle.transcript.turns.is_running):
                 return Written(reason)
-            return await self._ask(bridge, op)
+            return await self._ask(handle, op)
 
     def undo(self, changes: tuple[ChangeId, ...]) -> None:
         """Take back what the user wrote in these changes, at their own request."""
-        if (bridge := self._panels.wiring.bridge) is not None:
-            bridge.submit(UndoChanges(selection=ChangeSelection(change_ids=changes), includes_others=True))
+        if (handle := self._panels.session.handle) is not None:
+            handle.submit(UndoChanges(selection=ChangeSelection(change_ids=changes), includes_others=True))
 
     async def compare(self, path: str, before: bytes | None, after: bytes) -> FileDiff:
-        """See `FileStore.compare`."""
         kind = "created" if before is None else "modified"
         change = FileChange(id="viewer", path=path, kind=kind, author="person", before=None, after=None)
         return await self._panels.diffs.compare(change, before, after)
 
-    async def _ask(self, bridge: SessionBridge, op: WriteFile | MoveFile) -> Written:
+    async def _ask(self, handle: SessionHandle, op: WriteFile | MoveFile) -> Written:
         self._path = op.path
         outcome = self._outcome = asyncio.get_running_loop().create_future()
-        bridge.happened.connect(self._on_happened)
-        begun: list[SessionBridge] = []
+        handle.happened.connect(self._on_happened)
+        begun: list[SessionHandle] = []
 
-        def follow(opened: SessionBridge) -> None:  # a conversation that begins with this
+        def follow(opened: SessionHandle) -> None:  # a conversation that begins with this
             opened.happened.connect(self._on_happened)
             begun.append(opened)
 
         self._navigator.session_opened.connect(follow)
         try:
-            bridge.submit(op)
+            handle.submit(op)
             return await asyncio.wait_for(outcome, _PATIENCE_S)
         except TimeoutError:
             return Written(self.tr("The conversation did not answer, so it is not known whether that was done."))
         finally:
             self._outcome = None
             self._navigator.session_opened.disconnect(follow)
-            for each in (bridge, *begun):
+            for each in (handle, *begun):
                 each.happened.disconnect(self._on_happened)
 
     def _on_happened(self, event: ev.Event) -> None:
@@ -186,27 +184,24 @@ class CodeApplying(QObject):
     def _write(self, op: object) -> None:
         from desktop_agent.core.protocol.ops import WriteFile
 
-        if (bridge := self._panels.wiring.bridge) is not None and isinstance(op, WriteFile):
-            bridge.submit(op)
+        if (handle := self._panels.session.handle) is not None and isinstance(op, WriteFile):
+            handle.submit(op)
 
     # -- what the dialog asks --
 
     async def read(self, path: str) -> ApplyTarget:
-        """See `ApplySource.read`."""
-        bridge = self._panels.wiring.bridge
-        if bridge is None:
+        handle = self._panels.session.handle
+        if handle is None:
             raise WorkspaceError(self.tr("No folder is open"), hint=self.tr("Open one first."))
-        return await asyncio.to_thread(read_target, Path(bridge.transcript.session.workspace), path)
+        return await asyncio.to_thread(read_target, Path(handle.transcript.session.workspace), path)
 
     async def compare(self, target: ApplyTarget, new: str) -> FileDiff:
-        """See `ApplySource.compare`."""
         before = target.text.encode() if target.text is not None else None
         kind = "created" if before is None else "modified"
         change = FileChange(id="apply", path=target.path, kind=kind, author="person", before=None, after=None)
         return await self._panels.diffs.compare(change, before, new.encode())
 
     async def offers(self, typed: str) -> Sequence[str]:
-        """See `ApplySource.offers`."""
         known = await self._files.latest()
         if known is None or not typed.strip():
             return ()
@@ -214,11 +209,10 @@ class CodeApplying(QObject):
         return [offer.label for offer in found if offer.kind == "file"]
 
     def obstacle(self) -> str:
-        """See `ApplySource.obstacle`."""
-        bridge = self._panels.wiring.bridge
-        if bridge is None or bridge.read_only:
+        handle = self._panels.session.handle
+        if handle is None or handle.read_only:
             return self.tr("This conversation cannot be changed here.")
-        return turn_obstacle(is_running=bridge.transcript.turns.is_running)
+        return turn_obstacle(is_running=handle.transcript.turns.is_running)
 
 
 def likely_paths(named: Sequence[str], files: frozenset[str]) -> list[str]:

@@ -15,7 +15,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.ui.files.file_history import new_paths
 from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.window.shown_session import SessionBridge
+from desktop_agent.ui.window.session_handle import SessionHandle
 
 if TYPE_CHECKING:
     from desktop_agent.core.mentions.offers import FolderPaths
@@ -42,7 +42,7 @@ class FileViewing(QObject):
         self._theme = theme
         self._spawn = spawn
         self._viewer: ViewerWindow | None = None
-        self._bridge: SessionBridge | None = None
+        self._handle: SessionHandle | None = None
         """Whose renamings are followed."""
         navigator.shown.connect(self._on_shown)
         files.listed.connect(self._on_listed)
@@ -70,17 +70,17 @@ class FileViewing(QObject):
     # -- files that are renamed --
 
     def _follow_bridge(self) -> None:
-        if self._bridge is not None:
-            self._bridge.happened.disconnect(self._on_happened)
-        if (bridge := self._panels.wiring.bridge) is not None:
-            bridge.happened.connect(self._on_happened)
-        self._bridge = bridge
+        if self._handle is not None:
+            self._handle.happened.disconnect(self._on_happened)
+        if (handle := self._panels.session.handle) is not None:
+            handle.happened.connect(self._on_happened)
+        self._handle = handle
 
     def _on_happened(self, event: ev.Event) -> None:
         root = self._navigator.workspace
-        if self._viewer is None or self._bridge is None or root is None:
+        if self._viewer is None or self._handle is None or root is None:
             return
-        if paths := new_paths(event, self._bridge.transcript.changes):
+        if paths := new_paths(event, self._handle.transcript.changes):
             self._viewer.follow(root, paths)
 
     # -- what paths in the conversation lead to --

@@ -20,7 +20,7 @@ from desktop_agent.ui.inbox.inbox_items import InboxItem, InboxSession, items_of
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.focus import announce
-from desktop_agent.ui.window.shown_session import SessionBridge
+from desktop_agent.ui.window.session_handle import SessionHandle
 
 if TYPE_CHECKING:
     from desktop_agent.ui.inbox.inbox_popup import InboxPopup
@@ -56,19 +56,17 @@ class Inbox(QObject):
         self._listed = listed
         self._navigator = navigator
         self._try = try_
-        self._bridges: list[SessionBridge] = []
+        self._bridges: list[SessionHandle] = []
         """Those that were opened, and the one that is only read."""
         self._asking: tuple[SessionSummary, ...] = ()
         self._seen: dict[SessionId, int] = {}
         self._popup: InboxPopup | None = None
         self.items: list[InboxItem] = []
-        """What waits, as it was shown last."""
         listed.follow(self._on_listed)
         navigator.session_opened.connect(self._follow)
         panels.window.actions_.connect(panels.window.actions_.open_inbox, self.toggle)
 
     def toggle(self) -> None:
-        """Open the inbox, or close it."""
         if self._popup is not None and self._popup.isVisible():
             self._popup.close_popup()
             return
@@ -84,13 +82,12 @@ class Inbox(QObject):
         return any(item.session_id == session_id for item in self.items)
 
     def refresh(self) -> None:
-        """Look through all sessions, and show what waits by now."""
-        opened = self._bridges = [bridge for bridge in self._bridges if self._is_there(bridge)]
-        for bridge in opened:
-            turns, session_id = bridge.transcript.turns, bridge.transcript.session.session_id
-            if bridge is self._panels.wiring.bridge or session_id not in self._seen:
+        opened = self._bridges = [handle for handle in self._bridges if self._is_there(handle)]
+        for handle in opened:
+            turns, session_id = handle.transcript.turns, handle.transcript.session.session_id
+            if handle is self._panels.session.handle or session_id not in self._seen:
                 self._seen[session_id] = turns.turn - turns.is_running
-        sessions = [InboxSession(bridge.transcript, bool(bridge.read_only)) for bridge in opened]
+        sessions = [InboxSession(handle.transcript, bool(handle.read_only)) for handle in opened]
         self.items = items_of(sessions, self._asking, self._seen)
         self._panels.window.top_bar.inbox_button.show_count(len(self.items), sum(item.waits for item in self.items))
         if self._popup is not None and self._popup.isVisible():
@@ -99,15 +96,14 @@ class Inbox(QObject):
 
     def answer(self, item: InboxItem, *, is_yes: bool) -> None:
         """Give the answer of the user to the session that asks, if its question still waits."""
-        bridge = next((one for one in self._bridges if _id(one) == item.session_id and self._is_there(one)), None)
+        handle = next((one for one in self._bridges if _id(one) == item.session_id and self._is_there(one)), None)
         request = item.request
-        if bridge is None or request is None or (item.can_allow if is_yes else item.can_deny) is False:
+        if handle is None or request is None or (item.can_allow if is_yes else item.can_deny) is False:
             return
         decision = Allowed(scope="once") if is_yes else Denied()
-        bridge.submit(AnswerApproval(call_id=request.call_id, decision=decision))
+        handle.submit(AnswerApproval(call_id=request.call_id, decision=decision))
 
     def show(self, item: InboxItem) -> None:
-        """Show the session, at what waits in it."""
         self._try(self._show(item))
 
     async def _show(self, item: InboxItem) -> None:
@@ -126,28 +122,28 @@ class Inbox(QObject):
         self._asking = tuple(summary for summary in summaries if summary.asks)
         self.refresh()
 
-    def _follow(self, bridge: SessionBridge) -> None:
-        if bridge not in self._bridges:
-            self._bridges.append(bridge)
-            bridge.happened.connect(self._on_happened)
-            bridge.replaced.connect(self.refresh)
+    def _follow(self, handle: SessionHandle) -> None:
+        if handle not in self._bridges:
+            self._bridges.append(handle)
+            handle.happened.connect(self._on_happened)
+            handle.replaced.connect(self.refresh)
         # The session is shown only after this signal; then a turn that had ended in it is seen.
-        self._seen[_id(bridge)] = bridge.transcript.turns.turn
+        self._seen[_id(handle)] = handle.transcript.turns.turn
         self.refresh()
 
     def _on_happened(self, event: Event) -> None:
         if event.type not in _TELLING:
             return
-        bridge = self.sender()
-        assert isinstance(bridge, SessionBridge)
+        handle = self.sender()
+        assert isinstance(handle, SessionHandle)
         self.refresh()
-        if bridge.read_only:
+        if handle.read_only:
             return
         match event:
             case ApprovalRequested(request=request):
-                key = (_id(bridge), request.call_id)
+                key = (_id(handle), request.call_id)
             case TurnEnded():
-                self.came.emit(_ended(bridge))
+                self.came.emit(_ended(handle))
                 return
             case _:
                 return
@@ -155,9 +151,9 @@ class Inbox(QObject):
             if item.key == key:
                 self.came.emit(item)
 
-    def _is_there(self, bridge: SessionBridge) -> bool:
+    def _is_there(self, handle: SessionHandle) -> bool:
         """Whether the session is open, or is the one that is only read and shown."""
-        return bridge in self._live.bridges or bridge is self._panels.wiring.bridge
+        return handle in self._live.handles or handle is self._panels.session.handle
 
     # --- the rows ---------------------------------------------------------------------------------------------------
 
@@ -186,13 +182,13 @@ class Inbox(QObject):
         self.refresh()
 
 
-def _id(bridge: SessionBridge) -> SessionId:
-    return bridge.transcript.session.session_id
+def _id(handle: SessionHandle) -> SessionId:
+    return handle.transcript.session.session_id
 
 
-def _ended(bridge: SessionBridge) -> InboxItem:
+def _ended(handle: SessionHandle) -> InboxItem:
     """Return the end of the last turn, which is no row where the user is looking at it."""
-    (item,) = items_of([InboxSession(bridge.transcript)], (), {_id(bridge): -1})
+    (item,) = items_of([InboxSession(handle.transcript)], (), {_id(handle): -1})
     return item
 
 
@@ -211,15 +207,15 @@ class Announcements(QObject):
 
     def _on_came(self, item: InboxItem) -> None:
         """Say it with the title of its session, if that is not the one in sight."""
-        bridge = self._panels.wiring.bridge
-        is_shown = bridge is not None and bridge.transcript.session.session_id == item.session_id
+        handle = self._panels.session.handle
+        is_shown = handle is not None and handle.transcript.session.session_id == item.session_id
         parts = (inbox_items.kind(item), inbox_items.subject(item), "" if is_shown else inbox_items.title(item))
         announce(self._panels.window, ": ".join(part for part in parts if part), is_urgent=item.waits)
 
-    def _follow(self, bridge: SessionBridge) -> None:
-        bridge.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
+    def _follow(self, handle: SessionHandle) -> None:
+        handle.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
 
     def _on_happened(self, event: Event) -> None:
-        if isinstance(event, Notice) and event.level == "error" and self.sender() is self._panels.wiring.bridge:
+        if isinstance(event, Notice) and event.level == "error" and self.sender() is self._panels.session.handle:
             text = f"{core_words(event.title)} {core_words(event.hint)}"
             announce(self._panels.window, text.strip(), is_urgent=True)

@@ -37,8 +37,6 @@ _FRESH_S = 5.0
 
 
 class _Found(Struct, frozen=True):
-    """What was found in a folder for the beginning of a name."""
-
     workspace: Path
     name: str
     symbols: "tuple[FoundSymbol, ...]"
@@ -160,7 +158,6 @@ class MentionFinding(QObject):
         sessions: Callable[[], Mapping[SessionId, SessionSummary]],
         try_: Try,
     ) -> None:
-        """`sessions` are those that the journals are known to hold."""
         super().__init__(panels.window)
         self._mentions = panels.composer.mentions
         self._bench = bench
@@ -194,7 +191,6 @@ class MentionFinding(QObject):
         return None if any(each.definition.name == typed.source for each in servers) else workspace
 
     def _choose_files(self) -> None:
-        """Let the user choose files of the folder to mention."""
         if (workspace := self._navigator.workspace) is None:
             return
         dialog = QFileDialog(self._window, self.tr("Mention files"), str(workspace))

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFileDialog
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.open_sessions import LiveSessions
-from desktop_agent.app.sessions.session_ports import DraftPort
+from desktop_agent.app.sessions.own_sessions import DraftSession
 from desktop_agent.app.sessions.viewing import Viewing
 from desktop_agent.app.settings.model_following import ModelFollowing
 from desktop_agent.app.settings.settings_dialog import Setup
@@ -31,22 +31,22 @@ from desktop_agent.core.store.drafts import DraftKey, folder_draft, session_draf
 from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.window.shown_session import SessionBridge
+from desktop_agent.ui.window.session_handle import SessionHandle
 
 
-async def take_back_since(bridge: SessionBridge, turn: int) -> None:
+async def take_back_since(handle: SessionHandle, turn: int) -> None:
     """Undo what `turn` and those after it changed; what clashes with the user's work stays, and is shown there.
 
     Raises `AgentError` when the session cannot do it now.
     """
-    transcript = bridge.transcript
+    transcript = handle.transcript
     if transcript.turns.is_running:
         raise AgentError("The agent is working, so nothing was taken back.", hint="Stop it first, or keep the files.")
     if not any(record.turn >= turn for record in transcript.changed.active()):
         return
-    waiting = _Undone(bridge)
+    waiting = _Undone(handle)
     try:
-        bridge.submit(ops.UndoChanges(selection=ChangeSelection(since_turn=turn)))
+        handle.submit(ops.UndoChanges(selection=ChangeSelection(since_turn=turn)))
         problem = await waiting.done
     finally:
         waiting.stop()
@@ -57,17 +57,16 @@ async def take_back_since(bridge: SessionBridge, turn: int) -> None:
 class _Undone(QObject):
     """Waits for the end of an undo, or for what says why it did not happen: a notice, or that nothing can."""
 
-    def __init__(self, bridge: SessionBridge) -> None:
+    def __init__(self, handle: SessionHandle) -> None:
         super().__init__()
         self.done: asyncio.Future[Notice | None] = asyncio.get_running_loop().create_future()
-        self._bridge = bridge
-        bridge.happened.connect(self._on_happened)
-        bridge.failed.connect(self._on_failed)
+        self._handle = handle
+        handle.happened.connect(self._on_happened)
+        handle.failed.connect(self._on_failed)
 
     def stop(self) -> None:
-        """Hear nothing more."""
-        self._bridge.happened.disconnect(self._on_happened)
-        self._bridge.failed.disconnect(self._on_failed)
+        self._handle.happened.disconnect(self._on_happened)
+        self._handle.failed.disconnect(self._on_failed)
 
     def _on_happened(self, event: object) -> None:
         if self.done.done():
@@ -92,7 +91,7 @@ class Navigator(QObject):
 
     Signals:
         workspace_changed: another folder is open (a `Path`).
-        session_opened: a session is about to be shown (its `SessionBridge`), perhaps not for the first time.
+        session_opened: a session is about to be shown (its `SessionHandle`), perhaps not for the first time.
         shown: something else is shown than before.
     """
 
@@ -123,7 +122,7 @@ class Navigator(QObject):
         self._spawner = spawner
         self._default_model = default_model
         self._refresh_list = refresh_list
-        self._model_following = ModelFollowing(panels.wiring, default_model, self)
+        self._model_following = ModelFollowing(panels.session, default_model)
         self._unsubscribe = bench.live.subscribe(self._model_following.on_settings_changed)
         self._choosing = asyncio.Lock()
         self._choice = 0
@@ -131,10 +130,8 @@ class Navigator(QObject):
         self.chosen: SessionId = ""
         """The session that the user chose last, which is shown or will be; empty for a conversation that begins."""
         self.workspace: Path | None = None
-        """The open folder."""
 
     def stop(self) -> None:
-        """Follow the settings no longer."""
         self._unsubscribe()
 
     async def show_folder(self, folder: Path) -> None:
@@ -149,7 +146,6 @@ class Navigator(QObject):
             self._show_draft(root, self._default_model(), settings.current.execution.approval)
 
     async def show_demo(self) -> None:
-        """Start the demo in a fresh copy of its project."""
         self._choose()
         root = await asyncio.to_thread(make_demo_workspace, self._bench.paths, self._clock.now())
         self._enter_workspace(root)
@@ -167,15 +163,16 @@ class Navigator(QObject):
         async with self._choosing:  # nothing is opened twice, by two clicks say
             if choice != self._choice:
                 return False
-            bridge, key = await self._open(session_id)
+            handle, key = await self._open(session_id)
             if choice != self._choice:
-                if self._viewing.is_viewing(bridge):
+                if self._viewing.is_viewing(handle):
                     self._viewing.leave()
                 return False
-            is_shown = self.workspace is None and bridge is self._panels.wiring.bridge  # since the window's first sight
-            self._enter_workspace(Path(bridge.transcript.session.workspace))
-            self.session_opened.emit(bridge)
-            self._show(bridge, is_shown=is_shown)
+            # Since the window's first sight, before any folder was entered.
+            is_shown = self.workspace is None and handle is self._panels.session.handle
+            self._enter_workspace(Path(handle.transcript.session.workspace))
+            self.session_opened.emit(handle)
+            self._show(handle, is_shown=is_shown)
             self._drafts.enter(key)
             return True
 
@@ -185,82 +182,80 @@ class Navigator(QObject):
         self._choice += 1
         return self._choice
 
-    async def _open(self, session_id: SessionId) -> tuple[SessionBridge, DraftKey]:
+    async def _open(self, session_id: SessionId) -> tuple[SessionHandle, DraftKey]:
         """Open a session, or view it; also return the key of what is written in it."""
         ours, theirs = session_draft(session_id), viewing_draft(session_id)
         await self._drafts.fetch(theirs)
         try:
-            bridge = await self._live.open(session_id)
+            handle = await self._live.open(session_id)
         except SessionBusyError:
             return await self._viewing.open(session_id), theirs
         except AgentError:
-            shown = self._panels.wiring.bridge
+            shown = self._panels.session.handle
             if self.workspace is None and shown is not None and shown.transcript.session.session_id == session_id:
                 self._drafts.enter(ours)  # it was shown first and stays in sight, with what was written to it
             raise
         await self._drafts.fetch(ours)
         self._drafts.adopt(theirs, ours)
-        return bridge, ours
+        return handle, ours
 
     async def show_hit(self, hit: SearchHit) -> None:
-        """Show the place of a session that a search has found."""
         if await self.show_session(hit.session_id):
             self._panels.transcript.navigation.show_turn(hit.turn, hit.call_id)
 
     def _show_draft(self, root: Path, model: ModelRef, approval: ApprovalPolicy) -> None:
-        """Show an empty conversation; the session is made with its first prompt."""
         sandbox = self._bench.settings_in(root).current.execution.sandbox
         keep = partial(self._drafts.note_sent, folder_draft(root))
-        draft = DraftPort(root, model, approval, sandbox, self._on_first_prompt, keep, self)
+        draft = DraftSession(root, model, approval, sandbox, self._on_first_prompt, keep, self)
         self._panels.transcript.status.empty.set_examples(EXAMPLES)
-        self._show(draft.bridge)
+        self._show(draft)
         self._drafts.enter(folder_draft(root))
         self._panels.composer.setFocus()
 
-    def _show(self, bridge: SessionBridge, *, is_shown: bool = False, is_begun: bool = False) -> None:
+    def _show(self, handle: SessionHandle, *, is_shown: bool = False, is_begun: bool = False) -> None:
         self._panels.conversation.banner.hide()
-        is_viewed = self._viewing.is_viewing(bridge)
+        is_viewed = self._viewing.is_viewing(handle)
         self._panels.conversation.viewing_bar.show_state(is_free=False)
         self._panels.conversation.viewing_bar.setVisible(is_viewed)
-        self._model_following.note_shown(bridge)
+        self._model_following.note_shown(handle)
         if not is_shown:
-            self._panels.wiring.show(bridge, is_begun=is_begun)
+            self._panels.session.show(handle, is_begun=is_begun)
         if not is_viewed:
             self._viewing.leave()
-        self._panels.sessions.set_current(bridge.transcript.session.session_id or None)
+        self._panels.sessions.set_current(handle.transcript.session.session_id or None)
         self.shown.emit()
 
     # -- a draft becomes a session --
 
-    def _on_first_prompt(self, draft: DraftPort) -> None:
+    def _on_first_prompt(self, draft: DraftSession) -> None:
         self._spawner.spawn(self._start_session(draft))
 
-    async def _start_session(self, draft: DraftPort) -> None:
+    async def _start_session(self, draft: DraftSession) -> None:
         try:
-            bridge = await self._live.create(draft.workspace, draft.model, draft.approval)
+            handle = await self._live.create(draft.workspace, draft.model, draft.approval)
         except AgentError as error:
             asked = draft.hand_over()
             written = [op.text for op in asked if isinstance(op, ops.SubmitPrompt | ops.RunCommand)]
-            self._panels.wiring.give_back(written)
+            self._panels.session.prompts.give_back(written)
             self._panels.conversation.banner.show_error(error)
             if len(written) < len(asked):
-                draft.bridge.deliver(ev.Notice(level="warning", code="not_written", title=error.title, hint=error.hint))
+                draft.deliver(ev.Notice(level="warning", code="not_written", title=error.title, hint=error.hint))
             return
-        self.session_opened.emit(bridge)
-        if self._panels.wiring.bridge is draft.bridge:
-            self.chosen = self._live.id_of(bridge)
-            self._show(bridge, is_begun=True)
-            key = session_draft(self._live.id_of(bridge))
+        self.session_opened.emit(handle)
+        if self._panels.session.handle is draft:
+            self.chosen = handle.session_id
+            self._show(handle, is_begun=True)
+            key = session_draft(handle.session_id)
             self._drafts.move(key)
             self._drafts.note_sent(key, ())  # the session keeps them now
-        if draft.sandbox != bridge.transcript.session.sandbox:
-            bridge.submit(ops.SetMode(sandbox=draft.sandbox))
+        if draft.sandbox != handle.transcript.session.sandbox:
+            handle.submit(ops.SetMode(sandbox=draft.sandbox))
         for op in draft.hand_over():
-            bridge.submit(op)
+            handle.submit(op)
 
     # -- a prompt that is edited and sent again --
 
-    async def resend(self, source: SessionBridge, turn: int, text: str, *, takes_files_back: bool) -> None:
+    async def resend(self, source: SessionHandle, turn: int, text: str, *, takes_files_back: bool) -> None:
         """Go on before `turn` with another prompt, in a copy; the conversation it was edited in stays as it is."""
         try:
             if takes_files_back:
@@ -268,12 +263,12 @@ class Navigator(QObject):
             copy = await self._bench.stored.fork(source.transcript.session.session_id, before_turn=turn)
             await self.show_session(copy)
         except AgentError:
-            self._panels.wiring.give_back([text])
+            self._panels.session.prompts.give_back([text])
             raise
         await self._refresh_list()
-        bridge = self._panels.wiring.bridge
-        if bridge is not None and bridge.transcript.session.session_id == copy:
-            bridge.submit(ops.SubmitPrompt(text=text))
+        handle = self._panels.session.handle
+        if handle is not None and handle.transcript.session.session_id == copy:
+            handle.submit(ops.SubmitPrompt(text=text))
 
     def _enter_workspace(self, root: Path) -> None:
         if root != self.workspace:
@@ -308,19 +303,16 @@ class WaysToBegin(QObject):
         panels.window.top_bar.folder_menu.folder_chosen.connect(self._on_folder_chosen)
         panels.conversation.banner.folder_requested.connect(self.choose_folder)
         panels.transcript.entry_actions.folder_requested.connect(self.choose_folder)
-        panels.wiring.folder_requested.connect(self.welcome)
+        panels.session.prompts.folder_requested.connect(self.welcome)
         panels.pasted_keys.found.connect(self._on_key_pasted)
 
     def welcome(self) -> None:
-        """Open the welcome."""
         self._welcome.open(self._navigator.workspace)
 
     def show_demo(self) -> None:
-        """Start the demo in a fresh copy of its project."""
         self._try(self._navigator.show_demo())
 
     def choose_folder(self) -> None:
-        """Let the user choose the folder to work in."""
         dialog = QFileDialog(self._window, self.tr("Open a folder"))
         dialog.setObjectName("folderDialog")
         dialog.setFileMode(QFileDialog.FileMode.Directory)

@@ -47,8 +47,6 @@ PATH = "/org/freedesktop/Notifications"
 
 
 class NotificationServer:
-    """The connection with the server of notifications."""
-
     def __init__(
         self,
         router: DBusRouter,
@@ -66,7 +64,6 @@ class NotificationServer:
         self._listening = asyncio.create_task(self._listen(signals), name="notifications")
 
     async def ask_what_it_can(self) -> None:
-        """Find out about buttons and markup."""
         (found,) = await self._call("GetCapabilities")
         self._can = frozenset(map(str, found)) if isinstance(found, list) else frozenset()
 
@@ -102,7 +99,6 @@ class NotificationServer:
             await self._call("CloseNotification", "u", (number,))
 
     async def aclose(self) -> None:
-        """Leave the bus."""
         self._listening.cancel()
         await asyncio.wait([self._listening])
         with suppress(Exception):  # the bus may be gone
@@ -253,7 +249,6 @@ class TrayMessages(QObject):
         return True
 
     def hide(self) -> None:
-        """Take the icon away."""
         if self._icon is not None:
             self._icon.hide()
 
@@ -270,7 +265,6 @@ class InboxTelling(QObject):
     """
 
     def __init__(self, inbox: Inbox, window: QWidget, settings: Callable[[], UiSettings], try_: Try) -> None:
-        """`settings` are those in force."""
         super().__init__(window)
         self._inbox = inbox
         self._window = window

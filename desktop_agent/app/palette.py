@@ -43,7 +43,6 @@ class PaletteOpening(QObject):
         *,
         open_file: Callable[[str], None],
     ) -> None:
-        """`open_file` shows a file of the open folder, given by its path in there."""
         super().__init__(panels.window)
         self._panels = panels
         self._theme = theme
@@ -115,7 +114,6 @@ class PaletteOpening(QObject):
         )
 
     async def _load(self) -> None:
-        """Find out the rest, and answer anew with it."""
         sessions = self._sessions.known
         workspace = self._navigator.workspace
         declared = await asyncio.to_thread(self._bench.slash_commands, workspace) if workspace is not None else ()

@@ -56,7 +56,6 @@ class UsageDisplay(QObject):
         """Counts what was chosen to be seen: the last is shown, whatever is ready first."""
 
     def open(self) -> None:
-        """Show the window in front, with what was used by now."""
         self._try(self._open())
 
     def stop(self) -> None:
@@ -75,7 +74,6 @@ class UsageDisplay(QObject):
             await self._read(window, reader)
 
     async def _make_reader(self) -> "UsageReader":
-        """Import everything, and return what reads."""
         for module in _CORE:
             await asyncio.to_thread(import_module, f"desktop_agent.{module}")
         for module in _WIDGETS:

@@ -77,14 +77,12 @@ class UserShell:
         return self._keyboard.foreground() not in (None, self._child.pid)
 
     def type(self, content: bytes) -> None:
-        """Send what the user typed."""
         if self._child is None or self._keyboard is None:
             self._typed_early += content
         else:
             self._keyboard.type(content)
 
     def resize(self, rows: int, columns: int) -> None:
-        """Have another size, and tell the programs."""
         screen = self.emulator.screen
         if (rows, columns) != (screen.height, screen.columns):
             screen.resize(rows, columns)
@@ -110,7 +108,6 @@ class UserShell:
     # -- what it prints --
 
     def _on_output(self, output: bytes) -> None:
-        """Take output from the thread that reads."""
         if self._backlog.put(output):
             self._loop.call_soon_threadsafe(self._take)
 
@@ -145,7 +142,6 @@ class UserShell:
 
 
 def shell_command(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the user's shell, as a terminal of this system starts it."""
     named = environ.get("SHELL", "")
     candidates = (named, *_SHELLS) if Path(named).is_absolute() else _SHELLS
     shell = next((each for each in candidates if os.access(each, os.X_OK)), _SHELLS[-1])

@@ -12,7 +12,7 @@ from desktop_agent.app.content_windows import ContentWindows
 from desktop_agent.app.file_changes import CodeApplying, FileChanging, FileWriting
 from desktop_agent.app.file_viewing import FileViewing
 from desktop_agent.app.palette import PaletteOpening
-from desktop_agent.app.sessions.session_ports import OpeningPort
+from desktop_agent.app.sessions.own_sessions import OwnSession
 from desktop_agent.app.sessions.window_sessions import WindowSessions
 from desktop_agent.app.settings.model_offering import ModelOffering, refresh_old_list
 from desktop_agent.app.settings.settings_controller import SettingsController
@@ -26,6 +26,7 @@ from desktop_agent.app.user_terminal import TerminalControl
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.protocol.ops import RevokeRule
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
 
@@ -74,8 +75,6 @@ def _tr(text: str) -> str:
 
 
 class WindowController:
-    """Drives one window."""
-
     def __init__(
         self,
         panels: WindowPanels,
@@ -83,7 +82,7 @@ class WindowController:
         arguments: WindowArguments,
         bench: Workbench,
         spawner: TaskSpawner,
-        begun: OpeningPort | None,
+        begun: OwnSession | None,
     ) -> None:
         """`begun` is the session that is shown already."""
         self._panels = panels
@@ -137,15 +136,12 @@ class WindowController:
 
     @property
     def shown(self) -> SignalInstance:
-        """Emitted when something else is shown than before."""
         return self._sessions.navigator.shown
 
     def bring_along(self, text: str) -> None:
-        """Let this text at the end of the message field follow to what is shown next."""
         self._sessions.bring_along(text)
 
     def make_ahead(self) -> Iterator[None]:
-        """Make what the user is likely to open soon, a little in each step."""
         yield from self._palette.make_ahead()
         yield from self._setup.making.make_ahead()
 
@@ -175,10 +171,10 @@ class WindowController:
         entries.attachment_requested.connect(self._contents.show_attachment)
         entries.picture_requested.connect(self._contents.show_picture)
         panels.jobs.output_requested.connect(self._contents.show_job_output)
-        panels.wiring.rules_changed.connect(self._setup.show_rules)
-        self._setup.rule_revoked.connect(panels.wiring.controls.revoke_rule)
+        panels.session.rules_changed.connect(self._setup.show_rules)
+        panels.session.submit_on(self._setup.rule_revoked, RevokeRule, "rule_id")
 
     def _on_sign_in(self) -> None:
-        bridge = self._panels.wiring.bridge
-        if bridge is not None and (model := bridge.transcript.session.model) is not None:
+        handle = self._panels.session.handle
+        if handle is not None and (model := handle.transcript.session.model) is not None:
             self._setup.sign_in_again(model)

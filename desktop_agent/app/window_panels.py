@@ -23,8 +23,7 @@ from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.window.conversation_pane import ConversationPane
 from desktop_agent.ui.window.main_window import MainWindow, Panels
 from desktop_agent.ui.window.mode_pickers import ModePickers
-from desktop_agent.ui.window.panel_wiring import SessionPanels
-from desktop_agent.ui.window.session_wiring import SessionWiring
+from desktop_agent.ui.window.session_controller import SessionController, SessionPanels
 
 
 class WindowPanels(Struct, frozen=True):
@@ -41,7 +40,7 @@ class WindowPanels(Struct, frozen=True):
     models: ModelPicker
     review: ReviewPanel
     jobs: JobsPanel
-    wiring: SessionWiring
+    session: SessionController
     judges: RuleJudges
     pasted_keys: PastedKeys
     diffs: BlobDiffs
@@ -68,7 +67,7 @@ def build_panels(
         models=ModelPicker(window, shown.pickers.model_button, shown.composer, theme, icons, window.memory, now=_now),
         review=shown.review,
         jobs=shown.jobs,
-        wiring=SessionWiring(window, theme, window.actions_, shown, diffs, spawner.spawn, _now, judges.judge),
+        session=SessionController(window, theme, shown, diffs, spawner.spawn, _now, judges.judge),
         judges=judges,
         pasted_keys=PastedKeys(window),
         diffs=diffs,
@@ -78,7 +77,6 @@ def build_panels(
 
 
 def _build_session_panels(window: MainWindow, theme: Theme, diffs: BlobDiffs, spawner: TaskSpawner) -> SessionPanels:
-    """Build what shows a session."""
     files = FileTree(theme, spawner.spawn)
     transcript = TranscriptView(theme, loader=CardLoader(diffs, spawner.spawn))
     composer = Composer(theme)
@@ -89,13 +87,12 @@ def _build_session_panels(window: MainWindow, theme: Theme, diffs: BlobDiffs, sp
     review = ReviewPanel(theme, diffs, spawner.spawn, make_git=diffs.git_source)
     if (mode := window.memory.diff_mode) is not None:
         review.set_diff_mode(mode)
-    return SessionPanels(window.top_bar, transcript, composer, pickers, review, files, jobs)
+    return SessionPanels(transcript, composer, pickers, review, files, jobs)
 
 
 def _connect(panels: WindowPanels) -> None:
     """Connect what panels ask of the window, and the actions that lead to panels."""
     window, actions = panels.window, panels.window.actions_
-    panels.wiring.review_requested.connect(window.review.show)
     panels.jobs.closed.connect(window.hide_jobs)
     panels.review.diff_mode_changed.connect(window.memory.remember_diff_mode)
     panels.sessions.set_arrangement(window.memory.arrangement)

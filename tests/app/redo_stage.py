@@ -26,9 +26,8 @@ from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.main_window import MainWindow, Panels
 from desktop_agent.ui.window.mode_pickers import ModePickers
-from desktop_agent.ui.window.panel_wiring import SessionPanels
-from desktop_agent.ui.window.session_wiring import SessionWiring
-from desktop_agent.ui.window.shown_session import SessionBridge
+from desktop_agent.ui.window.session_controller import SessionController, SessionPanels
+from desktop_agent.ui.window.session_handle import SessionHandle
 from tests.harness import Ground, Open
 from tests.ui.approvals.stage import NOW, WordRules
 
@@ -50,11 +49,10 @@ class Room:
         self.review = ReviewPanel(theme, self.source, self._spawn)
         jobs, files, pickers = JobsPanel(theme, lambda: NOW), FileTree(theme, self._leave), ModePickers(composer)
         self.frame.set_panels(Panels(QWidget(), files, transcript, composer, self.review, jobs))
-        panels = SessionPanels(self.frame.top_bar, transcript, composer, pickers, self.review, files, jobs)
-        self.wiring = SessionWiring(
+        panels = SessionPanels(transcript, composer, pickers, self.review, files, jobs)
+        self.session = SessionController(
             self.frame,
             theme,
-            self.frame.actions_,
             panels,
             self.source,
             self._spawn,
@@ -99,11 +97,11 @@ class Stage:
         self.s = s
         self.ground = ground
         self.room = room
-        self.frame, self.review, self.wiring = room.frame, room.review, room.wiring
+        self.frame, self.review, self.session = room.frame, room.review, room.session
         self.asked: list[ops.Op] = []
-        self.bridge = SessionBridge(Transcript(), self)
+        self.handle = SessionHandle(Transcript(), self.submit)
         self._delivered = 0
-        self.wiring.show(self.bridge)
+        self.session.show(self.handle)
         self.deliver()
 
     @property
@@ -121,7 +119,7 @@ class Stage:
         events = self.s.rx.events
         while self._delivered < len(events):
             self._delivered += 1
-            self.bridge.deliver(events[self._delivered - 1])
+            self.handle.deliver(events[self._delivered - 1])
 
     async def until(self, is_so: Callable[[], object]) -> None:
         """Let everything go on until it is so."""

@@ -24,8 +24,8 @@ def test_code_is_shown_as_a_diff_and_written_as_the_users_change_unless_the_file
         panels = user.window.panels
 
         def has_session() -> bool:
-            bridge = panels.wiring.bridge
-            return bridge is not None and any(isinstance(entry, CommandRun) for entry in bridge.transcript.entries)
+            handle = panels.session.handle
+            return handle is not None and any(isinstance(entry, CommandRun) for entry in handle.transcript.entries)
 
         async def shown(named: tuple[str, ...]) -> QPushButton:
             panels.transcript.entry_actions.apply_requested.emit(CODE, named)
@@ -45,10 +45,10 @@ def test_code_is_shown_as_a_diff_and_written_as_the_users_change_unless_the_file
         write.click()
         await user.until_true(lambda: "return 1" in file.read_text(), "the file is written")
         assert file.read_text() == f"{CODE}\n\nx = 1\n"
-        bridge = panels.wiring.bridge
-        assert bridge is not None
-        await user.until_true(lambda: bool(bridge.transcript.changes), "the change is recorded")
-        assert [each.change.author for each in bridge.transcript.changes.values()] == ["person"]
+        handle = panels.session.handle
+        assert handle is not None
+        await user.until_true(lambda: bool(handle.transcript.changes), "the change is recorded")
+        assert [each.change.author for each in handle.transcript.changes.values()] == ["person"]
 
         write = await shown(("new/made.py",))
         write.click()
@@ -60,7 +60,7 @@ def test_code_is_shown_as_a_diff_and_written_as_the_users_change_unless_the_file
         write.click()
 
         def is_told() -> bool:
-            return any("changed in the meantime" in str(entry) for entry in bridge.transcript.entries)
+            return any("changed in the meantime" in str(entry) for entry in handle.transcript.entries)
 
         await user.until_true(is_told, "the user is told")
         assert file.read_text() == "mine\n"

@@ -73,9 +73,9 @@ def test_the_output_of_a_background_command_is_read_from_its_log(go: Go, tmp_pat
     job = Job(id="job-1", command="npm run dev", cwd=tmp_path, pid=1, log=log, started_at=datetime.now(UTC))
 
     async def journey(user: Driver) -> None:
-        bridge = user.window.panels.wiring.bridge
-        assert bridge is not None
-        bridge.deliver(JobsReported(jobs=(job,)))
+        handle = user.window.panels.session.handle
+        assert handle is not None
+        handle.deliver(JobsReported(jobs=(job,)))
         await user.click("jobsButton")
         await user.click("jobOutputButton")
         output = await user.see(OutputWindow, "outputWindow")

@@ -81,7 +81,7 @@ def test_a_closed_dialog_and_a_closed_drawer_leave_the_keyboard_in_the_message(g
 
 def test_an_answered_card_leaves_the_keyboard_in_the_message(go: Go) -> None:
     async def journey(user: Driver) -> None:
-        user.window.panels.wiring.opens_questions = False
+        user.window.panels.session.opens_questions = False
         await user.until_true(lambda: "tests fails" in user.window.panels.composer.text(), "a prompt is offered")
         await user.click("sendButton")
         for press in (click, press_space):

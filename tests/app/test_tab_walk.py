@@ -41,14 +41,14 @@ async def to_the_end_of_a_turn(user: Driver) -> None:
     answered: set[str] = set()
 
     def is_over() -> bool:
-        bridge = panels.wiring.bridge
-        if bridge is None:
+        handle = panels.session.handle
+        if handle is None:
             return False
-        for request in bridge.transcript.pending_approvals:
+        for request in handle.transcript.pending_approvals:
             if request.call_id not in answered:
                 answered.add(request.call_id)
-                bridge.submit(AnswerApproval(call_id=request.call_id, decision=Allowed(scope="once")))
-        return bridge.transcript.turn > 0 and not bridge.transcript.turns.is_running
+                handle.submit(AnswerApproval(call_id=request.call_id, decision=Allowed(scope="once")))
+        return handle.transcript.turn > 0 and not handle.transcript.turns.is_running
 
     await user.until_true(is_over, "the turn has ended")
     if panels.review.isVisible():

@@ -179,7 +179,7 @@ def test_a_file_instead_of_a_folder_leads_to_the_choice_of_one_and_the_words_wai
             user.window.panels.composer.set_text(WORDS)
             await user.click("bannerFolderButton")
             await choose(user, project)
-            await user.until_true(lambda: user.window.panels.wiring.bridge is not None, "the folder is open")
+            await user.until_true(lambda: user.window.panels.session.handle is not None, "the folder is open")
             assert (user.banner, draft(user)) == ([], WORDS)
             await user.click("sendButton")
             await ended(user, "completed")

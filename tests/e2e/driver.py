@@ -36,9 +36,9 @@ class Driver:
     @property
     def transcript(self) -> Transcript:
         """The conversation that is shown."""
-        bridge = self.window.panels.wiring.bridge
-        assert bridge is not None
-        return bridge.transcript
+        handle = self.window.panels.session.handle
+        assert handle is not None
+        return handle.transcript
 
     @property
     def banner(self) -> list[str]:
@@ -171,7 +171,7 @@ def drive(
     `opens_questions` lets every question open its dialog, as the setting does.
     """
     window = build(argv)
-    window.panels.wiring.opens_questions = opens_questions
+    window.panels.session.opens_questions = opens_questions
     window.main_window.show()
     app = QApplication.instance()
     assert isinstance(app, QApplication)

@@ -81,9 +81,9 @@ class FirstStart:
             await _settled(user)
             self._save(window, step)
             await self._answer(user)
-        bridge = user.window.panels.wiring.bridge
-        assert bridge is not None
-        await user.until_true(lambda: not bridge.transcript.turns.is_running, "the turn has ended")
+        handle = user.window.panels.session.handle
+        assert handle is not None
+        await user.until_true(lambda: not handle.transcript.turns.is_running, "the turn has ended")
         if user.find(QListView, "changeList") is None:  # on a small screen the review is a drawer
             await user.press(Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
         await user.see(QListView, "changeList")

@@ -235,8 +235,8 @@ def denials(user: Driver) -> list[str]:
 
 
 def ends_of(user: Driver) -> list[TurnEnded]:
-    bridge = user.window.panels.wiring.bridge
-    return [entry for entry in bridge.transcript.entries if isinstance(entry, TurnEnded)] if bridge else []
+    handle = user.window.panels.session.handle
+    return [entry for entry in handle.transcript.entries if isinstance(entry, TurnEnded)] if handle else []
 
 
 def lines_of(user: Driver) -> list[str]:

@@ -62,7 +62,6 @@ class BlobDiffs:
         return await asyncio.to_thread(self._judged, diff, changes, recorded, later)
 
     async def versions(self, records: Sequence[ChangeRecord]) -> tuple[bytes | None, bytes | None]:
-        """Return the file before these changes of it and after them."""
         net = net_change([record.change for record in records])
         before, after = await self.contents((net.before, net.after))
         return before, after
@@ -75,7 +74,6 @@ class BlobDiffs:
         return [await self.change_diff(change) for change in request.changes]
 
     async def contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:
-        """Return the bytes of these versions of a file."""
         return await asyncio.to_thread(self._contents, images)
 
     async def left_by_others(self, folder: str, session_id: SessionId) -> Mapping[str, Collection[Digest]]:
@@ -122,7 +120,6 @@ class BlobDiffs:
         return await self._comparer.diff(change, before, after)
 
     async def blob(self, ref: BlobRef) -> bytes:
-        """Return a payload."""
         return await asyncio.to_thread(self._blobs.get, ref.blob, size=ref.size)
 
     async def aclose(self) -> None:

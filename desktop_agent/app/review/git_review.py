@@ -66,12 +66,10 @@ class GitReview:
         return await asyncio.to_thread(_changes, root, differing, new)
 
     async def diff(self, folder: str, change: FileChange) -> FileDiff:
-        """Return how the file differs."""
         before, after = await self.versions(folder, change)
         return replace(await self._comparer.diff(change, before, after), moved_from=change.moved_from)
 
     async def versions(self, folder: str, change: FileChange) -> tuple[bytes | None, bytes | None]:
-        """Return the file as git has it and as it is on disk."""
         return await asyncio.to_thread(_contents, Path(folder), change)
 
     async def committed(self, folder: str, change: FileChange) -> CommittedFile:

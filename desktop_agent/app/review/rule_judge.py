@@ -53,7 +53,6 @@ class RuleJudge(Struct, frozen=True):
         return validate_pattern(kind, pattern)
 
     def runs_unconfined(self, request: ApprovalRequest) -> bool:
-        """Whether a yes lets the call run without a sandbox."""
         return request.command is not None and is_unconfined(request)
 
     def _call(self, kind: RuleKind, subject: str, folder: str) -> CallFacts:

@@ -17,10 +17,8 @@ class RuleJudges:
         self.shell: ShellKind = "bash"
         """What commands run in on this machine, once it was looked for."""
         self.execution_in = execution_in
-        """Gives the settings in force in a workspace."""
 
     def judge(self, transcript: Transcript) -> RuleMaths:
-        """Return the judge for a session."""
         from desktop_agent.app.review.rule_judge import RuleJudge
 
         return RuleJudge(transcript, self.is_sandbox_available, self.shell, self.execution_in)

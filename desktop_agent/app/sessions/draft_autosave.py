@@ -48,7 +48,6 @@ class DraftAutosave(QObject):
         view.entry_actions.edit_closed.connect(self._on_edit_closed)
 
     async def fetch(self, key: DraftKey) -> None:
-        """Read what is kept for a conversation, so that `enter` can show it at once."""
         if key not in self._written:
             slot = self._slots[key] = await asyncio.to_thread(self._drafts.claim, key)
             draft = await asyncio.to_thread(self._drafts.load, slot)

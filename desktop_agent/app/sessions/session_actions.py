@@ -40,7 +40,6 @@ class Exporting(QObject):
         self._try = try_
 
     def ask(self, session_id: SessionId) -> None:
-        """Ask where to, and in which form, and write the session there."""
         forms: dict[str, ExportForm] = {
             self.tr("Web page (*.html)"): "html",
             self.tr("Markdown (*.md)"): "md",
@@ -102,7 +101,6 @@ class _ExportProgress(QObject):
         self._written.emit(written)
 
     def end(self) -> None:
-        """The export is over."""
         self._written.disconnect(self._show)
         self._dialog.deleteLater()
         self.deleteLater()
@@ -147,7 +145,7 @@ class SessionActions(QObject):
     ) -> None:
         super().__init__(panels.window)
         self._window = panels.window
-        self._wiring = panels.wiring
+        self._session = panels.session
         self._bench = bench
         self._live = live
         self._listed = listed
@@ -199,7 +197,7 @@ class SessionActions(QObject):
 
     async def _close(self, session_id: SessionId) -> None:
         await self._live.close(session_id)
-        shown = self._wiring.bridge
+        shown = self._session.handle
         if shown is not None and shown.transcript.session.session_id == session_id:
             self._choice.begin()
 
@@ -209,7 +207,6 @@ class SessionActions(QObject):
         self._try(self._file(session_id, ev.SessionRenamed(title=title)))
 
     async def _file(self, session_id: SessionId, filing: Filing) -> None:
-        """Rename, pin or archive a session, whether it is open here or not."""
         if await self._live.file(session_id, filing):
             self._try(self._listed.refresh())
 
@@ -254,18 +251,16 @@ class SessionActions(QObject):
         self._try(self._open_window())
 
     async def _open_window(self) -> None:
-        """Open another window on the same folder."""
         open_window(*([str(self._navigator.workspace)] if self._navigator.workspace is not None else []))
 
     # -- exporting and importing --
 
     def _export_shown(self) -> None:
-        shown = self._wiring.bridge
+        shown = self._session.handle
         if shown is not None and shown.transcript.session.session_id:
             self._exporting.ask(shown.transcript.session.session_id)
 
     def _choose_import(self) -> None:
-        """Ask for the file of a conversation, and make a session of it."""
         dialog = QFileDialog(self._window, self.tr("Import a conversation"))
         dialog.setObjectName("importDialog")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -53,7 +53,6 @@ class SessionListUpdater:
         self._followers.append(tell)
 
     def known(self) -> Mapping[SessionId, SessionSummary]:
-        """What the journals say of all sessions, as far as it was read."""
         return self._summaries
 
     async def refresh(self) -> None:
@@ -64,7 +63,6 @@ class SessionListUpdater:
         self._show()
 
     async def refresh_session(self, session_id: SessionId) -> None:
-        """Read anew what the list says of one session. Raises `StorageError`."""
         async with self._reading:
             summary = await asyncio.to_thread(self._bench.catalog.summary, session_id)
             if summary is not None:
@@ -73,18 +71,18 @@ class SessionListUpdater:
 
     def _is_shown(self, summary: SessionSummary) -> bool:
         """Whether it is a conversation, or open; calls by hand would fill the list."""
-        is_open = any(bridge.transcript.session.session_id == summary.id for bridge in self._live.bridges)
+        is_open = any(handle.transcript.session.session_id == summary.id for handle in self._live.handles)
         return summary.is_listed or summary.is_archived or is_open
 
     def _show(self) -> None:
         listed = dict(self._summaries)
-        for bridge in self._live.bridges:
-            transcript = bridge.transcript
+        for handle in self._live.handles:
+            transcript = handle.transcript
             if (summary := listed.get(transcript.session.session_id)) is not None and transcript.turns.status != "idle":
                 listed[summary.id] = replace(summary, state=transcript.turns.status)
         self._panels.sessions.set_sessions(item for item in listed.values() if self._is_shown(item))
         self._panels.window.top_bar.folder_menu.show_recent(self._recent_folders())
-        if (shown := self._panels.wiring.bridge) is not None:
+        if (shown := self._panels.session.handle) is not None:
             self._panels.sessions.set_current(shown.transcript.session.session_id or None)
         for tell in self._followers:
             tell(self._summaries.values())
@@ -106,7 +104,7 @@ class SessionChoice(QObject):
 
     def __init__(self, panels: WindowPanels, navigator: Navigator, ways: WaysToBegin, try_: Try) -> None:
         super().__init__(panels.window)
-        self._wiring = panels.wiring
+        self._session = panels.session
         self._navigator = navigator
         self._ways = ways
         self._try = try_
@@ -127,17 +125,16 @@ class SessionChoice(QObject):
             self._ways.welcome()
 
     def show(self, session_id: SessionId) -> None:
-        """Show this session."""
         self._try(self._navigator.show_session(session_id))
 
     def _on_take_over(self) -> None:
-        if (shown := self._wiring.bridge) is not None:
+        if (shown := self._session.handle) is not None:
             self.show(shown.transcript.session.session_id)
 
     def _on_hit_chosen(self, hit: SearchHit) -> None:
         self._try(self._navigator.show_hit(hit))
 
     def _on_resend(self, turn: int, text: str, takes_files_back: bool) -> None:
-        shown = self._wiring.bridge
+        shown = self._session.handle
         if shown is not None and shown.transcript.session.session_id:
             self._try(self._navigator.resend(shown, turn, text, takes_files_back=takes_files_back))

@@ -5,14 +5,14 @@ from contextlib import suppress
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
-from desktop_agent.app.sessions.session_ports import ViewedPort
 from desktop_agent.composition.stored_sessions import POLL_S, ViewedSession
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.errors import SessionBusyError, StorageError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.transcript import replay
-from desktop_agent.ui.window.shown_session import SessionBridge
+from desktop_agent.core.protocol.ops import Op
+from desktop_agent.core.transcript import Transcript, replay
+from desktop_agent.ui.window.session_handle import SessionHandle
 
 
 class Viewing(QObject):
@@ -32,32 +32,30 @@ class Viewing(QObject):
         super().__init__(parent)
         self._bench = bench
         self._clock = clock
-        self._bridge: SessionBridge | None = None
+        self._handle: SessionHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def open(self, session_id: SessionId) -> SessionBridge:
+    async def open(self, session_id: SessionId) -> SessionHandle:
         """View this session instead of the one before. Raises `AgentError` when it cannot be read."""
-        port = ViewedPort(self.refused.emit)
-        viewed = await self._bench.view_session(session_id, sink=port.take)
-        transcript = await asyncio.to_thread(replay, viewed.events)
+        handle = SessionHandle(Transcript(), self._refuse, read_only=self.reason)
+        viewed = await self._bench.view_session(session_id, sink=handle.deliver)
+        handle.transcript = await asyncio.to_thread(replay, viewed.events)
         self.leave()  # only now: the user may have opened another one meanwhile
-        bridge = port.connect(SessionBridge(transcript, port, read_only=self.reason))
-        self._bridge = bridge
-        for work in (self._follow(viewed, bridge), self._watch(viewed)):
+        self._handle = handle
+        for work in (self._follow(viewed, handle), self._watch(viewed)):
             task = asyncio.create_task(work, name=f"view {session_id}")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        return bridge
+        return handle
 
-    def is_viewing(self, bridge: SessionBridge) -> bool:
-        """Whether this is the session that is only read."""
-        return bridge is self._bridge
+    def is_viewing(self, handle: SessionHandle) -> bool:
+        return handle is self._handle
 
     def leave(self) -> None:
         """Stop following; nothing is delivered from now on."""
         for task in self._tasks:
             task.cancel()
-        self._bridge = None
+        self._handle = None
 
     async def aclose(self) -> None:
         """Stop following and return when nothing of it is left."""
@@ -68,14 +66,18 @@ class Viewing(QObject):
 
     @property
     def reason(self) -> str:
-        """Why nothing can be written in it."""
         return QCoreApplication.translate("Viewing", "This session is open in another window. You can read it here.")
 
-    async def _follow(self, viewed: ViewedSession, bridge: SessionBridge) -> None:
+    def _refuse(self, _op: Op) -> None:
+        title = QCoreApplication.translate("Viewing", "This session is read-only here. Nothing was done.")
+        hint = QCoreApplication.translate("Viewing", "Close it in the other window, then take it over.")
+        self.refused.emit(SessionBusyError(title, hint=hint))
+
+    async def _follow(self, viewed: ViewedSession, handle: SessionHandle) -> None:
         try:
             await viewed.run()
         except StorageError:
-            if self.is_viewing(bridge):
+            if self.is_viewing(handle):
                 self.lost.emit(viewed.id)
 
     async def _watch(self, viewed: ViewedSession) -> None:

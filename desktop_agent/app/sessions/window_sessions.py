@@ -14,9 +14,9 @@ from desktop_agent.app.navigator import DEMO, Navigator, WaysToBegin
 from desktop_agent.app.notifications import InboxTelling
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.open_sessions import LiveSessions
+from desktop_agent.app.sessions.own_sessions import OwnSession
 from desktop_agent.app.sessions.session_actions import SessionActions
 from desktop_agent.app.sessions.session_list import LISTED_EVENTS, SessionChoice, SessionListUpdater
-from desktop_agent.app.sessions.session_ports import OpeningPort
 from desktop_agent.app.sessions.viewing import Viewing
 from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.app.shown_folder import FolderFiles
@@ -34,7 +34,7 @@ from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.runtime.garbage import return_memory
 from desktop_agent.ui.sessions.session_search import SearchPanel
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.window.shown_session import SessionBridge
+from desktop_agent.ui.window.session_handle import SessionHandle
 
 MOST_LEFT: Final = 2
 """So many stay open: to go back to one of them takes no time."""
@@ -50,7 +50,6 @@ class LeftSessions(QObject):
     def __init__(
         self, live: LiveSessions, navigator: Navigator, waits: Callable[[SessionId], bool], try_: Try, parent: QObject
     ) -> None:
-        """`waits` says whether the inbox has something of a session."""
         super().__init__(parent)
         self._live = live
         self._navigator = navigator
@@ -66,18 +65,18 @@ class LeftSessions(QObject):
         self._try(self._close_some())
 
     async def _close_some(self) -> None:
-        left = [bridge for bridge in self._live.bridges if self._is_left(bridge)]
+        left = [handle for handle in self._live.handles if self._is_left(handle)]
         left.sort(key=self._age)
-        long = [bridge for bridge in left if bridge.transcript.pages]
-        others = [bridge for bridge in left if not bridge.transcript.pages]
+        long = [handle for handle in left if handle.transcript.pages]
+        others = [handle for handle in left if not handle.transcript.pages]
         closing = [*long, *others[: max(0, len(others) - MOST_LEFT)]]
-        for bridge in closing:
-            await self._live.close_if(bridge, self._is_left)
+        for handle in closing:
+            await self._live.close_if(handle, self._is_left)
         if closing:
             await return_memory()
 
-    def _is_left(self, bridge: SessionBridge) -> bool:
-        transcript = bridge.transcript
+    def _is_left(self, handle: SessionHandle) -> bool:
+        transcript = handle.transcript
         session_id = transcript.session.session_id
         turns = transcript.turns
         goes_on = (
@@ -88,9 +87,9 @@ class LeftSessions(QObject):
         )
         return bool(session_id) and session_id != self._navigator.chosen and not goes_on and not self._waits(session_id)
 
-    def _age(self, bridge: SessionBridge) -> int:
+    def _age(self, handle: SessionHandle) -> int:
         """Order them by when they were chosen, those that never were first."""
-        session_id = bridge.transcript.session.session_id
+        session_id = handle.transcript.session.session_id
         return self._order.index(session_id) if session_id in self._order else -1
 
 
@@ -109,7 +108,6 @@ class Searching(QObject):
         spawner: TaskSpawner,
         sessions: Callable[[], Mapping[str, SessionSummary]],
     ) -> None:
-        """`sessions` gives what is known of all sessions."""
         super().__init__(panel)
         self._panel = panel
         self._bench = bench
@@ -129,7 +127,6 @@ class Searching(QObject):
             self._task = asyncio.create_task(self._keep_up(delay_s), name="session search")
 
     async def aclose(self) -> None:
-        """Stop, and return when the process has ended."""
         self._is_closed = True
         if self._task is not None:
             self._task.cancel()
@@ -180,27 +177,27 @@ class SessionFollowing(QObject):
         viewing.refused.connect(panels.conversation.banner.show_error)
         viewing.lost.connect(choice.show)
 
-    def _follow(self, bridge: SessionBridge) -> None:
-        bridge.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
-        bridge.failed.connect(self._panels.conversation.banner.show_error, Qt.ConnectionType.UniqueConnection)
+    def _follow(self, handle: SessionHandle) -> None:
+        handle.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
+        handle.failed.connect(self._panels.conversation.banner.show_error, Qt.ConnectionType.UniqueConnection)
         # It may have been renamed or pinned after it was opened and before it was followed. A session that has just
         # been made is not known here yet: what it tells first is listed.
-        if session_id := bridge.transcript.session.session_id:
+        if session_id := handle.transcript.session.session_id:
             self._try(self._listed.refresh_session(session_id))
 
     def _on_happened(self, event: Event) -> None:
-        bridge = self.sender()
-        assert isinstance(bridge, SessionBridge)
-        is_shown = bridge is self._panels.wiring.bridge
+        handle = self.sender()
+        assert isinstance(handle, SessionHandle)
+        is_shown = handle is self._panels.session.handle
         if event.type in LISTED_EVENTS:
-            self._try(self._listed.refresh_session(bridge.transcript.session.session_id))
+            self._try(self._listed.refresh_session(handle.transcript.session.session_id))
         match event:
             case CommandRun(is_error=False) if is_shown:
                 self._go_where_it_leads(event)
             case TurnEnded(turn=turn, reason=reason):
                 self._searching.note_news()
                 if turn == 1 and reason == "completed" and is_shown:
-                    self._offer_follow_up(bridge)
+                    self._offer_follow_up(handle)
             case _:
                 pass
 
@@ -211,7 +208,7 @@ class SessionFollowing(QObject):
         elif parse(command.text).name == "clear":
             self._choice.begin()
 
-    def _offer_follow_up(self, shown: SessionBridge) -> None:
+    def _offer_follow_up(self, shown: SessionHandle) -> None:
         """After the first turn of the demo, write down what to ask next, unless the user is writing."""
         if shown.transcript.session.model == DEMO and not self._panels.composer.text():
             self._panels.composer.set_text(DEMO_FOLLOW_UP)
@@ -233,7 +230,7 @@ class WindowSessions:
         setup: Setup,
         spawner: TaskSpawner,
         try_: Try,
-        begun: OpeningPort | None,
+        begun: OwnSession | None,
         default_model: Callable[[], ModelRef],
     ) -> None:
         """`begun` is shown already and not open; `default_model` gives the model of a conversation that begins now."""
@@ -258,11 +255,9 @@ class WindowSessions:
         self.pasting = Pasting(panels, bench, clock, try_)
         """Keeps what is put into the message and is no text of it."""
         self.files = FolderFiles(bench, self.navigator, try_)
-        """The files of the open folder."""
         MentionFinding(panels, bench, self.navigator, self.files, self._listed.known, try_)
         self.ways = WaysToBegin(panels, theme, bench, self.navigator, setup, try_)
         self.choice = choice = SessionChoice(panels, self.navigator, self.ways, try_)
-        """Shows what the user chooses."""
         SessionActions(panels, bench, self._live, self._listed, self.navigator, choice, try_)
         inbox = Inbox(panels, theme, self._live, self._listed, self.navigator, try_)
         LeftSessions(self._live, self.navigator, inbox.has, try_, panels.window)
@@ -272,7 +267,6 @@ class WindowSessions:
 
     @property
     def known(self) -> Mapping[SessionId, SessionSummary]:
-        """What the journals say of all sessions, as far as it was read."""
         return self._listed.known()
 
     @property
@@ -281,16 +275,13 @@ class WindowSessions:
         return self._live.working
 
     async def start(self) -> None:
-        """Read the list, and take into the search what is new. Raises `StorageError`."""
         self._searching.note_news()
         await self._listed.refresh()
 
     def bring_along(self, text: str) -> None:
-        """Let this text at the end of the message field follow to the conversation that is shown next."""
         self._drafts.bring_along(text)
 
     async def aclose(self) -> None:
-        """Close every session, and return when nothing of them is left."""
         self.navigator.stop()
         await self._telling.aclose()
         await self._drafts.aclose()

@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.transcript import PageEntry, TextEntry, ToolEntry, Transcript
-from desktop_agent.ui.window.session_wiring import SessionWiring
-from desktop_agent.ui.window.shown_session import SessionBridge
+from desktop_agent.ui.window.session_controller import SessionController
+from desktop_agent.ui.window.session_handle import SessionHandle
 
 
 class ModelFollowing(QObject):
@@ -19,32 +19,32 @@ class ModelFollowing(QObject):
     One that has begun stays with the model it began with: it may lead to another provider's computers.
     """
 
-    def __init__(self, wiring: SessionWiring, default: Callable[[], ModelRef], parent: QObject) -> None:
-        super().__init__(parent)
-        self._wiring = wiring
+    def __init__(self, session: SessionController, default: Callable[[], ModelRef]) -> None:
+        super().__init__(session)
+        self._session = session
         self._default = default
-        self._known: WeakKeyDictionary[SessionBridge, ModelRef] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[SessionHandle, ModelRef] = WeakKeyDictionary()
         """What the settings said when the conversation was last brought in line with them."""
-        wiring.retry_requested.connect(self.on_retry)
+        session.prompts.retry_requested.connect(self.on_retry)
 
-    def note_shown(self, bridge: SessionBridge) -> None:
-        self._known.setdefault(bridge, self._default())
+    def note_shown(self, handle: SessionHandle) -> None:
+        self._known.setdefault(handle, self._default())
 
     def on_settings_changed(self) -> None:
-        bridge = self._wiring.bridge
-        if bridge is not None and not has_begun(bridge.transcript):
-            self._bring_in_line(bridge)
+        handle = self._session.handle
+        if handle is not None and not has_begun(handle.transcript):
+            self._bring_in_line(handle)
 
     def on_retry(self) -> None:
-        if self._wiring.bridge is not None:
-            self._bring_in_line(self._wiring.bridge)
+        if self._session.handle is not None:
+            self._bring_in_line(self._session.handle)
 
-    def _bring_in_line(self, bridge: SessionBridge) -> None:
-        model, now = bridge.transcript.session.model, self._default()
-        before = self._known.get(bridge, now)
-        self._known[bridge] = now
+    def _bring_in_line(self, handle: SessionHandle) -> None:
+        model, now = handle.transcript.session.model, self._default()
+        before = self._known.get(handle, now)
+        self._known[handle] = now
         if model is not None and (wanted := followed(model, before, now)) != model:
-            bridge.submit(ops.SetMode(model=wanted))
+            handle.submit(ops.SetMode(model=wanted))
 
 
 def followed(model: ModelRef, before: ModelRef, now: ModelRef) -> ModelRef:

@@ -19,6 +19,7 @@ from desktop_agent.core.models.catalogue import FREE, ModelCatalogue
 from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.models.vendors import DEMO, VENDORS, LocalServer, known_vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.protocol.ops import SetMode
 from desktop_agent.core.providers.auth.accounts import LoadedAccounts
 from desktop_agent.core.providers.auth.keys import beside, entry_of, resolve_key
 from desktop_agent.core.providers.local import Place, is_here, look_at
@@ -188,7 +189,7 @@ class ModelOffering(QObject):
         super().__init__(panels.window)
         self._picker = panels.models
         self._pickers = panels.pickers
-        self._controls = panels.wiring.controls
+        self._session = panels.session
         self._bench = bench
         self._setup = setup
         self._try = try_
@@ -220,11 +221,11 @@ class ModelOffering(QObject):
 
     def _on_chosen(self, key: ModelKey, effort: str | None) -> None:
         """Ask the session for it, as `/model` does: by the same account what is set besides stays as it is."""
-        now = self._controls.model
+        now = self._session.transcript.session.model
         is_same = now is not None and (now.provider, now.account) == (key.provider, key.account)
         account = None if is_same else key.account or USUAL
         meant = NamedModel(provider=key.provider, model=key.model, account=account, effort=effort)
-        self._controls.set_model(self._bench.model_meant(meant, now))
+        self._session.submit(SetMode(model=self._bench.model_meant(meant, now)))
 
     def _on_connect(self, account: AccountOffers) -> None:
         self._setup.connect_provider(account.provider)
@@ -235,7 +236,7 @@ class ModelOffering(QObject):
     async def _offer(self) -> None:
         """Show what is known at once, and the rest when the keyring has answered: it may ask the user first."""
         loaded = await asyncio.to_thread(self._bench.accounts.load)
-        self._accounts = tuple(accounts_offered(loaded, self._controls.model, self._reached))
+        self._accounts = tuple(accounts_offered(loaded, self._session.transcript.session.model, self._reached))
         await self._lists.read(self._accounts)
         self._show()
         if asked := [account for account in self._accounts if not self._needs_no_keyring(account)]:
@@ -250,7 +251,7 @@ class ModelOffering(QObject):
             if (is_connected := self._is_connected(account)) is not None
         )
         self._picker.show_accounts([*offered, demo_offers()])
-        if (now := self._controls.model) is not None:
+        if (now := self._session.transcript.session.model) is not None:
             self._on_shown(now)  # a list may have come that has a name for it
 
     def _is_connected(self, account: Account) -> bool | None:

@@ -43,7 +43,7 @@ class SettingsController(QObject):
         self._spawner = spawner
         self._project: WorkspaceSettings | None = None
         self._look: UiSettings = bench.settings.ui
-        panels.wiring.opens_questions |= self._look.opens_approvals
+        panels.session.opens_questions |= self._look.opens_approvals
         self._reported: tuple[str, ...] = ()
         self._asked = ""
         self._shown: ProjectProposal | None = None
@@ -138,7 +138,7 @@ class SettingsController(QObject):
         ui = self._bench.settings.ui
         if ui != self._look:
             if ui.opens_approvals != self._look.opens_approvals:
-                self._panels.wiring.opens_questions = ui.opens_approvals
+                self._panels.session.opens_questions = ui.opens_approvals
             self._look = ui
             apply_look(self._theme, ui)
             self._panels.window.memory.remember_look(ui.theme, ui.interface_font_px)
@@ -223,7 +223,7 @@ class SettingsController(QObject):
             self._panels.conversation.banner.show_error(error)
             return
         self._ask()
-        shown = self._panels.wiring.bridge
+        shown = self._panels.session.handle
         if shown is not None and not shown.transcript.session.session_id and answer == "trusted":
             execution = project.current.execution
             shown.submit(ops.SetMode(approval=execution.approval, sandbox=execution.sandbox))

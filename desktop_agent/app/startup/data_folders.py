@@ -54,7 +54,6 @@ class WindowLog:
         logging.getLogger().addHandler(self._handler)
 
     def close(self) -> None:
-        """Stop logging to it."""
         logging.getLogger().removeHandler(self._handler)
         _set_levels(self._levels_before)
         self._handler.close()

@@ -21,7 +21,7 @@ class EarlyMessage(QObject):
         super().__init__(panels.window)
         self._banner = panels.conversation.banner
         self._composer = panels.composer
-        self._wiring = panels.wiring
+        self._session = panels.session
         self._message = ""
         """What is in the field as it was sent; empty when nothing waits."""
         self._written = ""
@@ -42,7 +42,7 @@ class EarlyMessage(QObject):
             hint=self.tr("It stays in the field. Choose a folder, then send it."),
         )
         self._said = self._waits
-        self._wiring.folder_requested.connect(self._keep)
+        self._session.prompts.folder_requested.connect(self._keep)
         self._composer.text_changed.connect(self._on_changed)
 
     def note_choice(self) -> None:
@@ -55,9 +55,9 @@ class EarlyMessage(QObject):
 
     def stop_listening(self) -> None:
         """Keep no message any more. What happens to the field from now on may be the loading's doing."""
-        self._wiring.folder_requested.disconnect(self._keep)
+        self._session.prompts.folder_requested.disconnect(self._keep)
         self._composer.text_changed.disconnect(self._on_changed)
-        self._written = self._composer.text() if self._message or self._wiring.bridge is None else ""
+        self._written = self._composer.text() if self._message or self._session.handle is None else ""
 
     def bring_along_with(self, bring_along: Callable[[str], None]) -> None:
         """Let what is written follow to what is chosen from now on, by this, which does it with the next one shown."""
@@ -74,7 +74,7 @@ class EarlyMessage(QObject):
             self._say(self._left)
             shown.connect(self._on_shown, Qt.ConnectionType.SingleShotConnection)
             self._composer.text_changed.connect(self._on_left_changed)
-        elif self._wiring.bridge is None:
+        elif self._session.handle is None:
             if self._banner.shows(self._said):  # else it says already what went wrong
                 self._say(self._homeless)
             self._composer.controls.send.click()  # which asks for a folder
@@ -89,7 +89,7 @@ class EarlyMessage(QObject):
             self._composer.set_text(self._message)
         self._composer.controls.send.click()
         if draft:
-            self._wiring.give_back([draft])
+            self._session.prompts.give_back([draft])
 
     def _keep(self, sent: str) -> None:
         if self._composer.text() == sent:  # else it is an example, above something that the user was writing

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from desktop_agent.app.sessions.session_ports import OpeningPort
+from desktop_agent.app.sessions.own_sessions import OwnSession
 from desktop_agent.app.startup.arguments import NEWEST, WindowArguments
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.base.errors import AgentError
@@ -52,7 +52,7 @@ class FirstSight(Struct, frozen=True):
     end: Transcript | None = None
 
 
-async def show_first_sight(panels: WindowPanels, found: FirstSight | None) -> OpeningPort | None:
+async def show_first_sight(panels: WindowPanels, found: FirstSight | None) -> OwnSession | None:
     """Show what was read, and return the session that can be written to already.
 
     Whatever cannot be read, or is open elsewhere, is left to the controller, which says so.
@@ -68,11 +68,11 @@ async def show_first_sight(panels: WindowPanels, found: FirstSight | None) -> Op
     panels.sessions.set_workspace(workspace)
     panels.sessions.set_current(found.session_id)
     panels.window.top_bar.set_workspace(Path(workspace))
-    port = OpeningPort(found.session_id, found.end)
-    panels.wiring.show(port.bridge)
+    handle = OwnSession(found.session_id, found.end)
+    panels.session.show(handle)
     while panels.transcript.row_layout.is_gentle:
         await idle()
-    return port
+    return handle
 
 
 def read_first_sight(paths: AppPaths, arguments: WindowArguments) -> FirstSight | None:

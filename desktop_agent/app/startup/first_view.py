@@ -68,7 +68,6 @@ def _plausible_folder() -> Path | None:
 
 
 def model_named_by(arguments: WindowArguments) -> NamedModel:
-    """Return what the command line says of the model."""
     return NamedModel(
         provider=arguments.provider, model=arguments.model, base_url=arguments.base_url, account=arguments.account
     )

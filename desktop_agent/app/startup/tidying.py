@@ -30,7 +30,6 @@ _log = logging.getLogger(__name__)
 
 
 def tidying_of(bench: Workbench) -> Coroutine[object, object, None]:
-    """Return the tidying of what this has, to be run in a loop."""
     return Tidying(bench.blobs, bench.paths.sessions, bench.paths.cache, SystemClock()).run()
 
 

@@ -23,7 +23,7 @@ from desktop_agent.ui.window.main_window import MainWindow
 if TYPE_CHECKING:
     import asyncio
 
-    from desktop_agent.app.sessions.session_ports import OpeningPort
+    from desktop_agent.app.sessions.own_sessions import OwnSession
     from desktop_agent.app.startup.early_wishes import EarlyWishes
     from desktop_agent.app.startup.first_sight import FirstSight
     from desktop_agent.app.startup.services import WindowServices
@@ -69,12 +69,10 @@ class Window(QObject):
 
     @property
     def panels(self) -> "WindowPanels":
-        """The panels of the window."""
         assert self._panels is not None, "`add_panels` comes first"
         return self._panels
 
     def add_panels(self) -> None:
-        """Build the panels, if that has not been done yet."""
         if self._panels is not None:
             return
         from desktop_agent.app.review.diffs import BlobDiffs
@@ -166,7 +164,7 @@ class Window(QObject):
                 self.panels.conversation.banner.show_error(reason)
 
             early.stop_listening()
-            self.panels.wiring.folder_requested.connect(show)  # to every message that is sent now
+            self.panels.session.prompts.folder_requested.connect(show)  # to every message that is sent now
             show()
             await self._quit.wait()
             raise
@@ -188,7 +186,7 @@ class Window(QObject):
         if self._panels is not None:
             self._spawner.spawn(self._quit_if_allowed())
 
-    def _build_controller(self, bench: "Workbench", begun: "OpeningPort | None") -> "WindowController":
+    def _build_controller(self, bench: "Workbench", begun: "OwnSession | None") -> "WindowController":
         from desktop_agent.app.window_controller import WindowController
 
         return WindowController(self.panels, self.theme, self._arguments, bench, self._spawner, begun)
@@ -270,14 +268,12 @@ def _require_display() -> None:
 def _load_core(
     paths: AppPaths, live: "LiveSettings", environ: Mapping[str, str], tell: Callable[[str], None]
 ) -> "Workbench":
-    """Import the core and build it, in a thread."""
     from desktop_agent.app.startup.core_loading import load_core
 
     return load_core(paths, live, environ, tell)
 
 
 def _read_first_sight(paths: AppPaths, arguments: WindowArguments) -> "FirstSight | None":
-    """Close the data folders to other users of the machine, then read what the window shows first."""
     from desktop_agent.app.startup.data_folders import close_data_folders
     from desktop_agent.app.startup.first_sight import read_first_sight
 

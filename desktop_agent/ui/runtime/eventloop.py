@@ -199,12 +199,10 @@ class TaskSpawner:
         self._is_closed = False
 
     def __len__(self) -> int:
-        """How much work has not ended yet."""
         return len(self._waiting) + len(self._tasks)
 
     @property
     def is_closed(self) -> bool:
-        """Whether it takes no more work."""
         return self._is_closed
 
     def start(self) -> None:
@@ -224,7 +222,6 @@ class TaskSpawner:
             self._waiting.append(work)
 
     def cancel_all(self) -> None:
-        """Ask all work to end; what did not start yet never will."""
         waiting, self._waiting = self._waiting, []
         for work in waiting:
             work.close()

@@ -76,7 +76,6 @@ class _Load:
         self.restart()
 
     def restart(self) -> None:
-        """Measure from now on."""
         self._before = tuple(clock() for clock in self._clocks)
 
     def share(self) -> float:

@@ -27,7 +27,6 @@ class Throttle(QObject):
         self._timer.timeout.connect(self._on_timeout)
 
     def trigger(self) -> None:
-        """Ask for the action."""
         self._is_wanted = True
         if not self._is_paused and not self._timer.isActive():
             self.run_now()
@@ -101,13 +100,11 @@ class GradualWork(QObject):
         self._go_on()
 
     def stop(self) -> None:
-        """Take no more steps."""
         self._steps = iter(())
         self._timer.stop()
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is left."""
         return not self._timer.isActive()
 
     def _go_on(self) -> None:
@@ -142,7 +139,6 @@ class BackgroundCall(Generic[_T]):
             QThreadPool.globalInstance().start(QRunnable.create(self._run))
 
     def run(self) -> None:
-        """Call now."""
         self.is_started = True
         self._run()
 

@@ -47,7 +47,6 @@ def follow_loop(*, works: Callable[[], None], rests: Callable[[], None]) -> Call
 
 
 def _load_glib() -> ctypes.CDLL | None:
-    """The library that Qt has loaded already."""
     try:
         return ctypes.CDLL(_GLIB)
     except OSError:
@@ -125,7 +124,6 @@ class Watchdog(QObject):
 
     @property
     def stalls(self) -> Stalls:
-        """What was seen so far."""
         return self._stalls
 
     def busy_ms(self) -> float:
@@ -134,7 +132,6 @@ class Watchdog(QObject):
         return 0.0 if since is None else (self._clock() - since) * 1000
 
     def start(self) -> None:
-        """Watch this thread from now on."""
         if self._thread is not None:
             return
         self._watched = threading.get_ident()
@@ -146,7 +143,6 @@ class Watchdog(QObject):
         self._unfollow = follow_loop(works=self._on_work, rests=self._on_rest)
 
     def stop(self) -> None:
-        """Stop watching; no thread is left."""
         if self._thread is not None:
             self._unfollow()
             self._over.set()

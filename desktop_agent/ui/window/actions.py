@@ -109,7 +109,6 @@ class Actions:
     def __init__(self, window: QWidget) -> None:
         self.all: list[QAction] = []
         self.parts = KeysOfParts(window)
-        """The keys of single parts of the window."""
         for declaration in _DECLARATIONS:
             action = QAction(_tr(declaration.text), window)
             action.setObjectName(declaration.name)
@@ -120,7 +119,6 @@ class Actions:
             self.all.append(action)
 
     def connect(self, action: QAction, slot: Callable[[], object]) -> None:
-        """Call `slot` when `action` is triggered, however that happened."""
         action.triggered.connect(slot)
 
     def set_keys(self, keys: Mapping[str, tuple[str, ...]]) -> None:

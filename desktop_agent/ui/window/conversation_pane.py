@@ -29,7 +29,6 @@ class NewsBar(BannerFrame):
         self.add_button(self.tr("Dismiss"), "dismissNewsButton", is_flat=True).clicked.connect(self.hide)
 
     def show_version(self, version: str) -> None:
-        """Say that this version runs now."""
         self.say(self.tr("Desktop Agent was updated to {0}.").format(version), "")
         self.show()
 
@@ -50,7 +49,6 @@ class ViewingBar(BannerFrame):
         self.show_state(is_free=False)
 
     def show_state(self, *, is_free: bool) -> None:
-        """Say whether it can be taken over now."""
         if is_free:
             title = self.tr("This session is no longer open in another window.")
             hint = self.tr("Take it over to go on with it here.")

@@ -36,7 +36,6 @@ class Drawer(QFrame):
         self.hide()
 
     def open_with(self, panel: QWidget) -> None:
-        """Show `panel` in the drawer and give it the focus."""
         self._layout.addWidget(panel)
         panel.show()
         self._over.installEventFilter(self)
@@ -87,7 +86,6 @@ class EdgePanel(QObject):
     def __init__(
         self, window: QMainWindow, over: QWidget, side: Side, name: str, title: str, drawer_width: int
     ) -> None:
-        """`over` is what the drawer covers; `name` is the object name of the dock."""
         super().__init__(window)
         self._panel = QWidget()
         self._is_narrow = False
@@ -105,13 +103,11 @@ class EdgePanel(QObject):
         self.drawer.closed.connect(self._take_back)
 
     def set_panel(self, panel: QWidget) -> None:
-        """Put the panel into its place."""
         self._panel.deleteLater()
         self._panel = panel
         self._take_back()
 
     def show(self) -> None:
-        """Bring the panel into sight."""
         if self._is_narrow:
             self.drawer_opening.emit()
             self.drawer.open_with(self._panel)

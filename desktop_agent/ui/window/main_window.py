@@ -99,12 +99,10 @@ class WindowMemory:
 
     @property
     def geometry(self) -> QByteArray | None:
-        """Size and place of the window, as Qt writes them."""
         return self._bytes("geometry")
 
     @property
     def state(self) -> QByteArray | None:
-        """Sizes and places of the docks in the wide window, as Qt writes them."""
         return self._bytes("state")
 
     def remember_layout(self, geometry: QByteArray, state: QByteArray | None) -> None:
@@ -116,23 +114,19 @@ class WindowMemory:
 
     @property
     def side_sizes(self) -> QByteArray | None:
-        """How the sessions and the files share the panel at the left, as Qt writes it."""
         return self._bytes("side_sizes")
 
     def remember_side_sizes(self, sizes: QByteArray) -> None:
-        """Share the panel at the left like this at the next start, too."""
         self._store.setValue("side_sizes", sizes)
 
     @property
     def arrangement(self) -> Arrangement:
-        """How the user arranged the list of sessions."""
         try:
             return msgspec.json.decode(str(self._store.value("sessions", "{}")), type=learned(Arrangement))
         except msgspec.MsgspecError:
             return Arrangement()
 
     def remember_arrangement(self, arrangement: Arrangement) -> None:
-        """List the sessions like this at the next start, too."""
         self._store.setValue("sessions", msgspec.json.encode(arrangement).decode())
 
     @property
@@ -145,7 +139,6 @@ class WindowMemory:
                 return None
 
     def remember_diff_mode(self, mode: str) -> None:
-        """Show diffs like this at the next start, too."""
         self._store.setValue("diff_mode", mode)
 
     def remember_look(self, theme: str, interface_px: int) -> None:
@@ -155,34 +148,28 @@ class WindowMemory:
 
     @property
     def version(self) -> str:
-        """The version of the application that was started last; empty before the first start."""
         return str(self._store.value("version", ""))
 
     def remember_version(self, version: str) -> None:
-        """Tell of what is newer than this at the next start."""
         self._store.setValue("version", version)
 
     def models(self, name: Literal["favourite_models", "recent_models"]) -> Sequence[KeptModel]:
-        """Return the user's favourite models in their order, or those used last."""
         try:
             return msgspec.json.decode(str(self._store.value(name, "[]")), type=learned(list[KeptModel]))
         except msgspec.MsgspecError:
             return ()
 
     def remember_models(self, name: Literal["favourite_models", "recent_models"], models: Sequence[KeptModel]) -> None:
-        """Offer these at the next start, too."""
         self._store.setValue(name, msgspec.json.encode(models).decode())
 
     @property
     def choices(self) -> Sequence[KeptChoice]:
-        """What was chosen in the palette, the last first."""
         try:
             return msgspec.json.decode(str(self._store.value("recent_choices", "[]")), type=learned(list[KeptChoice]))
         except msgspec.MsgspecError:
             return ()
 
     def remember_choices(self, choices: Sequence[KeptChoice]) -> None:
-        """Offer these first at the next start, too."""
         self._store.setValue("recent_choices", msgspec.json.encode(choices).decode())
 
     def _bytes(self, key: str) -> QByteArray | None:
@@ -204,8 +191,6 @@ _LAYOUT_VERSION = 1
 
 
 class Panels(Struct, frozen=True):
-    """What the window arranges."""
-
     sessions: QWidget
     files: QWidget
     transcript: QWidget
@@ -252,7 +237,6 @@ class MainWindow(QMainWindow):
         self._restore_layout()
 
     def set_panels(self, panels: Panels) -> None:
-        """Put the panels into the frame."""
         self._column.addWidget(panels.transcript, 1)
         self._column.addWidget(panels.jobs)
         self._column.addWidget(panels.composer)
@@ -262,7 +246,6 @@ class MainWindow(QMainWindow):
         self.review.set_panel(panels.review)
 
     def let_close(self) -> None:
-        """Close for good: whatever had to be finished is finished."""
         self._may_close = True
         self.close()
 
@@ -274,7 +257,6 @@ class MainWindow(QMainWindow):
             self._composer.setFocus()
 
     def save_layout(self) -> None:
-        """Remember sizes and places for the next start."""
         if isinstance(side := self.findChild(QSplitter, "sideSplitter"), QSplitter):
             self.memory.remember_side_sizes(side.saveState())
         self.memory.remember_layout(self.saveGeometry(), None if self._is_narrow else self.saveState(_LAYOUT_VERSION))

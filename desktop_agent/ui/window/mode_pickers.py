@@ -50,7 +50,6 @@ class ModePickers(QObject):
         self._sandbox_group.triggered.connect(self._on_sandbox)
 
     def show_mode(self, model: ModelRef | None, approval: ApprovalPolicy, sandbox: SandboxMode) -> None:
-        """Show what is in force."""
         if model is not None and model != self._model:
             if self._model is None or (model.provider, model.model) != (self._model.provider, self._model.model):
                 self._label = ""  # until somebody knows what people call this one
@@ -68,7 +67,6 @@ class ModePickers(QObject):
             self._show_model(model)
 
     def set_model_keys(self, keys: str) -> None:
-        """Say which keys choose another model, in the tooltip."""
         self._model_keys = keys
         if self._model is not None:
             self._show_model(self._model)
@@ -154,7 +152,6 @@ def _whose(model: ModelRef) -> str:
 
 
 def _show(button: PickerButton, group: QActionGroup, data: str) -> None:
-    """Let the button say which of the choices holds."""
     button.show()
     for action in group.actions():
         if action.data() == data:

@@ -36,12 +36,10 @@ class InboxButton(QToolButton):
         self.show_count(0, 0)
 
     def note_icon(self) -> None:
-        """An icon stands in the place of the sign from now on."""
         self._has_icon = True
         self._show_text()
 
     def show_count(self, items: int, waiting: int) -> None:
-        """Show that there are so many rows, and how many of them wait for an answer."""
         self._number = "" if not items else f"{_MOST}+" if items > _MOST else str(items)
         self._show_text()
         spoken = self._spoken(items, waiting)
@@ -54,7 +52,6 @@ class InboxButton(QToolButton):
             self.style().polish(self)
 
     def _spoken(self, items: int, waiting: int) -> str:
-        """Say how much there is, as the name of the button."""
         if not items:
             return self.tr("Inbox, nothing waits")
         if not waiting:
@@ -89,7 +86,6 @@ class FolderMenu(QMenu):
         self._folders: tuple[str, ...] = ()
 
     def show_recent(self, folders: Sequence[str]) -> None:
-        """Offer these, the last used first."""
         if tuple(folders) == self._folders:
             return
         self._folders = tuple(folders)
@@ -181,7 +177,6 @@ class TopBar(QWidget):
         theme.changed.connect(self._take_fonts)
 
     def attach_icons(self, icons: Icons) -> None:
-        """Use icons from now on, where signs stood in for them."""
         icons.attach(self.menu_button, "gear")
         icons.attach(self.side_button, "side")
         icons.attach(self.inbox_button, "inbox")
@@ -199,19 +194,16 @@ class TopBar(QWidget):
         self.workspace_button.setToolTip(plain_tooltip(str(workspace)) if workspace else self.tr("Nothing is open yet"))
 
     def set_branch(self, branch: str) -> None:
-        """Show the branch; nothing when there is none."""
         self.branch_label.setText(f"⎇ {branch}" if branch else "")
         self.branch_label.setVisible(bool(branch))
         self.branch_label.setAccessibleName(self.tr("Branch {0}").format(branch) if branch else "")
 
     def set_title(self, title: str, *, is_demo: bool) -> None:
-        """Show the session's title, and whether a scripted model answers."""
         self.title_label.setText(title[:_TITLE_CHARS] or self.tr("New session"))
         self.title_label.setToolTip(plain_tooltip(title))
         self.demo_label.setVisible(is_demo)
 
     def set_jobs(self, *, running: int, total: int) -> None:
-        """Show how many background commands run; nothing when there never was one."""
         self.jobs_button.setText(jobs_panel.count(running))
         self.jobs_button.setAccessibleName(self.tr("Background commands, {0} running").format(running))
         self.jobs_button.setVisible(total > 0)
@@ -223,7 +215,6 @@ class TopBar(QWidget):
         self.search_button.show_keys(is_shown=not is_narrow)
 
     def set_review_hidden(self, *, is_hidden: bool) -> None:
-        """Offer the way to the review panel while it is not in sight."""
         self.review_button.setVisible(is_hidden)
 
     def _take_fonts(self) -> None:

@@ -61,7 +61,7 @@ def test_a_call_of_a_session_out_of_sight_is_allowed_in_the_inbox_and_its_end_sh
     go: Go, project: Path
 ) -> None:
     async def journey(user: Driver) -> None:
-        user.window.panels.wiring.opens_questions = False
+        user.window.panels.session.opens_questions = False
         await ask(user, "Make a file")
         await count(user, "Inbox, 1 waiting for you")
         await user.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
@@ -90,12 +90,12 @@ def test_a_call_of_a_session_out_of_sight_is_allowed_in_the_inbox_and_its_end_sh
 
 def test_a_question_that_was_left_is_listed_at_the_next_start_and_shown_from_there(go: Go, project: Path) -> None:
     async def leave(user: Driver) -> None:
-        user.window.panels.wiring.opens_questions = False
+        user.window.panels.session.opens_questions = False
         await ask(user, "Make a file")
         await count(user, "Inbox, 1 waiting for you")
 
     async def find(user: Driver) -> None:
-        user.window.panels.wiring.opens_questions = False
+        user.window.panels.session.opens_questions = False
         await count(user, "Inbox, 1 waiting for you")
         await user.click("inboxButton")
         (row,) = rows(user)
@@ -130,7 +130,7 @@ def test_a_question_is_told_by_the_desktop_while_the_user_looks_elsewhere_and_de
     server = desktop("denying")
 
     async def journey(user: Driver) -> None:
-        user.window.panels.wiring.opens_questions = False
+        user.window.panels.session.opens_questions = False
         await ask_and_look_away(user, "Make a file")
         await user.until_true(lambda: user.transcript.turns.last_end == "completed", "the turn has ended")
         assert not (project / "made.txt").exists()

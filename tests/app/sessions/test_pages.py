@@ -89,9 +89,9 @@ def test_a_search_finds_what_is_on_a_page_that_was_never_loaded(go: Go, journal:
 def test_what_is_asked_while_a_session_is_being_opened_waits_for_it(go: Go, journal: Path) -> None:
     async def journey(user: Driver) -> None:
         await user.until_true(lambda: len(user.transcript.entries) > 1, "the end is there")
-        bridge = user.window.panels.wiring.bridge
-        assert bridge is not None
-        bridge.submit(RenameSession(title="Fruit"))
+        handle = user.window.panels.session.handle
+        assert handle is not None
+        handle.submit(RenameSession(title="Fruit"))
         await user.until_true(lambda: user.transcript.session.title == "Fruit", "the title came")
         assert len(user.transcript.pages) > 10
 
@@ -241,9 +241,9 @@ def test_a_prompt_that_an_earlier_process_left_is_taken_back_while_its_session_i
 ) -> None:
     async def journey(user: Driver) -> None:
         await user.until_true(lambda: len(user.transcript.turns.queued) == 1, "it waits")
-        bridge = user.window.panels.wiring.bridge
-        assert bridge is not None
-        bridge.submit(Unqueue(prompt_id="p-left"))
+        handle = user.window.panels.session.handle
+        assert handle is not None
+        handle.submit(Unqueue(prompt_id="p-left"))
         slow.go_on.set()
         await user.until_true(lambda: len(user.transcript.pages) > 10, "the whole session is known")
         await user.until_true(lambda: not user.transcript.turns.queued, "it is taken back")

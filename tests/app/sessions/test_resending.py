@@ -11,7 +11,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Hang, Say
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.window.shown_session import SessionBridge
+from desktop_agent.ui.window.session_handle import SessionHandle
 from tests.harness import PATIENCE_S, Ground, Open
 from tests.journals import turn
 
@@ -21,21 +21,21 @@ def ground(tmp_path: Path) -> Ground:
     return Ground(tmp_path / "ground")
 
 
-def bridged(s: Open) -> SessionBridge:
+def bridged(s: Open) -> SessionHandle:
     """The window's side of a session that has already begun."""
-    bridge = SessionBridge(Transcript(), s)
+    handle = SessionHandle(Transcript(), s.submit)
     for event in s.rx.events:
-        bridge.deliver(event)
+        handle.deliver(event)
     heard = s.rx.events.append
 
     class Both(list[ev.Event]):
         def append(self, event: ev.Event) -> None:
             heard(event)
             super().append(event)
-            bridge.deliver(event)
+            handle.deliver(event)
 
     s.rx.events = Both(s.rx.events)
-    return bridge
+    return handle
 
 
 def edit(old: int, new: int) -> Call:
@@ -48,13 +48,13 @@ async def test_what_the_turn_and_later_ones_changed_is_taken_back(ground: Ground
     async with ground.session(replies, approval="never") as s:
         for _ in range(3):
             await s.prompt()
-        bridge = bridged(s)
-        await take_back_since(bridge, 2)
+        handle = bridged(s)
+        await take_back_since(handle, 2)
         assert ground.read("a.py") == "x = 2\n"
         records = len(s.rx.recorded)
-        await take_back_since(bridge, 2)
+        await take_back_since(handle, 2)
         assert len(s.rx.recorded) == records, "there is nothing more to take back"
-        await take_back_since(bridge, 1)
+        await take_back_since(handle, 1)
         assert ground.read("a.py") == "x = 1\n"
 
 
@@ -76,8 +76,8 @@ async def test_of_a_session_that_could_not_be_opened_nothing_is_taken_back() -> 
 
     class Refusing:
         def submit(self, op: ops.Op) -> None:
-            asyncio.get_running_loop().call_soon(bridge.failed.emit, AgentError("The session could not be read."))
+            asyncio.get_running_loop().call_soon(handle.failed.emit, AgentError("The session could not be read."))
 
-    bridge = SessionBridge(transcript, Refusing())
+    handle = SessionHandle(transcript, Refusing().submit)
     with pytest.raises(AgentError, match="could not be read"):
-        await asyncio.wait_for(take_back_since(bridge, 1), PATIENCE_S)
+        await asyncio.wait_for(take_back_since(handle, 1), PATIENCE_S)

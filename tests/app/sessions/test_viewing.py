@@ -100,9 +100,9 @@ def test_a_session_that_is_open_elsewhere_is_read_followed_and_taken_over(
         before = elsewhere.journal.read_bytes()
         await user.see(QPushButton, "takeOverButton")
         assert "no longer open" in words_of(bar)
-        bridge = user.window.panels.wiring.bridge
-        assert bridge is not None
-        bridge.submit(ops.RenameSession(title="mine"))
+        handle = user.window.panels.session.handle
+        assert handle is not None
+        handle.submit(ops.RenameSession(title="mine"))
         await user.until_true(lambda: "Nothing was done" in " ".join(user.banner), "why, is said")
         assert elsewhere.journal.read_bytes() == before, "to read it changes nothing"
         await user.click("takeOverButton")

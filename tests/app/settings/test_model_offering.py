@@ -142,7 +142,7 @@ def test_connecting_leads_to_the_field_for_the_key_and_chooses_nothing(go: Go, p
         assert picker_of(dialog, "Provider").currentText() == "xAI"
         assert not picker_of(dialog, "Model").isVisible(), "it belongs to the chosen provider"
         dialog.reject()
-        assert user.window.panels.wiring.controls.model == shown_model(user)
+        assert user.window.panels.session.transcript.session.model == shown_model(user)
         assert shown_model(user).provider == "anthropic"
 
     go([str(project)], journey)

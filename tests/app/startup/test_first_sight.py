@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QListView
 
-from desktop_agent.app.sessions.session_ports import OpeningPort
+from desktop_agent.app.sessions.own_sessions import OwnSession
 from desktop_agent.app.startup import first_sight
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.stored_sessions import OpenedSession
@@ -42,8 +42,8 @@ def begin(begin_with: BeginWith) -> Begin:
 
 
 def shown_id(user: Driver) -> SessionId:
-    bridge = user.window.panels.wiring.bridge
-    return bridge.transcript.session.session_id if bridge is not None else "nothing"
+    handle = user.window.panels.session.handle
+    return handle.transcript.session.session_id if handle is not None else "nothing"
 
 
 async def see_first_sight(user: Driver) -> None:
@@ -88,7 +88,7 @@ def test_the_first_sight_lasts_until_the_conversation_is_laid_out(
     ended: list[tuple[bool, bool]] = []
     show = first_sight.show_first_sight
 
-    async def noted(panels: WindowPanels, found: first_sight.FirstSight | None) -> OpeningPort | None:
+    async def noted(panels: WindowPanels, found: first_sight.FirstSight | None) -> OwnSession | None:
         port = await show(panels, found)
         is_shown = any(one.isVisible() for one in panels.transcript.findChildren(EntryWidget))
         ended.append((is_shown, panels.transcript.row_layout.is_gentle))
@@ -146,7 +146,7 @@ def test_a_session_that_is_open_elsewhere_is_left_to_what_says_so(
     async def journey(user: Driver) -> None:
         rows = await user.see(QListView, "sessionList")
         await user.until_true(lambda: rows.model().rowCount() >= 2, "the list is there")
-        assert user.window.panels.wiring.bridge is None
+        assert user.window.panels.session.handle is None
         await load(user, machinery)
         assert user.window.panels.conversation.viewing_bar.isVisible()
         assert shown_id(user) == SESSION_ID

@@ -38,7 +38,7 @@ def widgets(window: Window) -> list[QWidget]:
 def test_building_it_enters_no_event_loop_and_starts_nothing(window: Window) -> None:
     assert isinstance(QApplication.instance(), QApplication)
     assert window.main_window.isVisible()
-    assert window.panels.wiring.bridge is None
+    assert window.panels.session.handle is None
 
 
 @pytest.mark.parametrize("name", NAMES)

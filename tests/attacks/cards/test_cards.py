@@ -129,9 +129,9 @@ def test_exactly_what_was_judged_runs_or_nothing(
         assert not any(char in question.field.toPlainText() for char in hidden)
         assert not hidden or "cannot be seen" in question.card.accessibleName()
         await answer(question, case, folder)
-        bridge = user.window.panels.wiring.bridge
-        assert bridge is not None
-        await user.until_true(lambda: not bridge.transcript.turns.is_running, "the turn has ended")
+        handle = user.window.panels.session.handle
+        assert handle is not None
+        await user.until_true(lambda: not handle.transcript.turns.is_running, "the turn has ended")
         assert [entry.call.name for entry in user.transcript.entries if isinstance(entry, ToolEntry)] == [
             "run_terminal_cmd"
         ]

@@ -109,7 +109,7 @@ class Tourist:
         """Allow what is asked next."""
         await self.until(lambda: bool(self.user.transcript.pending_approvals), "something is asked")
         call = self.user.transcript.pending_approvals[0].call_id
-        if self.user.window.panels.wiring.opens_questions:
+        if self.user.window.panels.session.opens_questions:
             await self.see_dialog()
         else:
             (await self.see_card()).setFocus()

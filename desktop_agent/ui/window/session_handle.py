@@ -1,8 +1,8 @@
-"""The session that the window shows: ops go in by its bridge, events come out and are folded for the panels."""
+"""A session as the window knows it: ops go in, events come out and are folded for the panels."""
 
-from typing import Protocol
+from collections.abc import Callable
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, SignalInstance
 
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.events import Event
@@ -12,23 +12,8 @@ from desktop_agent.ui.chat.transcript.entry_rows import KeptPlace
 from desktop_agent.ui.chat.transcript.navigation import Navigation
 
 
-class SessionPort(Protocol):
-    """Where the ops of a bridge go: a session, or what stands in for one that is not there or not ours."""
-
-    def submit(self, op: Op) -> None:
-        """Ask for something. Returns at once; what comes of it arrives as events at the bridge."""
-        ...
-
-
-class _ClosedPort:
-    """Where the ops go that come after the end of a session: nowhere, as in the mailbox of one that has ended."""
-
-    def submit(self, op: Op) -> None:
-        pass
-
-
-class SessionBridge(QObject):
-    """One session as the window knows it. Panels draw `transcript`; only events change it.
+class SessionHandle(QObject):
+    """Panels draw `transcript`; only events change it.
 
     Signals (`object`, because Qt's own conversions lose or overflow some values):
         patched: a list of `Patch`, after the transcript changed.
@@ -52,13 +37,13 @@ class SessionBridge(QObject):
     def __init__(
         self,
         transcript: Transcript,
-        port: SessionPort,
+        send: Callable[[Op], None],
         parent: QObject | None = None,
         *,
         read_only: str = "",
         is_whole: bool = True,
     ) -> None:
-        """`is_whole` is False while only the end of the session is known; `replace` brings the rest."""
+        """`send` gets the ops. `is_whole` is False while only the end of the session is known."""
         super().__init__(parent)
         self.transcript = transcript
         self.read_only = read_only
@@ -66,87 +51,94 @@ class SessionBridge(QObject):
         self.is_whole = is_whole
         self.left_waiting = frozenset(prompt.prompt_id for prompt in transcript.turns.queued)
         """The queued prompts that an earlier process left."""
-        self._port = port
+        self._send = send
 
     def submit(self, op: Op) -> None:
-        """Ask the session for something; what comes of it arrives as events."""
-        self._port.submit(op)
+        """Ask the session for something. Returns at once; what comes of it arrives as events."""
+        self._send(op)
 
     def clear(self) -> None:
-        """Let go of the transcript and of the session, which was closed and is not shown. Ops then go nowhere."""
+        """Release the transcript and the session, which was closed and is not shown. Later ops are ignored."""
         self.transcript = Transcript(session=self.transcript.session)
-        self._port = _ClosedPort()
+        self._send = _ignore
 
-    def replace(self, transcript: Transcript, port: SessionPort) -> None:
-        """Show more of the same session: until now only its end was known."""
+    def replace(self, transcript: Transcript) -> None:
+        """Show the whole session, of which only the end was known."""
         self.transcript = transcript
-        self._port = port
         self.is_whole = True
         self.replaced.emit()
 
     def deliver_page(self, number: int, page: Transcript) -> None:
-        """Where the pages of the session enter the window. Call it on the window's thread."""
         if patches := self.transcript.expand(number, page):
             self.patched.emit(patches)
 
     def drop_page(self, number: int) -> None:
-        """Let the entries of a page go."""
         if patches := self.transcript.paged.collapse(number):
             self.patched.emit(patches)
 
     def deliver(self, event: Event) -> None:
-        """Where the session's events enter the window. Call it on the window's thread."""
-        patches = self.transcript.apply(event)
-        if patches:
+        """Fold an event and tell the panels. Call it on the window's thread."""
+        if patches := self.transcript.apply(event):
             self.patched.emit(patches)
         self.happened.emit(event)
 
 
-class ShownSession:
-    """Shared by all that is about it. Before the first is shown, it is a session in which nothing has happened."""
+def _ignore(_op: Op) -> None:
+    """Takes the ops that come after the end of a session."""
 
-    def __init__(self) -> None:
-        self.bridge: SessionBridge | None = None
+
+class ShownSession(QObject):
+    """The session that the window shows. Before the first, `transcript` is empty and ops are ignored."""
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.handle: SessionHandle | None = None
         self._nothing = Transcript()
 
     @property
     def transcript(self) -> Transcript:
-        """What has happened in it."""
-        return self.bridge.transcript if self.bridge is not None else self._nothing
+        return self.handle.transcript if self.handle is not None else self._nothing
 
     @property
     def read_only(self) -> str:
         """Why it can only be read here; empty when it can be written."""
-        return self.bridge.read_only if self.bridge is not None else ""
+        return self.handle.read_only if self.handle is not None else ""
 
     def submit(self, op: Op) -> None:
-        """Ask it for something; what comes of it arrives as events at its bridge. Nothing is sent before the first."""
-        if self.bridge is not None:
-            self.bridge.submit(op)
+        if self.handle is not None:
+            self.handle.submit(op)
+
+    def submit_on(self, signal: SignalInstance, op: Callable[..., Op], *fields: str) -> None:
+        """Submit an op each time that `signal` is emitted; its first arguments are these fields of the op."""
+
+        def submit(*arguments: object) -> None:
+            self.submit(op(**dict(zip(fields, arguments, strict=False))))
+
+        signal.connect(submit)
 
 
 class ReadingPlaces:
-    """Kept by session, so that it does not matter whether the session was closed meanwhile.
+    """Where the user was reading in each session, also while it is closed.
 
-    A session whose end was being read is shown at its end, with what has come since.
+    A session of which only the end is loaded is shown at its end, with what has come since.
     """
 
     def __init__(self, navigation: Navigation) -> None:
         self._navigation = navigation
         self._places: dict[SessionId, KeptPlace] = {}
 
-    def leave(self, bridge: SessionBridge) -> None:
-        """Keep where the user is; call it while this session is still shown."""
-        session_id = bridge.transcript.session.session_id
-        if not session_id or not bridge.is_whole:
-            return  # what was kept before still waits for the rest of it
+    def leave(self, handle: SessionHandle) -> None:
+        """Keep the place; call it while this session is still shown."""
+        session_id = handle.transcript.session.session_id
+        if not session_id or not handle.is_whole:
+            return  # the place kept before is still needed once the rest is loaded
         if (place := self._navigation.place) is not None:
             self._places[session_id] = place
         else:
             self._places.pop(session_id, None)
 
-    def enter(self, bridge: SessionBridge) -> None:
-        """Go there, once this session is shown, and again when more than its end is known."""
-        place = self._places.get(bridge.transcript.session.session_id)
-        if place is not None and bridge.is_whole and self._navigation.is_at_end:
+    def enter(self, handle: SessionHandle) -> None:
+        """Go to the place of the session that is shown now, or whose rest was loaded now."""
+        place = self._places.get(handle.transcript.session.session_id)
+        if place is not None and handle.is_whole and self._navigation.is_at_end:
             self._navigation.go_to(place)

@@ -39,9 +39,8 @@ from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.main_window import MainWindow, Panels
 from desktop_agent.ui.window.mode_pickers import ModePickers
-from desktop_agent.ui.window.panel_wiring import SessionPanels
-from desktop_agent.ui.window.session_wiring import SessionWiring
-from desktop_agent.ui.window.shown_session import SessionBridge
+from desktop_agent.ui.window.session_controller import SessionController, SessionPanels
+from desktop_agent.ui.window.session_handle import SessionHandle
 from tests.ui.approvals.stage import NOW, WordRules, push
 from tests.ui.chat.stage import MODEL, question
 from tests.ui.review.stage import Session, Source, Tasks
@@ -55,7 +54,7 @@ class Shown:
     def __init__(self, left: Transcript | None = None, *, read_only: str = "") -> None:
         """`left` is what an earlier process came to."""
         self.asked: list[ops.Op] = []
-        self.bridge = SessionBridge(left or Transcript(), self, read_only=read_only)
+        self.handle = SessionHandle(left or Transcript(), self.submit, read_only=read_only)
         if left is None:
             self.happen(
                 ev.SessionOpened(session_id="s", workspace="/srv", model=MODEL, approval="on_write", app_version="1")
@@ -66,7 +65,7 @@ class Shown:
 
     def happen(self, *events: ev.Event) -> None:
         for event in events:
-            self.bridge.deliver(event)
+            self.handle.deliver(event)
 
     def start(self, text: str = "go") -> None:
         """A turn begins."""
@@ -95,7 +94,7 @@ class Shown:
 @pytest.fixture
 def window(qtbot: QtBot) -> Generator[Window]:
     window = build(["--demo"])
-    window.panels.wiring.opens_questions = True
+    window.panels.session.opens_questions = True
     window.main_window.show()
     window.main_window.activateWindow()
     qtbot.waitUntil(window.main_window.isActiveWindow)
@@ -109,7 +108,7 @@ def window(qtbot: QtBot) -> Generator[Window]:
 @pytest.fixture
 def shown(window: Window) -> Shown:
     shown = Shown()
-    window.panels.wiring.show(shown.bridge)
+    window.panels.session.show(shown.handle)
     return shown
 
 
@@ -201,7 +200,7 @@ def test_the_cost_follows_the_session_and_starts_anew_with_the_next(window: Wind
     shown.happen(ev.UsageReported(turn=2, usage=Usage(input_tokens=5, cost_usd=0.08), model=MODEL))
     assert label.text() == "$0.50"
     assert "Last turn: $0.08" in label.toolTip()
-    window.panels.wiring.show(Shown().bridge)
+    window.panels.session.show(Shown().handle)
     assert label.isHidden()
 
 
@@ -220,7 +219,7 @@ def test_what_is_decided_in_the_review_is_asked_of_the_session(window: Window, s
     assert shown.asked == [ops.UndoChanges(selection=ChangeSelection(turn=1))]
     actions.undo_file.trigger()
     assert shown.asked[-1] == ops.UndoChanges(selection=ChangeSelection(turn=1, path="a.bin"))
-    window.panels.wiring.show(Shown().bridge)  # else it waits for a diff that is not computed here
+    window.panels.session.show(Shown().handle)  # else it waits for a diff that is not computed here
 
 
 def test_going_back_asks_how_first(window: Window, shown: Shown) -> None:
@@ -289,14 +288,14 @@ def test_another_session_takes_the_place_and_the_first_is_heard_no_more(
     shown.start("First")
     shown.ask()
     other = Shown()
-    window.panels.wiring.show(other.bridge)
+    window.panels.session.show(other.handle)
     assert dialogs() == [], "its question waits with it"
     shown.happen(ev.SessionRenamed(title="Renamed"))
     assert window.main_window.top_bar.title_label.text() == "New session"
     send(window, "For the second")
     assert shown.asked == []
     assert len(other.asked) == 1
-    window.panels.wiring.show(shown.bridge)
+    window.panels.session.show(shown.handle)
     assert window.main_window.top_bar.title_label.text() == "Renamed"
     assert len(dialogs()) == 1, "its question is asked again"
     dialogs()[0].close()
@@ -317,7 +316,7 @@ def test_a_session_that_is_only_read_asks_nothing_and_is_asked_nothing(
     read = Shown(read_only="It is open in another window.")
     actions = window.panels.window.actions_
     window.panels.composer.set_text("a draft")
-    window.panels.wiring.show(read.bridge)
+    window.panels.session.show(read.handle)
     read.start()
     read.ask()
     read.happen(ev.Queued(prompt_id="q1", text="then this"))
@@ -327,7 +326,7 @@ def test_a_session_that_is_only_read_asks_nothing_and_is_asked_nothing(
     assert not actions.rewind.isEnabled()
     assert window.panels.composer.text() == "a draft", "what waits there stays there"
     assert read.asked == []
-    window.panels.wiring.show(shown.bridge)
+    window.panels.session.show(shown.handle)
     shown.start()
     assert actions.stop.isEnabled()
 
@@ -336,8 +335,8 @@ def test_prompts_that_a_crash_left_waiting_stay_and_can_be_sent(window: Window) 
     left = Shown()
     left.start()
     left.happen(ev.Queued(prompt_id="q1", text="then this"))
-    reopened = Shown(left.bridge.transcript)
-    window.panels.wiring.show(reopened.bridge)
+    reopened = Shown(left.handle.transcript)
+    window.panels.session.show(reopened.handle)
     [send_now] = window.panels.composer.findChildren(QPushButton, "sendQueuedButton")
     assert not send_now.isVisible(), "a turn runs"
     reopened.end("interrupted")
@@ -455,25 +454,23 @@ def test_background_commands_are_shown_and_stopped_in_the_session_that_is_shown(
     assert stop is not None
     QTest.mouseClick(stop, Qt.MouseButton.LeftButton)
     assert shown.asked == [ops.StopJob(job_id="job-1")]
-    window.panels.wiring.show(Shown().bridge)
+    window.panels.session.show(Shown().handle)
     assert panel.rows == []
     assert not button.isVisible()
 
 
-def test_the_rules_of_the_shown_session_are_told_and_revoked_there(window: Window, shown: Shown) -> None:
+def test_the_rules_of_the_shown_session_are_told(window: Window, shown: Shown) -> None:
     rule = Rule(id="r-1", effect="allow", kind="command", pattern="ls", scope="session", created_at=NOW)
-    told = QSignalSpy(window.panels.wiring.rules_changed)
+    told = QSignalSpy(window.panels.session.rules_changed)
     shown.happen(ev.RulesReported(rules=(rule,)))
     shown.start()
     assert [told.at(index) for index in range(told.count())] == [[(rule,)]], "only when they changed"
-    window.panels.wiring.controls.revoke_rule("r-1")
-    assert shown.asked == [ops.RevokeRule(rule_id="r-1")]
-    window.panels.wiring.show(Shown().bridge)
+    window.panels.session.show(Shown().handle)
     assert told.at(told.count() - 1) == [()]
 
 
 def test_the_card_is_enough_unless_a_setting_opens_the_dialog(window: Window, shown: Shown, dialogs: Dialogs) -> None:
-    window.panels.wiring.opens_questions = False
+    window.panels.session.opens_questions = False
     shown.start()
     shown.ask()
     assert dialogs() == [], "the card asks"
@@ -490,11 +487,10 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
     review, jobs = ReviewPanel(theme, Source(Session()), Tasks().spawn), JobsPanel(theme, lambda: NOW)
     files, pickers = FileTree(theme, Tasks().spawn), ModePickers(composer)
     frame.set_panels(Panels(QWidget(), files, transcript, composer, review, jobs))
-    panels = SessionPanels(frame.top_bar, transcript, composer, pickers, review, files, jobs)
-    wiring = SessionWiring(
+    panels = SessionPanels(transcript, composer, pickers, review, files, jobs)
+    session = SessionController(
         frame,
         theme,
-        frame.actions_,
         panels,
         Source(Session()),
         Tasks().spawn,
@@ -503,7 +499,7 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
     )
     frame.show()
     shown = Shown()
-    wiring.show(shown.bridge)
+    session.show(shown.handle)
     shown.start()
     earlier = ToolCall(id="c0", name="run_terminal_cmd", arguments={"command": "git push --force"})
     begin = partial(ev.ToolCallStarted, turn=1, source="workspace", capabilities=("exec_shell",), is_read_only=False)
@@ -512,7 +508,7 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
         ev.ApprovalRequested(turn=1, request=replace(push(), call_id="c0", command="git push --force")),
         ev.ApprovalResolved(turn=1, call_id="c0", decision=Denied()),
     )
-    wiring.opens_questions = True
+    session.opens_questions = True
     shown.happen(
         begin(call=ToolCall(id="c1", name="run_terminal_cmd", arguments={}), title="git push"),
         ev.ApprovalRequested(turn=1, request=push()),

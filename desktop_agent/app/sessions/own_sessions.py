@@ -1,0 +1,204 @@
+"""Conversations that this window writes: one that has not begun, and one that is open or is being opened."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.ids import SessionId, new_prompt_id
+from desktop_agent.core.base.package import __version__
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.window.session_handle import SessionHandle
+
+Keep = Callable[[Sequence[str]], None]
+"""Keeps the prompts that are not in a journal yet, in place of those kept before."""
+
+FirstOp = ops.SubmitPrompt | ops.RunCommand | ops.WriteFile | ops.MoveFile | ops.UndoDifferences
+"""What a conversation begins with."""
+
+
+def _texts(asked: Sequence[ops.Op]) -> list[str]:
+    """Return what the user wrote, who gets it back if it is not taken."""
+    return [op.text for op in asked if isinstance(op, ops.SubmitPrompt | ops.Steer | ops.RunCommand)]
+
+
+class DraftSession(SessionHandle):
+    """A conversation before its first prompt: shown like a session, but nothing of it is on disk yet.
+
+    Keeps the mode that the user picks, and the prompts they write until the session is there.
+    """
+
+    def __init__(
+        self,
+        workspace: Path,
+        model: ModelRef,
+        approval: ApprovalPolicy,
+        sandbox: SandboxMode,
+        begin: Callable[["DraftSession"], None],
+        keep: Keep,
+        parent: QObject,
+    ) -> None:
+        """`begin` is called with the draft when its first prompt has come."""
+        super().__init__(Transcript(), self._ask, parent)
+        self.workspace = workspace
+        self.model = model
+        self.approval: ApprovalPolicy = approval
+        self.sandbox: SandboxMode = sandbox
+        self._begin = begin
+        self._keep = keep
+        self._asked: list[FirstOp] = []
+        self.deliver(
+            ev.SessionOpened(
+                session_id="",
+                workspace=str(workspace),
+                model=model,
+                approval=approval,
+                sandbox=sandbox,
+                app_version=__version__,
+            )
+        )
+
+    def hand_over(self) -> list[FirstOp]:
+        """Return what was asked so far, in order. The draft no longer has it, and the next op is a first one again."""
+        asked, self._asked = self._asked, []
+        self._keep(())
+        return asked
+
+    def _ask(self, op: ops.Op) -> None:
+        """Take the ops that can begin a session: prompts, modes, the user's own writes, and undos of what git shows.
+
+        Without a turn there is nothing to stop or answer, and nothing of the agent's to undo.
+        """
+        match op:
+            case ops.Steer(text=text, include=include):  # no turn runs yet
+                self._ask(ops.SubmitPrompt(text=text, include=include))
+            case ops.SubmitPrompt() | ops.RunCommand() | ops.WriteFile() | ops.MoveFile() | ops.UndoDifferences():
+                self._asked.append(op)
+                self._keep(_texts(self._asked))
+                if len(self._asked) == 1:
+                    self._begin(self)
+            case ops.SetMode(model=model, approval=approval, sandbox=sandbox):
+                self.model, self.approval = model or self.model, approval or self.approval
+                self.sandbox = sandbox or self.sandbox
+                self.deliver(ev.ModeSet(model=self.model, approval=self.approval, sandbox=self.sandbox))
+            case _:
+                pass
+
+
+class OwnSession(SessionHandle):
+    """A session on disk. No prompt is lost on the way into its journal: until then it is kept like what is typed.
+
+    Until `open_with`, while only the end of the session may be there, ops wait, and prompts are shown as waiting.
+    """
+
+    def __init__(self, session_id: SessionId = "", end: Transcript | None = None) -> None:
+        super().__init__(end or Transcript(), self._ask, is_whole=end is None)
+        self.session_id = session_id
+        self._pass_on: Callable[[ops.Op], None] | None = None
+        self._keep: Keep | None = None
+        self._asked: dict[str, ops.Op] = {}
+        """The ops that wait for `open_with`."""
+        self._sent: list[str] = []
+        """The prompts that the session has not answered for."""
+        self._error: AgentError | None = None
+        """Why the session could not be opened."""
+
+    @property
+    def asked(self) -> list[ops.Op]:
+        """The ops that wait, in their order."""
+        return list(self._asked.values())
+
+    @property
+    def has_sent(self) -> bool:
+        """Whether the session has not answered yet for a prompt."""
+        return bool(self._sent)
+
+    def keep_with(self, keep: Keep) -> None:
+        """Let `keep` have the prompts that are not in the journal whenever they change."""
+        self._keep = keep
+        if self._asked:
+            self._keep_waiting()
+
+    def open_with(
+        self, session_id: SessionId, submit: Callable[[ops.Op], None], transcript: Transcript | None = None
+    ) -> None:
+        """Pass ops to the session by `submit` from now on; `send_waiting` does it with those that waited."""
+        self.session_id, self._pass_on = session_id, submit
+        if transcript is None:
+            return
+        self.left_waiting = frozenset(prompt.prompt_id for prompt in transcript.turns.queued)
+        if self.is_whole:
+            self.transcript = transcript
+        else:
+            self.replace(transcript)
+
+    def send_waiting(self) -> None:
+        """Send the ops that waited."""
+        asked = self.asked
+        self.forget()
+        for op in asked:
+            self.submit(op)
+
+    def forget(self) -> None:
+        """Drop the ops that wait."""
+        self._asked.clear()
+        self._keep_waiting()
+
+    def refuse(self, error: AgentError) -> None:
+        """Drop the ops that wait, and answer all to come with this: the session could not be opened."""
+        self._error = error
+        for name, op in self._asked.items():
+            if isinstance(op, ops.SubmitPrompt | ops.Steer):
+                self.deliver(ev.Unqueued(prompt_id=name))
+        self._asked.clear()
+        self.failed.emit(error)
+
+    def clear(self) -> None:
+        super().clear()
+        self._pass_on = self._keep = None
+
+    def take(self, event: ev.Event) -> None:
+        """Show what happened in the session."""
+        is_answer = isinstance(event, ev.PromptSubmitted | ev.Queued | ev.PromptRejected)
+        if is_answer and event.text in self._sent:
+            self._sent.remove(event.text)
+            self._keep_sent()
+        self.deliver(event)
+
+    def _ask(self, op: ops.Op) -> None:
+        if self._pass_on is not None:
+            if isinstance(op, ops.SubmitPrompt | ops.Steer):
+                self._sent.append(op.text)
+                self._keep_sent()
+            self._pass_on(op)
+        elif self._error is not None:
+            for text in _texts([op]):
+                self.deliver(ev.PromptRejected(text=text))
+            self.failed.emit(self._error)
+        else:
+            self._let_wait(op)
+
+    def _let_wait(self, op: ops.Op) -> None:
+        name = new_prompt_id()
+        match op:
+            case ops.Unqueue(prompt_id=prompt_id) if prompt_id in self._asked:
+                del self._asked[prompt_id]
+                self.deliver(ev.Unqueued(prompt_id=prompt_id))
+            case ops.SubmitPrompt(text=text) | ops.Steer(text=text):
+                self._asked[name] = op
+                self.deliver(ev.Queued(prompt_id=name, text=text))
+            case _:
+                self._asked[name] = op
+        self._keep_waiting()
+
+    def _keep_waiting(self) -> None:
+        if self._keep is not None:
+            self._keep(_texts(self.asked))
+
+    def _keep_sent(self) -> None:
+        if self._keep is not None:
+            self._keep(self._sent)

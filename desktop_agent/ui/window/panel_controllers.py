@@ -1,0 +1,440 @@
+"""One controller for each panel that acts on the session shown: composer, review, inspector, approval dialog."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from itertools import repeat
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ApprovalRequest, ChangeSelection, Denied
+from desktop_agent.core.slash.declarations import typed_prompt
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.approvals.rule_judging import RuleContext, RuleMaths, past_calls
+from desktop_agent.ui.chat.composer.composer import Composer
+from desktop_agent.ui.chat.rewind_dialog import RewindDialog, rewind_choices
+from desktop_agent.ui.chat.transcript.view import TranscriptView
+from desktop_agent.ui.files.file_history import FileTurn, turns_of
+from desktop_agent.ui.files.file_panel import FileTree
+from desktop_agent.ui.review.diff_source import DiffSource, FileDiffs, Spawn
+from desktop_agent.ui.review.review_panel import ReviewPanel
+from desktop_agent.ui.runtime.pacing import FRAME_MS, GradualWork
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.window.actions import Actions
+from desktop_agent.ui.window.main_window import MainWindow
+from desktop_agent.ui.window.session_handle import ShownSession
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
+    from desktop_agent.ui.context_inspector import ContextInspector
+    from desktop_agent.ui.review.review_content import ReviewContent
+
+
+class PromptController(QObject):
+    """Sends what the user writes to the session, and puts back into the composer what was not taken.
+
+    Signals:
+        retry_requested: the last prompt is about to be asked again.
+        folder_requested: the user sent this text, but nothing is open that could answer.
+    """
+
+    retry_requested = Signal()
+    folder_requested = Signal(str)
+
+    def __init__(self, session: ShownSession, composer: Composer, view: TranscriptView, actions: Actions) -> None:
+        super().__init__(session)
+        self._session = session
+        self._composer = composer
+        self._view = view
+        entries, waiting = view.entry_actions, composer.waiting
+        composer.prompt_submitted.connect(self._submit)
+        composer.command_submitted.connect(self._run_command)
+        entries.example_chosen.connect(self._submit)
+        entries.retry_requested.connect(self._retry)
+        entries.quote_requested.connect(self._quote)
+        waiting.send_requested.connect(self._send_queued)
+        waiting.edit_requested.connect(self._edit_queued)
+        actions.connect(actions.quote, view.messages.quote)
+        session.submit_on(composer.steering_submitted, ops.Steer, "text")
+        session.submit_on(composer.controls.stop.clicked, ops.Interrupt)
+        session.submit_on(actions.stop.triggered, ops.Interrupt)
+        session.submit_on(entries.stop_requested, ops.Interrupt)
+        session.submit_on(entries.try_now_requested, ops.TryNow)
+        session.submit_on(waiting.unqueue_requested, ops.Unqueue, "prompt_id")
+        session.submit_on(waiting.steer_requested, ops.SteerQueued, "prompt_id")
+        session.submit_on(waiting.move_requested, ops.MoveQueued, "prompt_id", "before")
+
+    def give_back(self, texts: Sequence[str]) -> None:
+        """Put prompts that were not taken back into the composer, before what the user has written since."""
+        draft = self._composer.text().strip()
+        self._composer.set_text("\n\n".join([*texts, draft] if draft else texts))
+
+    def give_back_queued(self) -> None:
+        """Put prompts that will not start by themselves back into the composer.
+
+        Those that an earlier process left stay where they are: the user has not just written them.
+        """
+        handle = self._session.handle
+        if handle is None:
+            return
+        queued = handle.transcript.turns.queued
+        waiting = [prompt for prompt in queued if prompt.prompt_id not in handle.left_waiting]
+        for prompt in waiting:
+            handle.submit(ops.Unqueue(prompt_id=prompt.prompt_id))
+        if waiting:
+            self.give_back([prompt.text for prompt in waiting])
+
+    def _submit(self, text: str) -> None:
+        if self._session.handle is None:
+            self._ask_for_folder(typed_prompt(text))
+            return
+        self._session.submit(ops.SubmitPrompt(text=text))
+        if not self._session.transcript.turns.is_running:  # else it waits, and what is being read stays in sight
+            self._view.row_layout.scroll_to_bottom()
+
+    def _run_command(self, text: str) -> None:
+        if self._session.handle is None:
+            self._ask_for_folder(text)
+            return
+        self._session.submit(ops.RunCommand(text=text))
+        self._view.row_layout.scroll_to_bottom()
+
+    def _ask_for_folder(self, text: str) -> None:
+        """Keep what was sent in the field, before what is written there, until something is open that can answer."""
+        self.give_back([text])
+        self.folder_requested.emit(text)
+
+    def _retry(self) -> None:
+        """Ask again with the last prompt of the user."""
+        for entry in reversed(self._session.transcript.entries):
+            if isinstance(entry, ev.PromptSubmitted):
+                self.retry_requested.emit()
+                self._submit(entry.text)
+                return
+
+    def _quote(self, text: str) -> None:
+        """Put a quotation behind what is written, and the cursor behind it."""
+        draft = self._composer.text().rstrip()
+        quoted = "\n".join(f"> {line}".rstrip() for line in text.strip().splitlines())
+        self._composer.set_text(f"{draft}\n\n{quoted}\n\n" if draft else f"{quoted}\n\n")
+        self._composer.setFocus()
+
+    def _send_queued(self, prompt_id: str) -> None:
+        self._session.submit(ops.SendQueued(prompt_id=prompt_id))
+        self._view.row_layout.scroll_to_bottom()
+
+    def _edit_queued(self, prompt_id: str) -> None:
+        """Take a prompt back into the message field, where it is sent again from."""
+        for prompt in self._session.transcript.turns.queued:
+            if prompt.prompt_id == prompt_id:
+                self._session.submit(ops.Unqueue(prompt_id=prompt_id))
+                self.give_back([prompt.text])
+                self._composer.setFocus()
+
+
+class ReviewController(QObject):
+    """Leads from calls, files and keys to the review and back, and undoes and redoes what keys and entries ask for."""
+
+    def __init__(
+        self,
+        session: ShownSession,
+        window: MainWindow,
+        theme: Theme,
+        review: ReviewPanel,
+        view: TranscriptView,
+        files: FileTree,
+        diffs: FileDiffs,
+        spawn: Spawn,
+    ) -> None:
+        super().__init__(session)
+        self._session = session
+        self._window = window
+        self._theme = theme
+        self._review = review
+        self._diffs = diffs
+        self._spawn = spawn
+        review.call_requested.connect(view.navigation.show_call)
+        view.entry_actions.changes_requested.connect(self._show_call)
+        view.entry_actions.rewind_requested.connect(self._ask_how_to_rewind)
+        view.entry_actions.recover_requested.connect(self._recover)
+        files.actions_.history = self._history_of
+        files.turn_requested.connect(self._show_turn)
+        files.show_changes_requested.connect(self._show_changes_of)
+        actions = window.actions_
+        actions.connect(actions.choose_changes, self._choose_changes)
+        actions.connect(actions.next_undecided, self._next_undecided)
+        actions.connect(actions.previous_undecided, self._previous_undecided)
+        actions.connect(actions.keep_file, self._keep_file)
+        actions.connect(actions.undo_file, self._undo_file)
+        actions.connect(actions.keep_all, self._keep_all)
+        actions.connect(actions.send_comments, self._send_comments)
+        actions.connect(actions.undo_turn, self._undo_last_turn)
+        actions.connect(actions.redo_turn, self._redo_last_undo)
+        actions.connect(actions.rewind, self._rewind_last_turn)
+
+    # -- to the review --
+
+    def _show_call(self, call_id: str, path: str = "", turn: int | None = None) -> None:
+        self._window.review.show()
+        if content := self._review.content:
+            content.show_call(call_id, path, turn)
+
+    def _show_changes_of(self, path: str) -> None:
+        records = self._session.transcript.changes.values()
+        calls = [record.call_id for record in records if record.change.path == path and record.change.is_by_agent]
+        if calls:
+            self._show_call(calls[-1], path)
+
+    def _history_of(self, path: str) -> Sequence[FileTurn]:
+        return turns_of(path, self._session.transcript.changes.values())
+
+    def _show_turn(self, turn: FileTurn) -> None:
+        self._show_call(turn.call_id, turn.path, turn.turn)
+
+    def _opened(self) -> "ReviewContent | None":
+        """Show the review if there is something to review, and return its content."""
+        if not self._review.has_review or self._review.content is None:
+            return None
+        self._window.review.show()
+        return self._review.content
+
+    def _choose_changes(self) -> None:
+        if content := self._opened():
+            content.offer_baselines()
+
+    def _next_undecided(self) -> None:
+        if content := self._opened():
+            content.go_to_undecided(backwards=False)
+
+    def _previous_undecided(self) -> None:
+        if content := self._opened():
+            content.go_to_undecided(backwards=True)
+
+    def _keep_file(self) -> None:
+        if content := self._review.content:
+            content.keep_file()
+
+    def _undo_file(self) -> None:
+        if content := self._review.content:
+            content.undo_file()
+
+    def _keep_all(self) -> None:
+        if content := self._review.content:
+            content.keep_all()
+
+    def _send_comments(self) -> None:
+        if content := self._review.content:
+            content.open_comments()
+
+    # -- undo and redo --
+
+    def _recover(self, call_id: str) -> None:
+        self._session.submit(ops.UndoChanges(selection=ChangeSelection(call_id=call_id), is_recovery=True))
+
+    def _undo_last_turn(self) -> None:
+        from desktop_agent.ui.review.undo_question import UndoWithCare  # not needed for the first paint
+
+        standing = self._session.transcript.changed.active()
+        # Without any, the session says that there is nothing to undo.
+        meant = ChangeSelection(turn=standing[-1].turn) if standing else ChangeSelection()
+        session = self._session
+        UndoWithCare(session.transcript, self._diffs, self._spawn, session.submit, self._window).undo(meant)
+
+    def _redo_last_undo(self) -> None:
+        steps = self._session.transcript.changed.steps
+        self._session.submit(ops.RedoSteps(steps=tuple(step.seq for step in steps[-1:])))
+
+    def _rewind_last_turn(self) -> None:
+        self._ask_how_to_rewind(self._session.transcript.turn)
+
+    def _ask_how_to_rewind(self, turn: int) -> None:
+        if choices := rewind_choices(self._session.transcript):
+            dialog = RewindDialog(self._theme, choices, turn, self._window)
+            self._session.submit_on(dialog.chosen, ops.RewindTo, "turn", "scope")
+            dialog.open()
+
+
+class ContextController(QObject):
+    """Opens the inspector when it is asked for, and keeps what it shows fresh while it is open."""
+
+    def __init__(
+        self, session: ShownSession, window: MainWindow, theme: Theme, composer: Composer, view: TranscriptView
+    ) -> None:
+        super().__init__(session)
+        self._session = session
+        self._window = window
+        self._theme = theme
+        self._inspector: ContextInspector | None = None
+        actions, entries = window.actions_, view.entry_actions
+        composer.controls.meter.clicked.connect(self._inspect)
+        actions.inspect_context.setEnabled(False)  # until a session is shown
+        actions.compact.setEnabled(False)
+        actions.connect(actions.inspect_context, self._inspect)
+        entries.summary_edit_requested.connect(self._edit_summary)
+        session.submit_on(actions.compact.triggered, ops.Compact)
+        session.submit_on(entries.summary_undo_requested, ops.UndoCompaction)
+
+    def close(self) -> None:
+        if self._inspector is not None:
+            self._inspector.close()
+
+    def follow(self, event: ev.Event) -> None:
+        """Show what the session answered, and ask again after what changes the answer."""
+        if self._inspector is None:
+            return
+        match event:
+            case ev.ContextInspected(report=report):
+                transcript = self._session.transcript
+                is_working = transcript.turns.is_running or bool(transcript.turns.activity)
+                self._inspector.show_report(report, tuple(transcript.context.pins.values()), is_working=is_working)
+                self._inspector.show_cache_miss(transcript.turns.cache_miss)
+            case (
+                ev.ContextMeasured()
+                | ev.Compacted()
+                | ev.SummaryEdited()
+                | ev.CompactionUndone()
+                | ev.Pinned()
+                | ev.Unpinned()
+                | ev.GuidanceLoaded()
+                | ev.TurnEnded()
+                | ev.Rewound()
+                | ev.ToolProgress(name="compact")
+            ):
+                self._session.submit(ops.InspectContext())
+            case _:
+                pass
+
+    def _inspect(self) -> None:
+        self._open("")
+
+    def _edit_summary(self) -> None:
+        self._open("summary")
+
+    def _open(self, kind: str) -> None:
+        if self._session.handle is None:
+            return
+        if self._inspector is None:
+            from desktop_agent.ui.context_inspector import ContextInspector  # not for the first sight
+
+            self._inspector = ContextInspector(self._theme, self._window)
+            self._inspector.op_requested.connect(self._session.submit)
+            self._inspector.finished.connect(self._forget)
+            self._inspector.open()
+        if kind:
+            self._inspector.show_part(kind)
+        self._session.submit(ops.InspectContext())
+
+    def _forget(self) -> None:
+        self._inspector = None
+
+
+_PAUSE_MS: Final = 4
+"""Between two pieces of a dialog. With no pause, what else is due would be done in the same turns of the loop."""
+_ROW_FIRST: Final = FRAME_MS // _PAUSE_MS + 1
+"""After this many pauses the card of the question has been drawn: row updates come at most a frame apart."""
+
+
+class ApprovalController(QObject):
+    """Opens the dialog of a question, one at a time, and submits the answer."""
+
+    def __init__(
+        self,
+        session: ShownSession,
+        window: QWidget,
+        theme: Theme,
+        composer: Composer,
+        view: TranscriptView,
+        diffs: DiffSource,
+        spawn: Spawn,
+        now: Callable[[], datetime],
+        rule_maths: Callable[[Transcript], RuleMaths],
+    ) -> None:
+        """`rule_maths` judges rules for a session, asked for when a question is shown."""
+        super().__init__(session)
+        self._session = session
+        self._window = window
+        self._theme = theme
+        self._view = view
+        self._diffs = diffs
+        self._spawn = spawn
+        self._now = now
+        self._rule_maths = rule_maths
+        self._dialog: ApprovalDialog | None = None
+        self._call_id = ""
+        """The call that the dialog asks about, also while the dialog is being made."""
+        self._opening = GradualWork(self, slice_s=0, pause_ms=_PAUSE_MS)
+        composer.denied.connect(self._deny)
+        session.submit_on(view.entry_actions.approval_answered, ops.AnswerApproval, "call_id", "decision")
+        session.submit_on(view.entry_actions.approval_edited, ops.JudgeCommand, "call_id", "command")
+        view.entry_actions.approval_opened.connect(self.open)
+
+    def close(self) -> None:
+        """Close the dialog; its question goes on waiting."""
+        self._opening.stop()
+        self._call_id = ""
+        if self._dialog is not None:
+            self._dialog.close()
+
+    def close_if(self, call_id: str) -> None:
+        """Close the dialog if it is about this call, which was decided elsewhere."""
+        if self._call_id == call_id:
+            self._opening.stop()
+            self._call_id = ""
+        if self._dialog is not None:
+            self._dialog.close_if(call_id)
+
+    def open_next(self) -> None:
+        """Open the dialog for the question that waits longest, unless the session is only read."""
+        if (pending := self._session.transcript.pending_approvals) and not self._session.read_only:
+            self.open(pending[0].call_id)
+
+    def open(self, call_id: str) -> None:
+        """Open the dialog for a question that waits, in the next turns of the loop, unless it is open already."""
+        pending = self._session.transcript.pending_approvals
+        request = next((request for request in pending if request.call_id == call_id), None)
+        if request is None or self._call_id == call_id:
+            return
+        if request.spending is not None or request.question is not None:  # it is answered in the conversation only
+            self._view.row_layout.scroll_to_bottom()
+            return
+        self.close()
+        self._call_id = call_id
+        self._opening.begin(self._open(request))
+
+    def show_judgement(self, judged: ev.CommandJudged) -> None:
+        """Show the answer in the dialog, if it is open about that call."""
+        if self._dialog is not None and self._dialog.call_id == judged.call_id:
+            self._dialog.show_judgement(judged)
+
+    def _open(self, request: ApprovalRequest) -> Iterator[None]:
+        """Make the dialog and show it, after its card and in pieces: together they would take several frames."""
+        yield from repeat(None, _ROW_FIRST)
+        from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog  # 16 ms, which is not for the first sight
+
+        transcript = self._session.transcript
+        past = past_calls(transcript, request)
+        rules = RuleContext(self._rule_maths(transcript), transcript.session.workspace, past, self._now)
+        dialog = ApprovalDialog(self._theme, request, self._diffs, self._spawn, self._window, rules=rules)
+        try:
+            yield from dialog.pieces
+            yield
+        except GeneratorExit:  # the question was answered elsewhere, or left
+            dialog.deleteLater()
+            raise
+        self._dialog = dialog
+        self._session.submit_on(dialog.decided, ops.AnswerApproval, "call_id", "decision")
+        self._session.submit_on(dialog.edited, ops.JudgeCommand, "call_id", "command")
+        dialog.finished.connect(self._forget)
+        dialog.open()
+
+    def _deny(self, call_id: str, reason: str) -> None:
+        self._session.submit(ops.AnswerApproval(call_id=call_id, decision=Denied(message=reason)))
+
+    def _forget(self) -> None:
+        if self._dialog is not None:
+            self._dialog.deleteLater()
+            self._dialog = None
+            self._call_id = ""

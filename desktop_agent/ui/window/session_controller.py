@@ -1,0 +1,270 @@
+"""Shows a session in the panels of the window: its events are drawn, and what the user does becomes ops."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+from PySide6.QtCore import QUrl, Signal, SignalInstance
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QApplication
+
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Job
+from desktop_agent.core.slash.declarations import typed_prompt
+from desktop_agent.core.transcript import Patch, Transcript
+from desktop_agent.ui.approvals.rule_judging import RuleMaths
+from desktop_agent.ui.chat.composer.composer import Composer
+from desktop_agent.ui.chat.composer.message_edit import PromptHistory
+from desktop_agent.ui.chat.transcript.view import TranscriptView
+from desktop_agent.ui.files.file_panel import FileTree
+from desktop_agent.ui.jobs_panel import JobsPanel
+from desktop_agent.ui.review.diff_source import DiffSource, Spawn
+from desktop_agent.ui.review.review_panel import ReviewPanel
+from desktop_agent.ui.runtime.pacing import GradualWork
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.window.main_window import MainWindow
+from desktop_agent.ui.window.mode_pickers import ModePickers
+from desktop_agent.ui.window.panel_controllers import (
+    ApprovalController,
+    ContextController,
+    PromptController,
+    ReviewController,
+)
+from desktop_agent.ui.window.session_handle import ReadingPlaces, SessionHandle, ShownSession
+
+
+class SessionPanels(Struct, frozen=True):
+    """The panels that show a session."""
+
+    transcript: TranscriptView
+    composer: Composer
+    pickers: ModePickers
+    review: ReviewPanel
+    files: FileTree
+    jobs: JobsPanel
+
+
+class SessionController(ShownSession):
+    """Shows one session at a time, and owns the controllers of the panels.
+
+    Signals:
+        rules_changed: other rules are in force in the shown session; carries them.
+    """
+
+    rules_changed = Signal(object)
+
+    def __init__(
+        self,
+        window: MainWindow,
+        theme: Theme,
+        panels: SessionPanels,
+        diffs: DiffSource,
+        spawn: Spawn,
+        now: Callable[[], datetime],
+        rule_maths: Callable[[Transcript], RuleMaths],
+    ) -> None:
+        """`rule_maths` judges rules for a session, asked for when a question is shown."""
+        super().__init__(window)
+        self._window = window
+        self._panels = panels
+        view, composer = panels.transcript, panels.composer
+        self._places = ReadingPlaces(view.navigation)
+        self._replacing = GradualWork(self, slice_s=0)
+        """Shows the rest of a session of which only the end was shown."""
+        self.prompts = PromptController(self, composer, view, window.actions_)
+        self._context = ContextController(self, window, theme, composer, view)
+        self._approvals = ApprovalController(
+            self, window, theme, composer, view, diffs, spawn, now, rule_maths=rule_maths
+        )
+        self._review = ReviewController(self, window, theme, panels.review, view, panels.files, diffs, spawn)
+        self._last: dict[str, object] = {}
+        """The values that each part of the panels shows."""
+        self.opens_questions = False
+        """Whether a question opens its dialog by itself. Its card in the conversation is there in any case."""
+        view.entry_actions.link_activated.connect(_open_link)
+        self.submit_on(panels.pickers.approval_chosen, ops.SetMode, "approval")
+        self.submit_on(panels.pickers.sandbox_chosen, ops.SetMode, "sandbox")
+        self.submit_on(panels.jobs.stop_requested, ops.StopJob, "job_id")
+
+    def show(self, handle: SessionHandle, *, is_begun: bool = False) -> None:
+        """Show this session instead of the one before, which goes on running unseen.
+
+        One that `is_begun` with the first prompt is the conversation that was shown before.
+        """
+        if (before := self.handle) is not None:
+            self._places.leave(before)
+            for signal, slot in self._connections(before):
+                signal.disconnect(slot)
+        for signal, slot in self._connections(handle):
+            signal.connect(slot)
+        self._replacing.stop()
+        self.handle = handle
+        self._context.close()
+        self._approvals.close()
+        self._panels.transcript.show_transcript(handle.transcript, is_gentle=True)
+        self._places.enter(handle)
+        self._panels.review.set_transcript(handle.transcript, handle.submit, is_begun=is_begun)
+        if not is_begun:
+            self._panels.composer.edit.history = PromptHistory()
+        self._show_rest()
+
+    def _connections(self, handle: SessionHandle) -> list[tuple[SignalInstance, Callable[..., None] | SignalInstance]]:
+        view = self._panels.transcript
+        return [
+            (handle.patched, self._on_patched),
+            (handle.happened, self._on_happened),
+            (handle.replaced, self._on_replaced),
+            (handle.failed, self._on_failed),
+            (handle.pages_found, view.finder.add_pages),
+            (view.pages.pages_wanted, handle.pages_wanted),
+            (view.finder.pages_sought, handle.pages_sought),
+        ]
+
+    def _on_replaced(self) -> None:
+        self._approvals.close()
+        self._panels.transcript.exchange_transcript(self.transcript)
+        if self.handle is not None:
+            self._places.enter(self.handle)
+            self._replacing.begin(self._replace(self.handle))
+
+    def _replace(self, handle: SessionHandle) -> Iterator[None]:
+        """Show the other panels in turns of their own: all at once would take two frames."""
+        yield
+        self._panels.review.set_transcript(handle.transcript, handle.submit)
+        yield
+        self._show_rest()
+
+    def _on_failed(self, _error: AgentError) -> None:
+        self._panels.review.say_unreadable()
+
+    def _show_rest(self) -> None:
+        """Show all of a session but its conversation and its changes."""
+        self._panels.composer.set_blocked(self.read_only)
+        edit = self._panels.composer.edit
+        edit.history = edit.history.exchanged(_written(self.transcript))
+        self._show_status()
+        self._show_changes()
+        if self.opens_questions:
+            self._approvals.open_next()
+
+    # -- what happens in the session --
+
+    def _on_patched(self, patches: Sequence[Patch]) -> None:
+        self._panels.transcript.apply(patches)
+        kinds = {patch.kind for patch in patches}
+        if "status" in kinds:
+            self._show_status()
+        if "changes" in kinds or "status" in kinds:
+            self._show_changes()
+
+    def _on_happened(self, event: ev.Event) -> None:
+        self._context.follow(event)
+        match event:
+            case _ if self.read_only:
+                pass  # what it asks, and what waits in it, is for the window that writes it
+            case ev.ApprovalRequested(request=request) if self.opens_questions and not self._is_user_writing():
+                self._approvals.open(request.call_id)
+            case ev.ApprovalResolved(call_id=call_id):
+                self._approvals.close_if(call_id)
+            case ev.CommandJudged():
+                self._approvals.show_judgement(event)
+            case ev.PromptRejected(text=text):
+                self.prompts.give_back([text])
+            case ev.TurnEnded(reason=reason) if reason != "completed":
+                self.prompts.give_back_queued()
+            case ev.ChangesRecorded() | ev.ChangesUndone() | ev.ChangesRedone():
+                self._panels.files.refresh()
+            case _:
+                pass
+
+    def _is_user_writing(self) -> bool:
+        """Whether the user is typing, so that a dialog would take the keys: then only the card asks."""
+        composer = self._panels.composer
+        return bool(composer.text().strip()) and composer.isAncestorOf(QApplication.focusWidget() or self._window)
+
+    # -- what the panels say of it --
+
+    def _show_status(self) -> None:
+        """Show title, modes, jobs and queue, and enable the actions that fit."""
+        transcript = self.transcript
+        session, turns = transcript.session, transcript.turns
+        is_demo = session.model is not None and session.model.provider == "demo"
+        if self._is_news("title", session.title, is_demo):
+            self._window.top_bar.set_title(session.title, is_demo=is_demo)
+        self._panels.pickers.show_mode(session.model, session.approval, session.sandbox)
+        if self._is_news("jobs", *session.jobs):
+            self._show_jobs(session.jobs)
+        if self._is_news("rules", *session.rules):
+            self.rules_changed.emit(session.rules)
+        # There is something to stop: a turn, or a summary that the user asked for.
+        is_busy = turns.is_running or bool(turns.activity)
+        self._show_in_composer(transcript, is_busy=is_busy)
+        can_write = not self.read_only
+        is_resting = can_write and not turns.is_running
+        actions = self._window.actions_
+        actions.stop.setEnabled(is_busy and can_write)
+        actions.compact.setEnabled(not is_busy and can_write and transcript.turn > 1)
+        actions.inspect_context.setEnabled(can_write)
+        # Always, so that the keys are never dead: the session says why it does not undo or redo.
+        actions.undo_turn.setEnabled(can_write)
+        actions.redo_turn.setEnabled(can_write)
+        actions.rewind.setEnabled(is_resting and transcript.turn > 0)
+        actions.undo_file.setEnabled(is_resting)
+
+    def _is_news(self, part: str, *values: object) -> bool:
+        """Whether a part of the panels is to show something else. Most events change one of them, or none."""
+        is_news = self._last.get(part) != values
+        self._last[part] = values
+        return is_news
+
+    def _show_jobs(self, jobs: Sequence[Job]) -> None:
+        self._panels.jobs.show_jobs(jobs)
+        self._window.top_bar.set_jobs(running=sum(job.state == "running" for job in jobs), total=len(jobs))
+
+    def _show_in_composer(self, transcript: Transcript, *, is_busy: bool) -> None:
+        composer, turns = self._panels.composer, transcript.turns
+        if self._is_news("working", is_busy):
+            composer.set_working(is_working=is_busy)
+        composer.set_asked("" if self.read_only else _asked_about(transcript))
+        composer.waiting.set_steerable(is_steerable=turns.is_running)
+        composer.waiting.show(
+            [(prompt.prompt_id, prompt.text) for prompt in turns.queued],
+            steering={prompt.prompt_id for prompt in turns.queued if prompt.is_steering},
+        )
+        if self._is_news("context", use := transcript.context.use):
+            composer.controls.show_context(use)
+        if self._is_news("cost", *(costs := (turns.usage, turns.turn_usage, turns.cache_miss))):
+            composer.controls.show_cost(*costs)
+
+    def _show_changes(self) -> None:
+        """Show what changed, in the review and in the file tree."""
+        self._panels.review.refresh()
+        touched = {record.change.path for record in self.transcript.changed.active()}
+        self._panels.files.set_touched(touched)
+        self._panels.transcript.row_layout.files.set_changed(touched)
+
+
+def _asked_about(transcript: Transcript) -> CallId:
+    """Return the call that has waited longest for a yes or no; empty if there is none.
+
+    What a server asks, or a limit of spending, has answers of its own.
+    """
+    asked = (one for one in transcript.pending_approvals if one.question is None and one.spending is None)
+    return next((one.call_id for one in asked), "")
+
+
+def _written(transcript: Transcript) -> list[str]:
+    """Return what the user wrote so far, as it would be typed again."""
+    loaded = [
+        entry for entry in transcript.entries if isinstance(entry, ev.PromptSubmitted | ev.Steered | ev.CommandRun)
+    ]
+    turns = {entry.turn for entry in loaded if isinstance(entry, ev.PromptSubmitted)} | transcript.turns.cut_prompts
+    paged = [typed_prompt(text) for turn, text in transcript.turns.prompts.items() if turn not in turns]
+    return paged + [entry.text if isinstance(entry, ev.CommandRun) else typed_prompt(entry.text) for entry in loaded]
+
+
+def _open_link(address: str) -> None:
+    QDesktopServices.openUrl(QUrl(address))
