@@ -1,7 +1,10 @@
 """Work in the background: it may fail, and of questions that come with every key only the latest is answered."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Generic, TypeVar
+from typing import Generic, ParamSpec, TypeVar
+
+from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
@@ -9,6 +12,17 @@ from desktop_agent.ui.widgets.banner import Banner
 
 Try = Callable[[Coroutine[object, object, object]], None]
 """Does work in the background and shows what goes wrong."""
+
+P = ParamSpec("P")
+
+
+def in_background(try_: Try, work: Callable[P, Coroutine[object, object, object]]) -> Callable[P, None]:
+    """Return a function that begins `work` in the background and returns at once."""
+
+    def begin(*args: P.args, **kwargs: P.kwargs) -> None:
+        try_(work(*args, **kwargs))
+
+    return begin
 
 
 class BackgroundTasks:
@@ -30,6 +44,42 @@ class BackgroundTasks:
             await work
         except AgentError as error:
             self._banner.show_error(error)
+
+
+class OneAtATime:
+    """Work of which at most one piece is under way; the next one, or the user, gives up the one before."""
+
+    def __init__(self, try_: Try, fail: Callable[[AgentError], None]) -> None:
+        """`fail` shows what went wrong, where the user is."""
+        self._try = try_
+        self._fail = fail
+        self._task: asyncio.Task[object] | None = None
+
+    def begin(self, work: Coroutine[object, object, None]) -> None:
+        self.cancel()
+        self._try(self._carry_out(work))
+
+    def cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def let_end(self) -> None:
+        """Let the rest of what is under way be done: it can no longer be given up."""
+        self._task = None
+
+    async def _carry_out(self, work: Coroutine[object, object, None]) -> None:
+        task = self._task = asyncio.current_task()
+        try:
+            await work
+        except AgentError as error:
+            self._fail(error)
+        except Exception:
+            words = QCoreApplication.translate("OneAtATime", "Something went wrong inside the application.")
+            self._fail(AgentError(words))
+            raise
+        finally:
+            if self._task is task:
+                self._task = None
 
 
 Q = TypeVar("Q")

@@ -4,19 +4,18 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
-from PySide6.QtCore import QUrl
+from PySide6.QtCore import QCoreApplication, QUrl
 from PySide6.QtGui import QDesktopServices
 
-from desktop_agent.app.background_tasks import Try
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.errors import CredentialsError
+from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import ListedModel
-from desktop_agent.core.models.vendors import LocalServer, SignInWay, vendor_of
+from desktop_agent.core.models.vendors import DEMO, LocalServer, SignInWay, vendor_of
 from desktop_agent.core.providers.auth.anthropic_profiles import active_name, profiles
 from desktop_agent.core.providers.auth.browser_sign_in import Browser
 from desktop_agent.core.providers.auth.credential import Credential
-from desktop_agent.core.providers.auth.keys import beside, resolve_key
+from desktop_agent.core.providers.auth.keys import ResolvedKey, beside, entry_of, resolve_key
 from desktop_agent.core.providers.auth.sign_ins import CHATGPT_NAME, other_sign_ins
 from desktop_agent.core.providers.local import Place, is_here, local_places, look_at, look_for_servers
 from desktop_agent.core.providers.vendor_provider import account_provider, key_credential
@@ -61,7 +60,7 @@ async def models_at(bench: Workbench, account: Account, typed: str = "") -> Sequ
 async def _credential(bench: Workbench, account: Account, typed: str) -> Credential:
     if account.kind in ("oauth", "profile"):
         return await bench.sign_ins.credential(account)
-    key = typed or (await beside(lambda: resolve_key(account, bench.environ, bench.keys))).value
+    key = typed or (await key_of(bench, account)).value
     if not key and account.kind == "key":
         raise CredentialsError("There is no key to check.")
     return key_credential(account, key)
@@ -106,23 +105,43 @@ def _active_profile(bench: Workbench) -> str:
     )
 
 
-class LocalServers:
-    def __init__(self, bench: Workbench, try_: Try, show: Callable[[Account, LocalServer], None]) -> None:
-        self._bench = bench
-        self._try = try_
-        self._show = show
+async def keep_key(bench: Workbench, account: Account, key: str) -> str:
+    """Keep a key in the keyring, or for this run; return why it is kept for this run only, if so."""
+    try:
+        await beside(lambda: bench.keys.set(entry_of(account), key))
+    except CredentialsError as error:
+        bench.keys.keep_for_now(entry_of(account), key)
+        text = QCoreApplication.translate("Connections", "{0} The key is kept for this run only.")
+        return text.format(error.title)
+    return ""
 
-    def look_for(self, account: Account) -> None:
-        self._try(self._look_for(account))
 
-    async def all(self) -> tuple[LocalServer, ...]:
-        chosen = self._bench.settings.model
-        loaded = await asyncio.to_thread(self._bench.accounts.load)
-        places = local_places(loaded.added, self._bench.environ, {chosen.provider: chosen.base_url})
-        return await look_for_servers(places)
+async def has_key(bench: Workbench) -> bool:
+    """Whether new conversations could ask their model right now."""
+    model = bench.default_model()
+    if model.provider == DEMO:
+        return True
+    try:
+        account = (await asyncio.to_thread(bench.accounts.load)).of_model(model)
+        return account.kind != "key" or (await key_of(bench, account)).value is not None
+    except AgentError:
+        return False
 
-    async def _look_for(self, account: Account) -> None:
-        meant = self._bench.model_meant(NamedModel(provider=account.provider, account=account.label))
-        address = meant.base_url or account.where
-        if is_here(address):
-            self._show(account, await look_at(Place(provider=account.provider, address=address)))
+
+async def key_of(bench: Workbench, account: Account) -> ResolvedKey:
+    return await beside(lambda: resolve_key(account, bench.environ, bench.keys))
+
+
+async def all_local_servers(bench: Workbench) -> tuple[LocalServer, ...]:
+    """Return what is at every place of this machine where a server may be."""
+    chosen = bench.settings.model
+    loaded = await asyncio.to_thread(bench.accounts.load)
+    places = local_places(loaded.added, bench.environ, {chosen.provider: chosen.base_url})
+    return await look_for_servers(places)
+
+
+async def local_server(bench: Workbench, account: Account) -> LocalServer | None:
+    """Return what runs at the address of an account; None for one on another machine."""
+    meant = bench.model_meant(NamedModel(provider=account.provider, account=account.label))
+    address = meant.base_url or account.where
+    return await look_at(Place(provider=account.provider, address=address)) if is_here(address) else None

@@ -291,7 +291,6 @@ class WaysToBegin(QObject):
             panels.window,
             theme,
             bench,
-            setup.actions.local_servers,
             try_,
             start_demo=self.show_demo,
             choose_folder=self.choose_folder,

@@ -1,22 +1,28 @@
 """Shows the welcome and carries out what it asks for: connections are tested before anything of them is kept."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QObject
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.app.background_tasks import Try
-from desktop_agent.app.connections import LocalServers, WindowBrowser, model_to_begin_with, models_at, signed_in
+from desktop_agent.app.background_tasks import OneAtATime, Try, in_background
+from desktop_agent.app.connections import (
+    WindowBrowser,
+    all_local_servers,
+    keep_key,
+    model_to_begin_with,
+    models_at,
+    signed_in,
+)
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.errors import AgentError, CredentialsError, ProviderError, UsageError
+from desktop_agent.core.base.errors import AgentError, ProviderError, UsageError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.vendors import VENDORS, SignInWay
 from desktop_agent.core.providers.auth.anthropic_profiles import profiles
-from desktop_agent.core.providers.auth.keys import beside, entry_of
 from desktop_agent.core.providers.auth.sign_ins import other_sign_ins
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import left_behind
@@ -55,7 +61,7 @@ async def tried(bench: Workbench, account: Account, typed: str) -> Connected:
     """
     await _require_free(bench, account)
     models = await _models(bench, account, typed)
-    note = await _keep_key(bench, account, typed) if typed else ""
+    note = await keep_key(bench, account, typed) if typed else ""
     if not account.is_usual:
         await asyncio.to_thread(bench.accounts.put, account)
     return connected(account, models, note)
@@ -86,16 +92,6 @@ async def _models(bench: Workbench, account: Account, typed: str) -> Sequence[Li
         raise ProviderError(error.title, fault=error.fault, hint=hint, detail=error.detail) from None
 
 
-async def _keep_key(bench: Workbench, account: Account, key: str) -> str:
-    """Keep a key that works, and return what the user should know about that."""
-    try:
-        await beside(lambda: bench.keys.set(entry_of(account), key))
-    except CredentialsError as error:
-        bench.keys.keep_for_now(entry_of(account), key)
-        return _tr("{0} The key is kept for this run only.").format(error.title)
-    return ""
-
-
 def _tr(text: str) -> str:
     return QCoreApplication.translate("Welcome", text)
 
@@ -108,7 +104,6 @@ class Welcome(QObject):
         window: QWidget,
         theme: Theme,
         bench: Workbench,
-        servers: LocalServers,
         try_: Try,
         *,
         start_demo: Callable[[], None],
@@ -119,18 +114,17 @@ class Welcome(QObject):
         self._window = window
         self._theme = theme
         self._bench = bench
-        self._servers = servers
         self._try = try_
         self._begun = begun
-        self._work: asyncio.Task[object] | None = None
+        self._work = OneAtATime(try_, self._show_failure)
         self._dialog: OnboardingDialog | None = None
         self._actions = WelcomeActions(
             start_demo=start_demo,
             choose_folder=choose_folder,
-            look_for_servers=self._on_look,
+            look_for_servers=in_background(try_, self._look),
             connect=self._on_connect,
             sign_in=self._on_sign_in,
-            cancel=self._on_cancel,
+            cancel=self._work.cancel,
             begin=self._on_begin,
         )
 
@@ -160,21 +154,14 @@ class Welcome(QObject):
 
     # --- what the dialog asks for -----------------------------------------------------------------------------------
 
-    def _on_look(self) -> None:
-        self._try(self._look())
-
     def _on_connect(self, account: Account, key: str) -> None:
-        self._try(self._carry_out(self._connect(account, key)))
+        self._work.begin(self._connect(account, key))
 
     def _on_sign_in(self, way: SignInWay, name: str) -> None:
-        self._try(self._carry_out(self._sign_in(way, name)))
-
-    def _on_cancel(self) -> None:
-        if self._work is not None:
-            self._work.cancel()
+        self._work.begin(self._sign_in(way, name))
 
     def _on_begin(self, account: Account, model: str) -> None:
-        self._try(self._carry_out(self._begin(account, model)))
+        self._work.begin(self._begin(account, model))
 
     # --- carrying it out --------------------------------------------------------------------------------------------
 
@@ -184,22 +171,9 @@ class Welcome(QObject):
             self._dialog.show_found(found)
 
     async def _look(self) -> None:
-        servers = await self._servers.all()
+        servers = await all_local_servers(self._bench)
         if self._dialog is not None:
             self._dialog.show_servers(servers)
-
-    async def _carry_out(self, work: Coroutine[object, object, None]) -> None:
-        task = self._work = asyncio.current_task()
-        try:
-            await work
-        except AgentError as error:
-            self._show_failure(error)
-        except Exception:
-            self._show_failure(AgentError(self.tr("Something went wrong inside the application.")))
-            raise
-        finally:
-            if self._work is task:
-                self._work = None
 
     async def _connect(self, account: Account, typed: str) -> None:
         self._show_busy(self.tr("Asking {0}…").format(account.full_label))
@@ -213,7 +187,7 @@ class Welcome(QObject):
 
     async def _begin(self, account: Account, model: str) -> None:
         await choose(self._bench.live, account, model)
-        self._work = None  # it is done: closing the dialog has nothing to give up
+        self._work.let_end()  # closing the dialog has nothing to give up
         if self._dialog is not None:
             self._dialog.accept()
         self._begun()

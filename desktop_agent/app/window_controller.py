@@ -103,7 +103,7 @@ class WindowController:
             default_model=lambda: bench.model_meant(model_named_by(arguments)),
         )
         navigator, ways = self._sessions.navigator, self._sessions.ways
-        self._first_view = FirstView(navigator, arguments, bench.catalog, self._setup.actions.keys, ways, try_)
+        self._first_view = FirstView(navigator, arguments, bench, ways, try_)
         self._quit_question = QuitQuestion(panels.window)
         self._contents = ContentWindows(panels.window, theme, bench.blobs, try_)
         ContentPreviews(panels, bench, navigator, self._contents, try_)
@@ -143,7 +143,7 @@ class WindowController:
 
     def make_ahead(self) -> Iterator[None]:
         yield from self._palette.make_ahead()
-        yield from self._setup.making.make_ahead()
+        yield from self._setup.make_ahead()
 
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""

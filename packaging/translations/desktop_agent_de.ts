@@ -7,6 +7,42 @@
         <source>No account can be used until this is fixed: {0}</source>
         <translation>Bis dies behoben ist, wird kein Konto verwendet: {0}</translation>
     </message>
+    <message>
+        <source>Asking {0}…</source>
+        <translation>{0} wird gefragt …</translation>
+    </message>
+    <message>
+        <source>Preparing the sign-in…</source>
+        <translation>Die Anmeldung wird vorbereitet …</translation>
+    </message>
+    <message>
+        <source>Removing the key…</source>
+        <translation>Der Schlüssel wird entfernt …</translation>
+    </message>
+    <message>
+        <source>Saving the key…</source>
+        <translation>Der Schlüssel wird gespeichert …</translation>
+    </message>
+    <message>
+        <source>The key is kept in the system keyring.</source>
+        <translation>Der Schlüssel liegt im Schlüsselbund des Systems.</translation>
+    </message>
+    <message>
+        <source>The key was removed.</source>
+        <translation>Der Schlüssel wurde entfernt.</translation>
+    </message>
+    <message>
+        <source>The key works.</source>
+        <translation>Der Schlüssel funktioniert.</translation>
+    </message>
+    <message>
+        <source>You are signed in, and {0} answers.</source>
+        <translation>Sie sind angemeldet, und {0} antwortet.</translation>
+    </message>
+    <message>
+        <source>{0} answers.</source>
+        <translation>{0} antwortet.</translation>
+    </message>
 </context>
 <context>
     <name>AccountChooser</name>
@@ -1752,6 +1788,13 @@
     <message>
         <source>{keys} sends it into the turn and leaves the question open.</source>
         <translation>{keys} sendet ihn in diese Runde und lässt die Frage offen.</translation>
+    </message>
+</context>
+<context>
+    <name>Connections</name>
+    <message>
+        <source>{0} The key is kept for this run only.</source>
+        <translation>{0} Der Schlüssel wird nur für diesen Lauf behalten.</translation>
     </message>
 </context>
 <context>
@@ -5698,41 +5741,6 @@
     </message>
 </context>
 <context>
-    <name>KeyActions</name>
-    <message>
-        <source>Asking {0}…</source>
-        <translation>{0} wird gefragt …</translation>
-    </message>
-    <message>
-        <source>Removing the key…</source>
-        <translation>Der Schlüssel wird entfernt …</translation>
-    </message>
-    <message>
-        <source>Saving the key…</source>
-        <translation>Der Schlüssel wird gespeichert …</translation>
-    </message>
-    <message>
-        <source>The key is kept in the system keyring.</source>
-        <translation>Der Schlüssel liegt im Schlüsselbund des Systems.</translation>
-    </message>
-    <message>
-        <source>The key was removed.</source>
-        <translation>Der Schlüssel wurde entfernt.</translation>
-    </message>
-    <message>
-        <source>The key works.</source>
-        <translation>Der Schlüssel funktioniert.</translation>
-    </message>
-    <message>
-        <source>{0} The key is kept for this run only.</source>
-        <translation>{0} Der Schlüssel wird nur für diesen Lauf behalten.</translation>
-    </message>
-    <message>
-        <source>{0} answers.</source>
-        <translation>{0} antwortet.</translation>
-    </message>
-</context>
-<context>
     <name>KeyEditor</name>
     <message>
         <source>API key</source>
@@ -6542,6 +6550,13 @@
     <message>
         <source>No folder chosen yet</source>
         <translation>Noch kein Ordner gewählt</translation>
+    </message>
+</context>
+<context>
+    <name>OneAtATime</name>
+    <message>
+        <source>Something went wrong inside the application.</source>
+        <translation>In der Anwendung ist etwas schiefgegangen.</translation>
     </message>
 </context>
 <context>
@@ -9772,21 +9787,6 @@
     </message>
 </context>
 <context>
-    <name>SignInActions</name>
-    <message>
-        <source>Asking {0}…</source>
-        <translation>{0} wird gefragt …</translation>
-    </message>
-    <message>
-        <source>Preparing the sign-in…</source>
-        <translation>Die Anmeldung wird vorbereitet …</translation>
-    </message>
-    <message>
-        <source>You are signed in, and {0} answers.</source>
-        <translation>Sie sind angemeldet, und {0} antwortet.</translation>
-    </message>
-</context>
-<context>
     <name>SignInPanel</name>
     <message>
         <source>Cancel</source>
@@ -11436,20 +11436,12 @@
         <translation>Die Anmeldung wird vorbereitet …</translation>
     </message>
     <message>
-        <source>Something went wrong inside the application.</source>
-        <translation>In der Anwendung ist etwas schiefgegangen.</translation>
-    </message>
-    <message>
         <source>There is another account called “{0}”.</source>
         <translation>Es gibt ein anderes Konto namens „{0}“.</translation>
     </message>
     <message>
         <source>You are signed in. Asking {0}…</source>
         <translation>Sie sind angemeldet. {0} wird gefragt …</translation>
-    </message>
-    <message>
-        <source>{0} The key is kept for this run only.</source>
-        <translation>{0} Der Schlüssel wird nur für diesen Lauf behalten.</translation>
     </message>
 </context>
 <context>

@@ -7,6 +7,42 @@
         <source>No account can be used until this is fixed: {0}</source>
         <translation>修复之前不使用任何账户：{0}</translation>
     </message>
+    <message>
+        <source>Asking {0}…</source>
+        <translation>正在询问 {0}…</translation>
+    </message>
+    <message>
+        <source>Preparing the sign-in…</source>
+        <translation>正在准备登录…</translation>
+    </message>
+    <message>
+        <source>Removing the key…</source>
+        <translation>正在移除密钥…</translation>
+    </message>
+    <message>
+        <source>Saving the key…</source>
+        <translation>正在保存密钥…</translation>
+    </message>
+    <message>
+        <source>The key is kept in the system keyring.</source>
+        <translation>密钥已保存在系统密钥环中。</translation>
+    </message>
+    <message>
+        <source>The key was removed.</source>
+        <translation>密钥已移除。</translation>
+    </message>
+    <message>
+        <source>The key works.</source>
+        <translation>密钥有效。</translation>
+    </message>
+    <message>
+        <source>You are signed in, and {0} answers.</source>
+        <translation>您已登录，{0} 有响应。</translation>
+    </message>
+    <message>
+        <source>{0} answers.</source>
+        <translation>{0} 有响应。</translation>
+    </message>
 </context>
 <context>
     <name>AccountChooser</name>
@@ -1742,6 +1778,13 @@
     <message>
         <source>{keys} sends it into the turn and leaves the question open.</source>
         <translation>{keys} 将其发送到当前回合，问题保持待答。</translation>
+    </message>
+</context>
+<context>
+    <name>Connections</name>
+    <message>
+        <source>{0} The key is kept for this run only.</source>
+        <translation>{0} 密钥仅在本次运行中保留。</translation>
     </message>
 </context>
 <context>
@@ -5675,41 +5718,6 @@
     </message>
 </context>
 <context>
-    <name>KeyActions</name>
-    <message>
-        <source>Asking {0}…</source>
-        <translation>正在询问 {0}…</translation>
-    </message>
-    <message>
-        <source>Removing the key…</source>
-        <translation>正在移除密钥…</translation>
-    </message>
-    <message>
-        <source>Saving the key…</source>
-        <translation>正在保存密钥…</translation>
-    </message>
-    <message>
-        <source>The key is kept in the system keyring.</source>
-        <translation>密钥已保存在系统密钥环中。</translation>
-    </message>
-    <message>
-        <source>The key was removed.</source>
-        <translation>密钥已移除。</translation>
-    </message>
-    <message>
-        <source>The key works.</source>
-        <translation>密钥有效。</translation>
-    </message>
-    <message>
-        <source>{0} The key is kept for this run only.</source>
-        <translation>{0} 密钥仅在本次运行中保留。</translation>
-    </message>
-    <message>
-        <source>{0} answers.</source>
-        <translation>{0} 有响应。</translation>
-    </message>
-</context>
-<context>
     <name>KeyEditor</name>
     <message>
         <source>API key</source>
@@ -6517,6 +6525,13 @@
     <message>
         <source>No folder chosen yet</source>
         <translation>尚未选择文件夹</translation>
+    </message>
+</context>
+<context>
+    <name>OneAtATime</name>
+    <message>
+        <source>Something went wrong inside the application.</source>
+        <translation>应用程序内部出错。</translation>
     </message>
 </context>
 <context>
@@ -9733,21 +9748,6 @@
     </message>
 </context>
 <context>
-    <name>SignInActions</name>
-    <message>
-        <source>Asking {0}…</source>
-        <translation>正在询问 {0}…</translation>
-    </message>
-    <message>
-        <source>Preparing the sign-in…</source>
-        <translation>正在准备登录…</translation>
-    </message>
-    <message>
-        <source>You are signed in, and {0} answers.</source>
-        <translation>您已登录，{0} 有响应。</translation>
-    </message>
-</context>
-<context>
     <name>SignInPanel</name>
     <message>
         <source>Cancel</source>
@@ -11360,20 +11360,12 @@
         <translation>正在准备登录…</translation>
     </message>
     <message>
-        <source>Something went wrong inside the application.</source>
-        <translation>应用程序内部出错。</translation>
-    </message>
-    <message>
         <source>There is another account called “{0}”.</source>
         <translation>已有另一个名为“{0}”的账户。</translation>
     </message>
     <message>
         <source>You are signed in. Asking {0}…</source>
         <translation>您已登录。正在询问 {0}…</translation>
-    </message>
-    <message>
-        <source>{0} The key is kept for this run only.</source>
-        <translation>{0} 密钥仅在本次运行中保留。</translation>
     </message>
 </context>
 <context>

@@ -6,15 +6,15 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.connections import has_key
 from desktop_agent.app.navigator import Navigator, WaysToBegin
-from desktop_agent.app.settings.account_actions import KeyActions
 from desktop_agent.app.startup.arguments import WindowArguments
 from desktop_agent.app.startup.first_sight import first_session
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.settings.model_choice import NamedModel
-from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.system.workspace import current_folder, why_no_workspace
 
 
@@ -25,21 +25,19 @@ class FirstView:
         self,
         navigator: Navigator,
         arguments: WindowArguments,
-        catalog: Catalog,
-        keys: KeyActions,
+        bench: Workbench,
         ways: WaysToBegin,
         try_: Try,
     ) -> None:
         self._navigator = navigator
         self._arguments = arguments
-        self._catalog = catalog
-        self._keys = keys
+        self._bench = bench
         self._ways = ways
         self._try = try_
 
     async def show(self, begun: SessionId | None) -> None:
         """Show it; `begun` is the session that is shown already. Raises `AgentError` for what cannot be opened."""
-        session_id = begun or await asyncio.to_thread(first_session, self._catalog, self._arguments)
+        session_id = begun or await asyncio.to_thread(first_session, self._bench.catalog, self._arguments)
         is_asked_for = self._arguments.resume is not None or self._arguments.workspace is not None
         if self._arguments.is_demo:
             await self._navigator.show_demo()
@@ -54,7 +52,7 @@ class FirstView:
 
     async def _welcome_without_key(self) -> None:
         """Open the welcome, but not over a dialog that the user opened while the keyring was waited for."""
-        if not await self._keys.has_key() and QApplication.activeModalWidget() is None:
+        if not await has_key(self._bench) and QApplication.activeModalWidget() is None:
             self._ways.welcome()
 
 
