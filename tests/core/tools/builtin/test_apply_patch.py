@@ -1,13 +1,12 @@
 """`apply_patch`: all of a patch, in any of its forms, or none of it and the line that does not fit."""
 
-import json
 import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.system.files import FileState, digest_of, new_file_mode
+from desktop_agent.core.system.files import digest_of, new_file_mode
 from desktop_agent.core.tools.builtin.apply_patch import ApplyPatch
 from desktop_agent.core.tools.patches.hunk_location import MOST_LINES_MOVED
 
@@ -475,18 +474,6 @@ def test_wrong_arguments_are_named(arguments: dict[str, object], message: str) -
     assert caught.value.error_type == "validation"
 
 
-def test_a_dry_run_plans_the_same_and_says_so(work: "Workspace") -> None:
-    """T-05."""
-    work.write("a.txt", "one\n")
-    plan = work.plan(TOOL, patch="-one\n+1\n", file_path="a.txt", dry_run=True)
-    assert json.loads(plan.content)["dry_run"] is True
-    assert TOOL.is_dry_run(TOOL.parse({"patch": "x", "dry_run": True}))
-    assert work.bytes_of("a.txt") == b"one\n"
-    assert [write.after for write in plan.writes] == [FileState(content=b"1\n", mode=plan.writes[0].after.mode)]  # pyright: ignore[reportOptionalMemberAccess] - the plan above
-    with pytest.raises(ToolError, match="does not fit"):
-        work.plan(TOOL, patch="-two\n+1\n", file_path="a.txt", dry_run=True)
-
-
 # --- bytes and places -------------------------------------------------------------------------------------------------
 
 
@@ -537,13 +524,6 @@ def test_a_link_is_followed_and_stays_a_link(work: "Workspace") -> None:
     assert work.bytes_of("real.txt") == b"new\n"
 
 
-def test_a_file_that_changed_since_it_was_read_is_refused(work: "Workspace") -> None:
-    """T-81, Z-85."""
-    work.write("a.txt", "old\n")
-    work.context.reads.note("a.txt", digest_of(b"older\n"))
-    assert "changed on disk" in refusal(work, "*** Update File: a.txt\n-old\n+new\n")
-
-
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", ".git/config", "folder", "."])
 @pytest.mark.parametrize("form", ["*** Add File: {}\n+x\n", "*** Delete File: {}\n", "*** Update File: {}\n-x\n+y\n"])
 def test_a_path_that_must_not_be_edited_is_refused(work: "Workspace", path: str, form: str) -> None:
@@ -565,12 +545,6 @@ def test_the_title_names_the_files() -> None:
     assert title("-a\n+b", file_path="x") == "x"
     assert title("nonsense", file_path="x") == "x"
     assert title("nonsense") == "apply_patch"
-
-
-def test_patching_is_writing() -> None:
-    """T-02."""
-    assert TOOL.capabilities == ("write_fs",)
-    assert not TOOL.is_read_only
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.tools.builtin.create_file import CreateFile
 
 if TYPE_CHECKING:
@@ -88,14 +87,6 @@ def test_characters_that_an_encoding_lacks_are_replaced_and_named(work: "Workspa
     assert "warning" not in create(work, path="b.txt", content="plain", encoding="ascii")
 
 
-def test_a_dry_run_plans_and_says_so(work: "Workspace") -> None:
-    """T-05."""
-    plan = work.plan(TOOL, path="a.txt", content="x", dry_run=True)
-    assert json.loads(plan.content)["dry_run"] is True
-    assert TOOL.is_dry_run(TOOL.parse({"path": "a.txt", "dry_run": True}))
-    assert not (work.root / "a.txt").exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -112,29 +103,3 @@ def test_wrong_arguments_are_named(arguments: dict[str, object], message: str) -
     with pytest.raises(ToolError, match=message) as caught:
         TOOL.parse(arguments)
     assert caught.value.error_type == "validation"
-
-
-def test_a_file_that_changed_since_it_was_read_is_not_overwritten(work: "Workspace") -> None:
-    work.write("a.txt", "theirs\n")
-    work.context.reads.note("a.txt", digest_of(b"as it was read\n"))
-    with pytest.raises(ToolError, match="changed on disk"):
-        create(work, if_exists="overwrite")
-
-
-def test_overwriting_through_a_link_keeps_the_link(work: "Workspace") -> None:
-    work.write("real.txt", "old\n")
-    (work.root / "a.txt").symlink_to("real.txt")
-    assert create(work, if_exists="overwrite")["path"] == "real.txt"
-    assert (work.root / "a.txt").is_symlink()
-    assert work.bytes_of("real.txt") == b"new\n"
-
-
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [("folder", "directory"), ("../a", "outside"), (".git/hooks/pre-commit", r"\.git"), ("a\0b", "NUL")],
-)
-def test_a_path_that_must_not_be_written_is_refused(work: "Workspace", path: str, message: str) -> None:
-    """Z-90."""
-    (work.root / "folder").mkdir()
-    with pytest.raises(ToolError, match=message):
-        create(work, path=path, if_exists="overwrite")

@@ -1,7 +1,5 @@
 """`line_edit`: the lines that were meant, and no byte of any other."""
 
-import json
-import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -116,57 +114,6 @@ def test_wrong_arguments_are_named(arguments: dict[str, object], message: str) -
     assert caught.value.error_type == "validation"
 
 
-def test_what_is_no_file_is_refused(work: "Workspace") -> None:
-    """T-64, Z-68, Z-90: the message says what is wrong, not only the path."""
-    work.write("notes.txt", "x")
-    (work.root / "folder").mkdir()
-    os.mkfifo(work.root / "pipe")
-    for path, message in {
-        "note.txt": "note.txt does not exist. Did you mean notes.txt",
-        "folder": "path is a directory",
-        "pipe": "neither a file nor a symlink",
-        "../x": "outside the workspace",
-        ".git/config": "edit tools never write",
-    }.items():
-        with pytest.raises(ToolError) as caught:
-            work.apply(TOOL, path=path, mode="delete", line=1)
-        assert message in str(caught.value)
-
-
-def test_a_large_file_is_answered_with_a_warning(work: "Workspace") -> None:
-    """T-06, T-65."""
-    work.write("a.txt", "line\n" * 2000)
-    answer = edit(work, "delete", line=1)
-    assert answer["total_lines"] == 2000
-    assert "large file" in answer["warning"]
-    assert "warning" not in edit(work, "delete", line=1)
-
-
-def test_a_dry_run_plans_the_same_and_says_so(work: "Workspace") -> None:
-    """T-05."""
-    work.write("a.txt", "one\n")
-    plan = work.plan(TOOL, path="a.txt", mode="replace", line=1, text="1", dry_run=True)
-    assert json.loads(plan.content)["dry_run"] is True
-    assert TOOL.is_dry_run(TOOL.parse({"path": "a", "mode": "delete", "line": 1, "dry_run": True}))
-    assert work.bytes_of("a.txt") == b"one\n"
-    assert [write.after.content for write in plan.writes if write.after] == [b"1\n"]
-
-
-def test_mode_link_encoding_and_freshness_are_kept(work: "Workspace") -> None:
-    """Z-81, Z-82, T-81."""
-    work.write("real.txt", "\ufeffa\r\nb".encode("utf-16-le")).chmod(0o750)
-    (work.root / "a.txt").symlink_to("real.txt")
-    assert edit(work, "insert_after", line=2, text="c")["path"] == "real.txt"
-    assert (work.root / "a.txt").is_symlink()
-    assert work.bytes_of("real.txt") == "\ufeffa\r\nb\r\nc".encode("utf-16-le")
-    assert (work.root / "real.txt").stat().st_mode & 0o777 == 0o750
-    work.write("real.txt", "else")
-    assert "changed on disk" in refusal(work, "delete", line=1)
-    work.write("bin", b"\0")
-    with pytest.raises(ToolError, match="binary"):
-        work.apply(TOOL, path="bin", mode="delete", line=1)
-
-
 LINES = st.lists(st.sampled_from([b"a\n", b"b\r\n", b"\xff\x0c\n", "é\u2028\r\n".encode(), b"\n"]), min_size=1)
 
 
@@ -191,10 +138,3 @@ def test_all_other_lines_keep_their_bytes(
     assert after.endswith(rest)
     if mode != "delete":
         assert after.endswith(b"\n") == content.endswith(b"\n")
-
-
-def test_editing_lines_is_writing() -> None:
-    """T-02."""
-    assert TOOL.capabilities == ("write_fs",)
-    assert not TOOL.is_read_only
-    assert TOOL.title(TOOL.parse({"path": "a", "mode": "delete", "line": 1})) == "a"

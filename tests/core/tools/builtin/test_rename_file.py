@@ -130,16 +130,6 @@ def test_names_that_differ_only_in_case_are_refused_where_they_are_one_file(work
     assert "only in upper and lower case" in str(refusal(work, "a.py", "A.py", overwrite=True))
 
 
-def test_a_dry_run_plans_the_same_and_says_so(work: "Workspace") -> None:
-    """T-05."""
-    work.write("a", "x")
-    plan = work.plan(TOOL, source_path="a", dest_path="b", dry_run=True)
-    assert json.loads(plan.content)["dry_run"] is True
-    assert [write.path for write in plan.writes] == ["b", "a"]
-    assert everything(work) == {str(work.root / "a"): b"x"}
-    assert "exist" in str(refusal(work, "nope", "b", dry_run=True))
-
-
 @pytest.mark.parametrize("path", ["../x", "/etc/x", ".git/x", "."])
 def test_a_path_that_must_not_be_written_is_refused(work: "Workspace", path: str) -> None:
     """Z-90."""
@@ -172,13 +162,6 @@ def test_wrong_arguments_are_named(arguments: dict[str, object], message: str) -
     with pytest.raises(ToolError, match=message) as caught:
         TOOL.parse(arguments)
     assert caught.value.error_type == "validation"
-
-
-def test_moving_is_writing() -> None:
-    """T-02."""
-    assert TOOL.capabilities == ("write_fs",)
-    assert not TOOL.is_read_only
-    assert TOOL.title(TOOL.parse({"source_path": "a", "dest_path": "b"})) == "a → b"
 
 
 def test_both_ends_name_each_other(work: "Workspace") -> None:

@@ -1,12 +1,10 @@
 """`template_block`: whole lines beside an anchor or in place of a block, and no byte of any other."""
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.tools.builtin.template_block import TemplateBlock
 
 if TYPE_CHECKING:
@@ -132,25 +130,6 @@ def test_wrong_arguments_are_named(change: dict[str, object], message: str) -> N
     assert caught.value.error_type == "validation"
 
 
-def test_a_large_file_is_answered_with_a_warning(work: "Workspace") -> None:
-    """T-06."""
-    work.write("a.py", "line\n" * 1999 + "last\n")
-    answer = edit(work, "replace_block", "last", "end")
-    assert answer["total_lines"] == 2000
-    assert "large file" in answer["warning"]
-
-
-def test_a_dry_run_plans_the_same_and_says_so(work: "Workspace") -> None:
-    """T-05."""
-    work.write("a.py", TEXT)
-    plan = work.plan(TOOL, path="a.py", mode="insert_after", anchor="def b", template="x", dry_run=True)
-    assert json.loads(plan.content)["dry_run"] is True
-    assert len(plan.writes) == 1
-    assert work.bytes_of("a.py").decode() == TEXT
-    with pytest.raises(ToolError, match="anchor"):
-        work.plan(TOOL, path="a.py", mode="insert_after", anchor="nowhere", template="x", dry_run=True)
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -166,27 +145,3 @@ def test_everything_but_the_template_stays(work: "Workspace", before: bytes, aft
     edit(work, "insert_after", "anchor", "x\ny\n")
     assert work.bytes_of("a.py") == after
     assert (work.root / "a.py").stat().st_mode & 0o777 == 0o750
-
-
-def test_what_is_no_text_file_is_refused(work: "Workspace") -> None:
-    """Z-68, Z-90, T-81."""
-    (work.root / "folder").mkdir()
-    work.write("bin", b"\0x")
-    work.write("a.py", "x\n")
-    work.context.reads.note("a.py", digest_of(b"older"))
-    for path, message in {
-        "folder": "path is a directory",
-        "b.py": "does not exist",
-        "bin": "binary",
-        "../x": "outside",
-        "a.py": "changed on disk",
-    }.items():
-        with pytest.raises(ToolError, match=message):
-            work.apply(TOOL, path=path, mode="insert_after", anchor="x", template="y")
-
-
-def test_inserting_blocks_is_writing() -> None:
-    """T-02."""
-    assert TOOL.capabilities == ("write_fs",)
-    assert not TOOL.is_read_only
-    assert TOOL.title(TOOL.parse({"path": "a", "mode": "insert_after", "anchor": "x", "template": "y"})) == "a"
