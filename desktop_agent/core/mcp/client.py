@@ -166,10 +166,7 @@ class BearerTokens(Protocol):
         ...
 
     async def insufficient(self, token: str, challenge: Challenge) -> str:
-        """Return another token after the server wanted one that allows more, if the user has allowed it since.
-
-        Raises `SignInNeededError` otherwise, and lets the next sign-in ask for it.
-        """
+        """Return a token with more rights, if the user has granted them since. Raises `SignInNeededError`."""
         ...
 
 

@@ -112,10 +112,7 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
     async def confining(
         self, program: Program, workspace: Path, command: Command, log: ServerLog, runner: ProcessRunner
     ) -> AsyncGenerator[Command]:
-        """Have the command that runs the server confined. What it needs is there until this is left.
-
-        Raises `ServerError` when it cannot be confined as it is defined.
-        """
+        """Confine the command that runs the server, until exit. Raises `ServerError` when that is impossible."""
         assert program.sandbox is not None
         kernel = await self._kernel(workspace)
         cache = await asyncio.to_thread(self._cache_of, program)
@@ -159,11 +156,7 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
         return found.sandbox
 
     async def _fetch(self, registries: tuple[str, ...], run: "_Run", command: Command, runner: ProcessRunner) -> bool:
-        """Have the package downloaded, and return whether it was.
-
-        The server is started without anything to read, at which it ends. How it ends is its own affair: one that says
-        that it failed is downloaded again the next time.
-        """
+        """Download the package by starting the server without input, which ends it. Returns whether that succeeded."""
         alone = replace(run, limits=ServerSandbox(hosts=registries), workspace=run.cache, unseen=(run.workspace,))
         command = replace(command, cwd=run.cache, takes_input=False)
         async with self._confined(alone, command) as confined:

@@ -71,10 +71,7 @@ class CircuitBreaker:
 
 FIRST_LISTING_PAUSE_S: Final = 0.5
 LONGEST_LISTING_PAUSE_S: Final = 30.0
-"""How long after a listing the next one waits, as long as the changes go on; it doubles from the first to the longest.
-
-A server that says after each listing that its tools changed would otherwise be asked without an end.
-"""
+"""The pause between listings doubles up to this, for servers that report a change after each listing."""
 
 
 class Relisting:
@@ -196,10 +193,7 @@ class Connection:
         self._calls: deque[LastCall] = deque(maxlen=_KEPT_CALLS)
 
     async def tools(self) -> tuple[OfferedTool, ...]:
-        """Return what the server offers, starting it if it does not run. Raises `ServerError`.
-
-        When it said that its tools changed, they are those that it lists since then.
-        """
+        """Return the server's current tools, starting it if needed. Raises `ServerError`."""
         await self._client()
         if self.is_relisting:
             limit_s = self.definition.startup_timeout_s
@@ -225,12 +219,7 @@ class Connection:
         ask: AskUser = nobody_to_ask,
         sample: SampleModel = no_model_to_ask,
     ) -> CallReply:
-        """Call a tool, starting the server if it does not run. Raises `ServerError`; a call is never sent twice.
-
-        What the server asks of the user meanwhile is brought to `ask`, what it asks of the model to `sample`: both
-        decline unless they are given.
-        Cancelling tells the server to stop.
-        """
+        """Call a tool, starting the server if needed; never sent twice. Cancelling stops it. Raises `ServerError`."""
         begun = self._clock.monotonic()
         problem = "It was stopped."
         try:
@@ -253,10 +242,7 @@ class Connection:
             return await client.prompt(name, arguments, timeout_s=self.definition.call_timeout_s)
 
     async def read(self, uri: str, timeout_s: float) -> tuple[Part, ...]:
-        """Return what a resource holds, starting the server if it does not run. Raises `ServerError`.
-
-        Reading may take `timeout_s`, starting what the definition allows.
-        """
+        """Read a resource within `timeout_s`, starting the server if needed. Raises `ServerError`."""
         async with self._used() as client:
             return await client.read(uri, timeout_s=timeout_s)
 

@@ -30,10 +30,7 @@ _MOST_SHOWN = 6
 
 
 class ServerSandbox(Struct, frozen=True, kw_only=True):
-    """What a server in the sandbox may do besides reading what a confined command reads.
-
-    Folders are absolute, begin with `~/`, or are relative to the folder that is open.
-    """
+    """What a confined server may do. Folders are absolute, begin with `~/`, or are relative to the open folder."""
 
     folders: tuple[str, ...] = ()
     """Where it may write."""
@@ -203,10 +200,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
 
     @property
     def in_full(self) -> str:
-        """All that decides what runs or is reached, on one line, with names for what cannot be seen.
-
-        For the question whether somebody else's definition may count. It has values of variables and headers.
-        """
+        """Everything that decides what runs, values of variables and headers included, for the question of trust."""
         match self.reached_by:
             case Program() as program:
                 variables = [f"{name}={shlex.quote(value)}" for name, value in program.env.items()]

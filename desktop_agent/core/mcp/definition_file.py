@@ -322,12 +322,10 @@ def add_definitions(
     keyring: Keyring,
     keep_others: Callable[[], None] = lambda: None,
 ) -> None:
-    """Add servers to the settings file, and their secret headers to the keyring, with only their names in the file.
+    """Add servers to the settings file and their secret headers to the keyring, all or nothing. Blocks.
 
-    `keep_others` keeps what else the keyring is to have of them, once it is certain that they can be added.
-
-    Blocks. Raises `UsageError` when there is one of a name already or the file is broken, `CredentialsError` when the
-    keyring does not keep a secret, and `StorageError`; nothing is written then.
+    `keep_others` runs once it is certain that they can be added. Raises `UsageError` for a name that exists or a broken
+    file, `CredentialsError` and `StorageError`.
     """
     split = [without_secrets(definition) for definition in definitions]
     tables = [table_of_definition(definition) for definition, _ in split]
@@ -348,10 +346,7 @@ def add_definitions(
 
 
 def remove_definition(path: Path, name: str) -> ServerDefinition | None:
-    """Take a server out of the settings file, and return it, or `None` for one that could not be used. Blocks.
-
-    What the keyring has of it stays. Raises `UsageError` when there is none, and `StorageError`.
-    """
+    """Remove a server; None if it was unusable. The keyring stays. Raises `UsageError`, `StorageError`."""
     removed: list[Mapping[str, object]] = []
 
     def change(entries: TableList) -> None:

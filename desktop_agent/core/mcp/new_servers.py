@@ -126,10 +126,7 @@ def typed_definition(
     headers: Iterable[tuple[str, str]] = (),
     client_id: str = "",
 ) -> ServerDefinition:
-    """Return the server that is meant. Raises `ValueError` in words.
-
-    One at an address has the `headers`, by name, and the `client_id`; the sandbox is for one that is started here.
-    """
+    """Raises `ValueError`. `headers` and `client_id` are for addresses, `sandbox` is for programs."""
     where = where.strip()
     if is_address(where):
         typed = {"headers": [f"{header}={value}" for header, value in headers], "client_id": client_id}

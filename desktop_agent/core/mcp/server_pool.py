@@ -59,11 +59,7 @@ class ServerPool:
         credentials: ServerCredentials | None = None,
         confiner: ServerConfiner | None = None,
     ) -> None:
-        """`environ` is what servers get, already without credentials; `logs` the folder of what they say.
-
-        Without `credentials` only servers at an address that want none can be reached, without a `confiner` only
-        servers started that need not be confined.
-        """
+        """`environ` has no credentials; `logs` is the folder for what servers print."""
         self._clock = clock
         self._environ = environ
         self._logs = logs

@@ -162,10 +162,7 @@ class ToolTrust:
             return found
 
     def forget(self, server: ServerDefinition) -> None:
-        """Let nothing be allowed of a server any more. No error when there is no record.
-
-        Blocks. Raises `StorageError` when the record cannot be removed.
-        """
+        """Forget everything allowed of a server. Blocks. Raises `StorageError`."""
         path = self.path_for(server)
         try:
             path.unlink(missing_ok=True)
@@ -174,10 +171,7 @@ class ToolTrust:
             raise StorageError(title, detail=f"{path}: {error}") from error
 
     def trust(self, server: ServerDefinition, tools: Iterable[OfferedTool]) -> None:
-        """Put these definitions on record in place of those of the same names. Blocks.
-
-        A record that cannot be read is begun anew. Raises `StorageError` when it cannot be written.
-        """
+        """Put these definitions on record. A record that cannot be read is replaced. Blocks. Raises `StorageError`."""
         from filelock import FileLock, Timeout
 
         path = self.path_for(server)

@@ -26,10 +26,7 @@ class ResolvedPath(Struct, frozen=True):
     absolute: Path
     """Where it is, as named: parents resolved, a symlink in the last place kept."""
     relative: str
-    """Relative to the workspace, with `/`; `.` for the workspace itself. What people and the journal see.
-
-    Outside the workspace it is absolute.
-    """
+    """Relative to the workspace, with `/`, as people and the journal see it; absolute outside the workspace."""
 
     @property
     def target(self) -> Path:
@@ -87,10 +84,7 @@ class Boundary:
         return resolved if target == resolved.absolute else ResolvedPath(target, self._relative(target))
 
     def require_opened(self, descriptor: int, text: str) -> None:
-        """Raise `ToolError` when the file that was opened as `text` lies outside after all. Blocks.
-
-        Between looking at a path and opening it a background command may have put a symlink on the way.
-        """
+        """Raise `ToolError` if an opened file lies outside: a symlink may have been placed since the check. Blocks."""
         if _HANDLES.is_dir():
             self._require_inside((_HANDLES / str(descriptor)).readlink(), text)
 

@@ -187,11 +187,7 @@ class _Spoken(Struct, frozen=True):
 
 
 def mention(wanted: Sequence[str], parsed: ParsedCommand) -> str:
-    """Return the later word of a line that names the command `wanted`; empty when none does.
-
-    A command of several words, as `git push`, is named where its program is and its other words follow, options
-    aside.
-    """
+    """Return the later word of a line that names the command `wanted`, options aside; empty if none does."""
     if not wanted:
         return ""
     program = bare_name(wanted[0])

@@ -245,10 +245,7 @@ def _is_in_its_folder(parts: list[str], name: str) -> bool:
 
 
 def _is_data(name: str) -> bool:
-    """Whether a file in a folder for secrets holds some:
-
-    `db_password` and `db.yaml` do, `README` and `store.py` do not.
-    """
+    """Whether a file in a folder for secrets is one: `db_password` and `db.yaml`, not `README` or `store.py`."""
     if len(name) > _LONGEST_NAME or _TEMPLATE.search(name):
         return False
     for variant in _variants_of(name):
@@ -270,10 +267,7 @@ def normalized(path: str) -> str:
 
 
 def inside(path: str, folder: str, root: str) -> str | None:
-    """Return `path`, written in a command that runs in `folder`, relative to `root`; None when it leads outside.
-
-    By its text alone: a symlink is for the boundary and the sandbox to see through.
-    """
+    """Return `path` relative to `root`, by its text alone; None when it leads outside."""
     if path.startswith("~"):
         return None
     joined = posixpath.normpath(posixpath.join(folder, path))

@@ -416,10 +416,7 @@ def _without_global_options(program: str, words: list[str]) -> list[str]:
 
 
 def stays_inside(parsed: ParsedCommand, folder: str, workspace: str) -> bool:
-    """Whether nothing in a line changes to a folder, or writes by a redirection, outside or to a special file.
-
-    By its text alone, and for every folder that a `cd` in the line may have led to.
-    """
+    """Whether no `cd` and no redirection leads outside or to a special file, by the text, for every possible folder."""
     folders = [folder]
     for segment in parsed.segments:
         if segment.program in _CHANGES_FOLDER:

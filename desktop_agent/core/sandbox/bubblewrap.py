@@ -106,10 +106,7 @@ class _View(Struct):
         self.stand_ins.append(path)
 
     def pin(self, roots: Iterable[Path]) -> None:
-        """Keep folders above something special from being renamed: the kernel does not rename where it has mounted.
-
-        Within them nothing changes, but a file is copied, not renamed, when it is moved into one or out of it.
-        """
+        """Mount folders above something special so that they cannot be renamed. Moves across them copy."""
         for path in folders_above(list(self.mounts), tuple(roots)):
             nearest = next(folder for folder in path.parents if folder in self.mounts)
             if path not in self.mounts and self.mounts[nearest][0] == "--bind" and path.is_dir():

@@ -70,10 +70,7 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def missing_program(name: str, homes: Homes, is_hidden: Callable[[Path], str]) -> MissingProgram | None:
-    """Return where a program is that a command confined like this does not find; None where that explains nothing.
-
-    Blocks. `is_hidden` says what of a home hides a path, empty for nothing.
-    """
+    """Return where a program is that the command does not find; None if that explains nothing. Blocks."""
     installed = list(_programs(name, homes.search))
     if any(not is_hidden(path) for path in installed):
         return None  # it could be found, so something else is the matter
@@ -84,10 +81,7 @@ def missing_program(name: str, homes: Homes, is_hidden: Callable[[Path], str]) -
 
 
 def program_behind_path(text: str, folder: Path, is_hidden: Callable[[Path], str]) -> MissingProgram | None:
-    """Return what is hidden of a program that `text` says is not at its path; `folder` is where the command ran.
-
-    Blocks. That is where a link leads, or the interpreter that the first line of a script names.
-    """
+    """Return what hides a program that is not at its path: a link's target or a script's interpreter. Blocks."""
     found = dict.fromkeys(match["path"] for pattern in _PATH_NOT_FOUND for match in re.finditer(pattern, text))
     for named in tuple(found)[-_MOST_NAMES:]:
         path = folder / named
@@ -211,10 +205,7 @@ def denial_in(
 
 
 def misplaced_program_in(output: str, homes: Homes, find_hidden: Callable[[], Callable[[Path], str]]) -> str:
-    """Return, in a sentence, where a program is that a failed command did not find though nothing hides it.
-
-    Empty for none. `find_hidden` returns what `denial_in` calls `is_hidden`; both block.
-    """
+    """Say where a program is that a failed command did not find though nothing hides it; else empty. Blocks."""
     text = _end_of(output)
     for program in _missing_programs(text, homes, find_hidden(), None) if names_in(text) else ():
         if not program.hidden:

@@ -41,10 +41,7 @@ class Sandbox(Protocol):
         ...
 
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
-        """Return the command that runs `command` confined: same arguments, folder, environment and input. Blocks.
-
-        Raises `SandboxError` when `confinement` cannot be enforced for it.
-        """
+        """Return `command` confined, otherwise unchanged. Blocks. Raises `SandboxError` if that is impossible."""
         ...
 
 
@@ -81,10 +78,7 @@ class SandboxSearch(Struct, frozen=True, kw_only=True):
 
 
 def find_sandbox(environ: Mapping[str, str], *, abi: Callable[[], int] = landlock_abi) -> SandboxSearch:
-    """Try the sandboxes of this system and return the best one that works. Blocks, for some 50 ms.
-
-    `environ` is the application's own; `abi` asks the kernel for its version of Landlock.
-    """
+    """Return the best sandbox that works here. Blocks for some 50 ms. `environ` is the application's own."""
     searches = [_seatbelt(environ)] if sys.platform == "darwin" else []
     if sys.platform.startswith("linux"):
         searches = [_bubblewrap(environ), _landlock(environ, abi)]

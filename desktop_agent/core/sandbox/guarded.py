@@ -91,10 +91,7 @@ class Protection(Struct, frozen=True):
 
 
 def protection_in(confinement: ConfinementSpec, guards: Guards) -> Protection:
-    """Look at the writable folders of `confinement`. Blocks.
-
-    Raises `SandboxError` where a symbolic link stands for what must be protected: it could be replaced.
-    """
+    """Blocks. Raises `SandboxError` where a symbolic link stands for what must be protected: it could be replaced."""
     roots = confinement.roots
     existing: dict[Path, None] = dict.fromkeys(
         path for path in guards.read_only if is_within(path, roots) and path not in roots and path.exists()
@@ -123,10 +120,7 @@ def protection_in(confinement: ConfinementSpec, guards: Guards) -> Protection:
 
 
 def folders_above(paths: Iterable[Path], roots: Iterable[Path]) -> tuple[Path, ...]:
-    """Return the folders of `roots`, highest first, that must keep their names while `paths` in them are protected.
-
-    Otherwise a command moves the folder away, with what is protected in it, and makes another one in its place.
-    """
+    """Return folders that must keep their names, highest first: a command could move them away and make new ones."""
     above = {parent for path in paths for parent in path.parents if any(root in parent.parents for root in roots)}
     return tuple(sorted(above, key=lambda path: len(path.parts)))
 
@@ -159,10 +153,7 @@ def hidden_from(confinement: ConfinementSpec, guards: Guards) -> Callable[[Path]
 
 
 def _repository_around(workspace: Path) -> Iterator[Path]:
-    """Yield what git, and what is built from the whole repository, reads outside the workspace.
-
-    A command can write nothing above its workspace, so it cannot choose what this is.
-    """
+    """Yield what git and whole-repository builds read outside the workspace, where a command can write nothing."""
     for folder in (workspace, *workspace.parents):
         dot_git = folder / ".git"
         if os.path.isdir(dot_git):  # noqa: PTH112 - a folder above may be closed to us, which `Path` does not forgive

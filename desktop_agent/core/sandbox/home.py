@@ -131,10 +131,7 @@ _MOVED = (
 
 
 def view_of_homes(homes: Homes, confinement: ConfinementSpec, hidden: Iterable[Path]) -> HomeView:
-    """Return how a command with this confinement sees the home folders, where `hidden` is never shown. Blocks.
-
-    A home that the user opened, as the workspace or by a setting, is not emptied.
-    """
+    """Return how a command sees home folders. Homes that the user opened are not emptied. Blocks."""
     opened = Folders.of((*confinement.shown, *confinement.roots))
     emptied = tuple(path for path in homes.folders if not opened.hold(path))
     harmful = tuple(path.resolve() for path in homes.settings if _seems_to_hold_credentials(path))
@@ -153,10 +150,7 @@ def view_of_homes(homes: Homes, confinement: ConfinementSpec, hidden: Iterable[P
 
 
 def hidden_part(path: Path, homes: Homes, view: HomeView, opened: Iterable[Path]) -> str:
-    """Return what of a home a command misses that looked for `path`, such as `~/.foo`; empty when it misses nothing.
-
-    Blocks. Only the outermost part is named, and only if it is there: the command learns no more of the home.
-    """
+    """Return the outermost existing part of a home that hides `path`, such as `~/.foo`; else empty. Blocks."""
     path = Path(os.path.normpath(path))
     for home in (*homes.own, *view.emptied, TEMP):
         if path == home or not is_within(path, (home,)) or not os.path.lexists(path):

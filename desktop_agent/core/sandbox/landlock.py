@@ -120,10 +120,7 @@ class Landlock(Struct, frozen=True):
 
 
 def filter_only(argv: tuple[str, ...], *, is_supervised: bool, way_out: str = "") -> tuple[str, ...]:
-    """Return `argv` behind the filter alone, for a command that has namespaces of its own. Raises `SandboxError`.
-
-    At the path `way_out`, if there is one, a proxy waits for a socket that listens in its network.
-    """
+    """Return `argv` behind the filter alone, for a command with its own namespaces. Raises `SandboxError`."""
     code = build_filter(is_alone=False, is_supervised=is_supervised)
     if code is None:
         raise SandboxError("No filter of system calls is known for this machine, so Unix sockets would be a way out.")

@@ -131,10 +131,7 @@ class Access:
         return tuple(tool for tool in self._registry if isinstance(tool, ServerTool) and self._permits(tool))
 
     def offer(self, budget: DefinitionBudget, loaded: Sequence[str] = ()) -> ToolOffer:
-        """Return the tools as a request has them: those of servers all, or those of `loaded` and a search for the rest.
-
-        Without the search, because it is blocked or there is none, all of them are offered.
-        """
+        """Servers' tools are all offered, or those in `loaded` plus the search for the rest, if that is permitted."""
         own = [tool for tool in self.permitted() if not isinstance(tool, ServerTool)]
         search = next((tool for tool in self._registry if isinstance(tool, SearchTools)), None)
         theirs = self.of_servers()

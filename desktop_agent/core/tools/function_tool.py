@@ -97,10 +97,7 @@ class FunctionTool(ReadTool[ToolArguments]):
         return shown if len(shown) <= _LONGEST_TITLE else f"{shown[:_LONGEST_TITLE]}…"
 
     async def run(self, arguments: ToolArguments, context: ToolContext) -> ToolResult:
-        """Call the function; a sync one in a thread, which goes on when the call is cancelled.
-
-        A `ToolError` of it is read by the model as it is, and so is any other exception: the turn goes on.
-        """
+        """A sync function runs in a thread that cancelling does not stop. The model reads any exception."""
         values = {name: getattr(arguments, name) for name in type(arguments).model_fields}
         try:
             if self._is_async:
@@ -333,10 +330,7 @@ class Documented(Struct, frozen=True):
 
 
 def taken_apart(docstring: str, names: Collection[str]) -> Documented:
-    """Return what a docstring, cleaned as `inspect.getdoc` does it, says of a function with arguments of these names.
-
-    What it says of other names, as of a group of arguments that is not one, stays in the description.
-    """
+    """Take apart a docstring cleaned by `inspect.getdoc`. Sections about other names stay in the description."""
     lines = docstring.splitlines()
     kept: list[str] = []
     found: dict[str, str] = {}

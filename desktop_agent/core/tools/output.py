@@ -70,10 +70,7 @@ class FittedText(Struct, frozen=True):
 def fit(
     head: str, tail: str = "", *, total_lines: int | None = None, limits: OutputLimits = MODEL_FORMAT
 ) -> FittedText:
-    """Return the output within `limits`.
-
-    `head` is all of it, unless the middle is missing already: then `tail` is its end and `total_lines` counts all.
-    """
+    """Fit the output into `limits`. If its middle is missing, `tail` is its end and `total_lines` counts all."""
     front = _encode(head)
     back = _encode(tail)
     lines = line_count(front) if total_lines is None else total_lines
@@ -93,10 +90,7 @@ def fit(
 def fit_all(
     text: str, limits: ContextLimits, *, tail: str = "", total_lines: int | None = None, is_printed: bool = False
 ) -> FittedText:
-    """Return `text` within every limit: the model format if a command printed it, the user's, then the last one.
-
-    `tail` and `total_lines` are as for `fit`.
-    """
+    """Apply every limit: the model format if a command printed it, the user's, then the last one."""
     layers = [limits.as_output_limits(), RESULT_LIMIT, *((MODEL_FORMAT,) if is_printed else ())]
     narrowest = OutputLimits(
         max_bytes=min(layer.max_bytes for layer in layers), max_lines=min(layer.max_lines for layer in layers)
@@ -128,10 +122,7 @@ def _leading(content: bytes, max_bytes: int, max_lines: int) -> bytes:
 
 
 def _trailing(content: bytes, max_bytes: int, max_lines: int, *, is_fragment: bool) -> tuple[bytes, bool]:
-    """Return the last whole lines that fit, or as much of the last line as fits, and whether that line is cut.
-
-    A fragment may begin inside a line.
-    """
+    """Return the last lines that fit, and whether the first of them is cut. A fragment may begin inside a line."""
     part = content[-max_bytes:]
     is_cut = False
     if (is_fragment or len(part) < len(content)) and content[-max_bytes - 1 : -max_bytes] != b"\n":

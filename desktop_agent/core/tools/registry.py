@@ -32,11 +32,7 @@ class ToolRegistry:
         return name in self._tools
 
     def put(self, server: str, tools: Iterable[AnyTool]) -> None:
-        """Let a server have these tools and no others. One that has the name of another tool is left out.
-
-        Servers are kept in the order of their names, so that the same tools come in the same order, whoever was ready
-        first: a provider's cache needs that.
-        """
+        """Replace a server's tools, except names already taken. Servers are sorted for providers' caches."""
         others = (tools for name, tools in self._of_servers.items() if name != server)
         taken = self._own.keys() | set(chain.from_iterable(others))
         theirs: dict[str, AnyTool] = {}

@@ -29,11 +29,7 @@ _LIBRARIES = frozenset({"lib", "lib64", "libexec", "include", "share", "site-pac
 
 
 def secret_files(root: Path, *, most: int = MOST_ENTRIES) -> tuple[Path, ...]:
-    """Return the secret files in `root`, all of them. Blocks, for some milliseconds in a usual folder.
-
-    What cannot be read is left out: a command cannot read it either. Raises `ToolError` when `root` holds more than
-    `most` entries, since its secrets cannot all be found in time.
-    """
+    """Find all secret files in `root`. Blocks for milliseconds. Raises `ToolError` for more than `most` entries."""
     found: list[Path] = []
     for count, (_, path, entry) in enumerate(entries_below((root,), skipped=_SKIPPED), start=1):
         if count > most:
@@ -48,10 +44,7 @@ def secret_files(root: Path, *, most: int = MOST_ENTRIES) -> tuple[Path, ...]:
 
 
 def secrets_beside_programs(folders: Iterable[Path], *, most: int = MOST_BESIDE_PROGRAMS) -> tuple[Path, ...]:
-    """Return what often holds secrets, or leads to another program, in folders where programs are installed. Blocks.
-
-    The upper levels first, and no more folders after `most` entries; the libraries of programs are not looked through.
-    """
+    """Find secrets, and links to other programs, beside installed programs, at most `most` entries. Blocks."""
     return tuple(
         root / path
         for root, path, entry in entries_below(folders, skipped=_SKIPPED | _LIBRARIES, most=most)
@@ -85,10 +78,7 @@ class SecretNames:
         self._elsewhere = elsewhere
 
     def secret_behind(self, path: Path, status: os.stat_result | None = None) -> str:
-        """Return the secret file that `path` is another name of; empty for none. Symlinks are followed.
-
-        The answer is relative to the workspace, or absolute.
-        """
+        """Return the secret that `path` is another name of, relative to the workspace or absolute; empty for none."""
         try:
             status = status or path.stat()
         except (OSError, ValueError):
@@ -128,10 +118,7 @@ class SecretNames:
 
 
 def finder_of_secrets(root: Path, environ: Mapping[str, str]) -> Callable[[], SecretNames]:
-    """Return a function that looks for the secrets of the workspace at `root`, resolved, each time it is called.
-
-    The secrets elsewhere are looked for once, when they are needed first.
-    """
+    """Look for the workspace's secrets at each call, and for those elsewhere once."""
     elsewhere = lru_cache(maxsize=1)(lambda: linked_files(places_of_secrets(environ)))
     return lambda: SecretNames(root, elsewhere)
 

@@ -167,10 +167,7 @@ class Tool(ABC, Generic[A]):
         return ()
 
     def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
-        """Return the arguments that the question about a call shows: those that it does not show in another form.
-
-        `given` are the model's, which are shown unless the tool says otherwise.
-        """
+        """Return the arguments that the question shows, unless it shows them in another form."""
         return given
 
     def explanation(self, arguments: A) -> str:
@@ -201,10 +198,7 @@ class ReadTool(Tool[A]):
     """A tool that looks and answers."""
 
     def paths(self, arguments: A, context: ToolContext) -> tuple[str, ...]:
-        """The files that are named to be read, relative to the workspace, symlinks followed. Blocks.
-
-        The policy asks before a file that often holds secrets. Raises `ToolError` for what is outside.
-        """
+        """The files to be read, relative to the workspace, symlinks followed. Blocks. Raises `ToolError`."""
         return ()
 
     @abstractmethod
@@ -286,10 +280,7 @@ class ServerTool(Tool[A]):
         """Whether the program can change files here: one that runs elsewhere cannot, nor one that may write nowhere."""
 
     async def change(self) -> ToolChange | None:
-        """Return how the tool differs from what the user allowed; None: it does not. Raises `ToolError`.
-
-        What runs is the tool as it is at this moment; one that changes afterwards is not called.
-        """
+        """Return how the tool differs from what the user allowed, or None. Only the tool as it is now is called."""
         return None
 
     def introduction(self, change: ToolChange | None) -> str:
@@ -311,10 +302,7 @@ AnyTool = ReadTool[Any] | EditTool[Any] | CommandTool[Any] | AnyServerTool
 
 @cache
 def _plain_schema(arguments_type: type[BaseModel]) -> JsonObject:
-    """Return the JSON schema without what costs tokens and says nothing: titles, and "or null" of what is optional.
-
-    Kept, because every request to a model asks for all of them: it is shared, and must not be changed.
-    """
+    """Drop titles and nullable alternatives, which cost tokens. The schema is shared: do not change it."""
     schema: JsonObject = arguments_type.model_json_schema()
     schema.pop("description", None)
     return cast("JsonObject", _plain(schema))

@@ -114,10 +114,7 @@ _STATUS = 403
 
 
 def challenge_in(response: httpx2.Response) -> Challenge | None:
-    """Return what a server wants that refuses a token because it allows too little.
-
-    `None` for any other answer, also for one that does not say which scopes it wants.
-    """
+    """Return the scopes that a server asks for when it refuses a token as insufficient; None for any other answer."""
 
     header = response.headers.get("www-authenticate", "")
     if response.status_code != _STATUS or _HEADER.fullmatch(header) is None:
@@ -131,10 +128,7 @@ def challenge_in(response: httpx2.Response) -> Challenge | None:
 
 
 class ChallengedTransport(httpx2.AsyncBaseTransport):
-    """Answers a request with a challenge itself when it was told one; all others go their way.
-
-    So the SDK signs in for what was refused before, which the request that it is given might not be.
-    """
+    """Answers the next request with a stored challenge, so that the SDK signs in for what was refused before."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
         self._inner = inner
@@ -347,13 +341,7 @@ _TIMES = httpx2.Timeout(None, connect=10.0, write=30.0)
 async def reaching(
     address: Address, secrets: Mapping[str, str], access: TokenAccess
 ) -> AsyncGenerator[tuple[HttpLink, Transport]]:
-    """Give the way to a server, and the transport that goes it; nothing is sent yet.
-
-    The headers of the address go with every request, and the `secrets` as well, which are shown nowhere.
-    `access` is asked for a token when the server wants one.
-
-    Raises `ServerError` for an address that is not to be used.
-    """
+    """Prepare the transport to a server; nothing is sent yet. Raises `ServerError` for an unusable address."""
     logging.getLogger("mcp.client.streamable_http").addFilter(_quotes_nothing)  # that it failed is said by us
     shown = address_of(address.url)
     if shown is None:

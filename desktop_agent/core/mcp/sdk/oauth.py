@@ -120,10 +120,7 @@ def no_sign_in() -> ServerError:
 
 
 class _Remembered(TokenStorage):
-    """What the SDK finds stored: who the application is, if that is known, and what was granted before.
-
-    What it stores is not kept: that is read from the client in the end.
-    """
+    """Gives the SDK the known client and the granted scopes. What the SDK stores is read from its client instead."""
 
     def __init__(self, request: SignInRequest) -> None:
         self._request = request
@@ -258,11 +255,7 @@ _TIMES = httpx2.Timeout(30.0, connect=10.0)
 
 
 async def sign_in(request: SignInRequest, ask: AskInBrowser) -> GrantedAccess:
-    """Sign in with a server, and return what that brings; nothing is kept here.
-
-    The user is asked unless the definition says that the application is known itself. Raises `ServerError`, and what
-    `ask` raises.
-    """
+    """Sign in with a server, with the user unless the application is known itself. Raises `ServerError`."""
     logging.getLogger("mcp.client.auth.oauth2").disabled = True  # its tracebacks quote codes and tokens
     transport = SignInTransport(request.address)
     way = ChallengedTransport(transport)

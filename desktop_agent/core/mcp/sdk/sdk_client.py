@@ -160,11 +160,7 @@ def _shortened(said: str) -> str:
 
 
 class IdleTimeout:
-    """How long a server may give no sign while it works on a call; each sign starts the time again.
-
-    So does the answer to each of its questions. While a question waits for the user or for the model, the server waits,
-    and nothing runs out.
-    """
+    """Limits how long a server may show no sign of life during a call; suspended while a question waits."""
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
@@ -254,10 +250,7 @@ class ServerClient:
     async def complete(
         self, template: str, name: str, value: str, others: Mapping[str, str], *, timeout_s: float
     ) -> tuple[str, ...]:
-        """Return the values that the part `name` of a template may have; nothing from a server that does not know.
-
-        They begin with `value`; `others` are the parts that are given already.
-        """
+        """Return values of a template's part that begin with `value`; `others` are given already."""
         if not self.facts.has_completions:
             return ()
         reference = mcp_types.ResourceTemplateReference(uri=template)
@@ -282,11 +275,7 @@ class ServerClient:
         ask: AskUser,
         sample: SampleModel,
     ) -> CallReply:
-        """Call a tool. Cancelling tells the server; `timeout_s` without progress ends it.
-
-        The time that the user and the model take to answer what the server asks does not count. A failure that the
-        server reports as a result is a reply.
-        """
+        """Call a tool. Cancelling tells the server; waiting for answers to its questions does not count as silence."""
         timeout = IdleTimeout(timeout_s)
 
         async def progressed(progress: float, total: float | None, message: str | None) -> None:
@@ -326,10 +315,7 @@ class ServerClient:
         return await self._client.call_tool(tool, arguments, progress_callback=progressed)
 
     async def ended(self) -> str:
-        """Return when the server is gone, and say how it went: nothing, if that is no failure.
-
-        Raises `ServerError` for a failure that has a hint, and for a server that is only reached.
-        """
+        """Wait for the server's end and say how it went; empty if that is no failure. Raises `ServerError`."""
         return await self._way.ended()
 
 

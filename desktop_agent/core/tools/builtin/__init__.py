@@ -28,11 +28,7 @@ from desktop_agent.core.tools.tool import AnyTool
 def builtin_tools(
     cache_folder: Path, *, longest_command_s: Callable[[], float | None] = lambda: None
 ) -> tuple[AnyTool, ...]:
-    """Return the tools that every session has, in the order the model receives them. Looks only for bash on the disk.
-
-    Indexes are kept in `cache_folder`. No foreground command may take longer than `longest_command_s`, which is asked
-    for at each command.
-    """
+    """Return every session's tools in the model's order. `longest_command_s` is asked at each command."""
     return (
         ReadFile(),
         ListFiles(),

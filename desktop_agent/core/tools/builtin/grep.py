@@ -107,10 +107,7 @@ class _Search(Struct, frozen=True):
     where: str
 
     def secrets_among(self, paths: Iterable[str], context: ToolContext) -> Collection[str]:
-        """Return those of the found files that are secrets under another name. Blocks.
-
-        For the file that was named, the user has answered already.
-        """
+        """Find files that are secrets under another name; the user has answered for the named file already. Blocks."""
         return context.secrets.behind(path for path in paths if path != self.where)
 
 

@@ -45,10 +45,7 @@ class SandboxProbe(Struct, eq=False):
     """By the `PATH` that was searched: it differs only where `PATH` leads into a workspace."""
 
     async def search(self, workspace: Path | None = None) -> SandboxSearch:
-        """Return the sandbox to use, if there is one, and why others cannot be. Programs in `workspace` do not count.
-
-        Its commands can write there, and the program that confines them runs unconfined.
-        """
+        """Find the sandbox to use. Programs in `workspace` do not count: its commands can write there."""
         path = await asyncio.to_thread(search_path, self.environ, workspace)
         search = self._searches.get(path)
         if search is None or search.cancelled():
@@ -165,10 +162,7 @@ class Confinement(Struct):
             raise ToolError(f"The command could not be confined, so it was not run: {error}") from error
 
     def denial_in(self, result: ToolResult) -> str:
-        """Return, in a sentence, what the sandbox seems to have refused to a command; empty when nothing points to it.
-
-        Blocks.
-        """
+        """Say what the sandbox seems to have refused to a command; empty if nothing points to it. Blocks."""
         exit_code = result.metadata.get("exit_code")
         if self.sandbox is None or self.spec is None or not result.is_error or not isinstance(exit_code, int):
             return ""
@@ -217,10 +211,7 @@ _USED_AS_A_VARIABLE = (
 def kept_back_in(
     command: str, result: ToolResult, kept_back: Mapping[str, str], given: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return which of `kept_back` a failed command seems to miss, each with its reason.
-
-    `given` are variables that the call sets itself; those that the command line assigns do not count either.
-    """
+    """Guess which `kept_back` variables a failed command misses, with the reasons. The call sets `given`."""
     if not result.is_error or not kept_back:
         return {}
     output = printed_in(result.content)[-_LOOKED_AT:]

@@ -52,10 +52,7 @@ class Effects:
         self.jobs = JobWatch(writers, self._finder, capture, log)
 
     async def prepare(self, turn: int, transitions: Sequence[FileTransition]) -> tuple[FileChange, ...]:
-        """Store the images of a plan and return its changes. The workspace stays as it is.
-
-        What the user did since to one of its files goes on record first, as theirs.
-        """
+        """Store a plan's images and return its changes. User edits of its files are recorded first."""
         self.jobs.note_turn(turn)
         await self.jobs.look()
         await self._user_edits.record_in(turn, transitions)
@@ -75,10 +72,7 @@ class Effects:
         return found
 
     def broken_links(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
-        """Say, in a line each, which files lose a hard link by being written: its other end keeps its content. Blocks.
-
-        A removed file takes only its own name away, so there is nothing to say of it.
-        """
+        """Say which files lose a hard link when they are written, because the other name keeps its content. Blocks."""
         written = [change.path for change in changes if change.after is not None and change.before is not None]
         return tuple(
             f"[`{path}` has another name (a hard link) that is not an ordinary file of this folder. Only `{path}` gets "
@@ -88,17 +82,17 @@ class Effects:
         )
 
     async def apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
-        """Write `changes` to the workspace, all or none, with the intention on record before and the fact after.
+        """Write all of `changes` or none, recorded before and after.
 
-        Raises `ToolError` when a file is not what the plan was made for. Once begun it is finished, also when the
-        calling task is cancelled.
+        Raises `ToolError` when a file is not what the plan was made for. Once begun it is finished, even when
+        cancelled.
         """
         await to_its_end(self._apply(turn, call_id, changes), f"apply {call_id}")
 
     async def begin_command(self, turn: int, call_id: CallId, run: PlannedCommand) -> Snapshot:
-        """Take a snapshot before a command runs, copy what it may destroy, and put on record that it is about to.
+        """Take a snapshot before a command runs and copy what it may destroy.
 
-        What the user did since to files of this session goes on record first, as theirs. Cancelling stops the look.
+        User edits of this session's files are recorded first. Cancelling stops the snapshot.
         """
         if run.line:  # what it destroys may take long to copy
             await self._safeguard.prepare(call_id, run)
@@ -128,11 +122,10 @@ class Effects:
     async def collect(
         self, turn: int, call_id: CallId, snapshot: Snapshot, job_id: str = "", *, author: Author = "shell"
     ) -> tuple[str, ...]:
-        """Record what changed since the snapshot as the work of `call_id`, and let go of it.
+        """Record what changed since the snapshot as the work of `call_id`, and return the repositories that it made.
 
-        While a job runs that the call has started, what it changes from now on is captured at every `look`. What an
-        earlier job is known to write is recorded as that one's. Once begun it is finished, like `apply`. Returns the
-        paths of the repositories that the command made, which are recorded, too.
+        A job that the call started is captured at every later `look`; what an earlier job is known to write stays that
+        job's. Once begun it is finished, like `apply`.
         """
         return await to_its_end(self._collect(turn, call_id, snapshot, job_id, author), f"collect {call_id}")
 

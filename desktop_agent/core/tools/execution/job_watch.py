@@ -89,10 +89,7 @@ class JobWatch:
             self._writers.note_call(server, self._writers.turn, call_id)
 
     async def look(self) -> None:
-        """Record what programs of ours have changed so far, each as the work of the call that it belongs to.
-
-        Does nothing while another command runs: its own look, when it ends, separates them.
-        """
+        """Record what our programs have changed so far. While a command runs, its own look at its end does it."""
         if self._writers:
             async with self.looking:
                 await to_its_end(self.look_now(), "look at what writes late")
@@ -117,10 +114,7 @@ class JobWatch:
                 await asyncio.to_thread(self._capture.release, snapshot)
 
     def is_watching(self, call_id: CallId) -> bool:
-        """Whether the background command of this call is watched, so that its end will be recorded.
-
-        Without a call, whether servers are.
-        """
+        """Whether the background command of this call is watched; without a call, whether servers are."""
         return self._writers.is_watched(call_id) if call_id else self._writers.snapshot is not None
 
     @property
@@ -129,10 +123,10 @@ class JobWatch:
         return bool(self._writers) or self._writers.has_servers
 
     async def conclude(self, left: Iterable[ev.ChangesPrepared], paths: Mapping[CallId, Collection[str]]) -> None:
-        """Record what changed after the last look of a killed process at its background commands and servers.
+        """Record what a killed process's background commands and servers changed after the last look.
 
-        They ended with it. Later changes are the user's, except in the `paths` that a background command had written:
-        there nobody can know.
+        They ended with the process. Later changes are the user's, but nobody can tell in the `paths` that a background
+        command had written.
         """
         async with self.looking:
             for one in left:
@@ -150,11 +144,7 @@ class JobWatch:
             await asyncio.to_thread(self.forget_end)
 
     async def look_now(self, *, is_forced: bool = False) -> None:
-        """Look for late writes, if no other command runs.
-
-        The caller holds the lock. Servers that did not run are checked only if it `is_forced`, because something else
-        changed the folder.
-        """
+        """Look for late writes unless a command runs. The caller holds the lock. `is_forced` includes idle servers."""
         if not self._writers or self.is_command_running:
             return
         self._writers.note_servers(self.servers())
@@ -168,10 +158,9 @@ class JobWatch:
 
     @asynccontextmanager
     async def undisturbed(self) -> AsyncGenerator[None]:
-        """Keep programs of ours from writing meanwhile; what they wrote until then is on record.
+        """Pause our programs, and record what they wrote until then.
 
-        They are paused. What they wrote to a file between our reading and writing it would be taken for the user's, or
-        be lost; so would what one wrote afterwards to a file that it had opened before.
+        A write between our reading and writing a file would count as the user's or be lost.
         """
         async with self.looking:
             paused = self._writers.activities
@@ -207,10 +196,7 @@ class JobWatch:
             lost = ()
 
     async def advance(self, to: Snapshot, *, is_bracketed: bool = False) -> None:
-        """Go on from what was just recorded, and drop the jobs that have ended.
-
-        `is_bracketed`: it was a call's, so nothing of it is a late write.
-        """
+        """Go on from what was recorded, and drop ended jobs. `is_bracketed`: a call's changes, so no late write."""
         jobs = self._writers.jobs
         snapshots = [job.snapshot for job in jobs]
         if self._writers.snapshot is not None:
@@ -223,10 +209,7 @@ class JobWatch:
         await asyncio.to_thread(self._writers.skip if is_bracketed else self._writers.end_look)
 
     async def keep(self, snapshot: Snapshot) -> bool:
-        """Keep a call's snapshot for what servers change after it, if there are servers and none is kept yet.
-
-        That is put on record, so that after a kill the next start finds what servers may have changed.
-        """
+        """Keep a call's snapshot for what servers change later, on record for the next start after a kill."""
         if not self._writers.has_servers or self._writers.snapshot is not None:
             return False
         event = ev.ChangesPrepared(
@@ -294,10 +277,7 @@ def _look_at(activities: Iterable[Activity]) -> None:
 
 
 async def to_its_end(work: Coroutine[object, object, T], name: str) -> T:
-    """Await `work` like `unhurried`, but let a full disk be heard of also when we are cancelled.
-
-    Otherwise the call would be answered, and its turn ended, while files are still being written.
-    """
+    """Await `work` like `unhurried`, but report a full disk even when cancelled."""
     task = asyncio.create_task(work, name=name)
     try:
         return await unhurried(task)

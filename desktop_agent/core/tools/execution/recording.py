@@ -40,10 +40,7 @@ class Recording:
         self._guard = threading.Lock()
 
     def reserve_ids(self, turn: int, count: int) -> tuple[ChangeId, ...]:
-        """Return ids for `count` more changes of `turn` that nothing else has or will get.
-
-        Only here are ids made. The journal is asked each time, because recovery adds to it.
-        """
+        """Reserve unique ids for `count` changes of `turn`. Asks the journal each time, because recovery adds to it."""
         with self._guard:
             last = max(self._last_number(turn), self._reserved.get(turn, 0))
             self._reserved[turn] = last + count
@@ -165,10 +162,10 @@ class ChangeFinder(Struct):
         *,
         may_release: bool = False,
     ) -> FoundChanges:
-        """Return what changed since the snapshot, by maker; without `call_id`, no call brackets it.
+        """Group what changed since the snapshot by maker; without `call_id`, no call brackets it.
 
-        The call's own changes are by `author`. With `may_release`, the snapshot is released if nothing changed. The
-        user's changes are included only for files that this session has changed before.
+        `may_release` releases the snapshot if nothing changed. User changes count only in files that this session
+        changed.
         """
         copied_paths = {transition.path for transition in copied.inside}
         try:

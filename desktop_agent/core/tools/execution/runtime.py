@@ -59,12 +59,10 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
     ) -> list[CallOutcome]:
         """Run the calls of one message and return their outcomes in call order.
 
-        That those in `started` were taken up is on record: an earlier process did, and ended before they could act.
-
-        Neighbouring calls that only read run side by side; every other call runs alone, after those before it and
-        before those behind it. A fatal failure answers the remaining calls without running them. On cancellation every
-        call is answered before the cancellation goes on. So it is when the workspace is gone or replaced, which is
-        looked at before every step: `WorkspaceError`, because a tool would make the folder anew, or act on a wrong one.
+        Neighbouring read-only calls run side by side; every other call runs alone. A fatal failure answers the
+        remaining calls without running them. On cancellation, or when the workspace is gone or replaced
+        (`WorkspaceError`), every call is answered before the error goes on. An earlier process has already recorded the
+        start of the calls in `started`.
         """
         calls = [self._resolve(TakenCall(turn, block, is_recorded=block.id in started)) for block in blocks]
         outcomes: dict[CallId, CallOutcome] = {}

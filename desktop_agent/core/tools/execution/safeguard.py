@@ -40,10 +40,7 @@ _UNCOMMITTED: frozenset[FileState] = frozenset({"modified", "added", "deleted", 
 
 
 class PlannedCommand(Struct, frozen=True):
-    """A command about to run: its line, its folder, and whether the sandbox keeps it from git's own files.
-
-    A call of a server is one without a line.
-    """
+    """A command about to run. A server's call has no line."""
 
     line: str
     folder: str
@@ -125,10 +122,7 @@ class Safeguard:
         return (*copied, *(f"Not in the safety copy: {gap.path}. {gap.reason}" for gap in gaps[:5]))
 
     async def prepare(self, call_id: CallId, run: PlannedCommand) -> None:
-        """Copy what the command may destroy, and remember the refs. Durable when it returns.
-
-        Raises `ToolError` when the copy cannot be written: then the command must not run.
-        """
+        """Copy what the command may destroy and remember the refs. Raises `ToolError` if that fails."""
         plan = await self._plan(run)
         refs = plan.refs
         for name, place in plan.repositories.items():
@@ -179,10 +173,7 @@ class Safeguard:
         return Findings()
 
     async def forget(self) -> None:
-        """Remove the copy, once what came of the command is on record.
-
-        Where nothing but refs was remembered, that stays: it is small, and holds until the refs move.
-        """
+        """Remove the copy once the outcome is on record. Remembered refs alone stay until they move."""
         if self._held is None or self._held.copy.units:
             await asyncio.to_thread(self._discard)
 
@@ -285,10 +276,7 @@ class Safeguard:
 async def recover(
     root: Path, refs: Sequence[RefChange], outside: Sequence[OutsideFile], content: Callable[[Digest], bytes]
 ) -> Recovered:
-    """Put back the refs and the files outside the ledger that a command destroyed. Not to be cancelled.
-
-    The files of the workspace are an undo's; it comes first, so that the index fits them again.
-    """
+    """Put back refs and files outside the ledger. An undo of the workspace's files comes first. Do not cancel."""
     # Files first: objects may be among them, and refs need theirs.
     files, unwritten = await asyncio.to_thread(restore_outside, outside, content)
     problems = list(unwritten)

@@ -283,10 +283,10 @@ class Writers:
         self._used.clear()
 
     def makers_of(self, transitions: Sequence[FileTransition]) -> list[Maker | None]:
-        """Return whose work changes are that no call brackets; None: the user's. Blocks.
+        """Return who made changes that no call brackets; None: the user. Blocks.
 
-        They are all that were found at once, because a program that made one of them did not write another with the
-        same bytes.
+        `transitions` are all that were found at once: a program that made one did not write another with the same
+        bytes.
         """
         dates = Dates(self.root, self._looked_ns - _SLACK_NS, transitions)
         found = [_Found(item, dates.of(item), *_bytes_for(item, dates)) for item in transitions]
@@ -351,10 +351,7 @@ class Writers:
                         one.claims = [claim for claim in one.claims if claim.writer is not writer]
 
     def _refuse_what_is_not_needed(self, writer: Writer, found: Sequence[_Found]) -> None:
-        """Do not name a program for a file that was there, if the rest of its changes takes all that it wrote.
-
-        It may have written the rest only, while the user saved this file.
-        """
+        """Do not name a program for an existing file if its other changes take all the bytes that it wrote."""
         if writer.activity is None:
             return
         claims = [(one, claim) for one in found if (claim := one.best) is not None and claim.writer is writer]
@@ -372,10 +369,7 @@ class Writers:
                 one.claims = [it for it in one.claims if it.writer is not writer]
 
     def _suspect(self, found: Sequence[_Found]) -> None:
-        """Note which changes a program may have begun: it wrote something before that is in none of those it made.
-
-        The date of a file is that of the last step only.
-        """
+        """Mark changes that a program may have begun: it wrote bytes that none of its known changes explain."""
         made: dict[int, int] = {}
         for one in found:
             if (claim := one.best) is not None:
@@ -425,10 +419,7 @@ class Dates:
                 self._made.setdefault((root / item.path).parent, []).append(item)
 
     def of(self, transition: FileTransition) -> int | None:
-        """Return when a change was made; None where nobody can say.
-
-        Of what is gone the folder tells, unless something that came into it later does.
-        """
+        """Return when a change was made, or None. A removed file's date is its folder's, unless a newcomer set it."""
         place = self._root / transition.path
         if transition.after is None and transition.moved_to:
             place = self._root / transition.moved_to
@@ -495,10 +486,7 @@ class _Folder(Struct, frozen=True):
 
 
 def _bytes_for(transition: FileTransition, dates: Dates) -> tuple[int, int]:
-    """Return how many bytes the maker of a change wrote at least, and how many if it wrote the file anew or to its end.
-
-    A rename, a removal, a mode and the like take none.
-    """
+    """Return the fewest bytes written, and the number if the file was rewritten or appended to; 0 for a rename."""
     before, after = transition.before, transition.after
     if after is None or after.kind != "file" or transition.is_new_name or dates.is_older(transition):
         return 0, 0

@@ -45,10 +45,7 @@ GlobText = Annotated[str, AfterValidator(_valid_glob)]
 
 
 def one_of(name: str, values: tuple[str, ...], *, listed: str = "{}") -> BeforeValidator:
-    """Return what takes one of `values` in upper or lower case, and names them all when it is something else.
-
-    `listed` is how their list is written.
-    """
+    """Accept one of `values` in any case. `listed` formats the list in the error."""
 
     def known(value: object) -> object:
         word = value.lower() if isinstance(value, str) else value
@@ -76,9 +73,9 @@ class Target(Struct, frozen=True):
 
 
 def edit_target(text: str, context: ToolContext) -> Target:
-    """Return the file that `text` names, symlinks followed, so that a link stays a link.
+    """Follow symlinks, so that a link stays a link.
 
-    Raises `ToolError` when it is outside, protected, a folder, special, too large, or changed since the model read it.
+    Raises `ToolError` when the file is outside, protected, a folder, special, too large, or changed since it was read.
     """
     return load_target(context.boundary.follow(context.boundary.for_writing(text)), text, context)
 
@@ -143,10 +140,7 @@ def path_read(text: str, context: ToolContext) -> str:
 
 
 def require_regular(path: Path, text: str, context: ToolContext) -> None:
-    """Refuse what is not a file, or a link to one, before it is opened: opening a named pipe would wait for ever.
-
-    Raises `ToolError` for what is there and is no file or not there at all, `OSError` for what cannot be looked at.
-    """
+    """Raise `ToolError` for what is not a file before it is opened: opening a named pipe would wait for ever."""
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -198,11 +192,7 @@ def existing_text(path: str, context: ToolContext) -> tuple[Target, TextFile]:
 
 
 def chosen(places: Sequence[int], occurrence: int, *, found: str, found_in: str) -> tuple[int, JsonObject]:
-    """Return which of `places` is meant, and what to say about it: nothing where there is only one.
-
-    `found` says how often the anchor is there, `found_in` the same with the file. Raises `ToolError` when `occurrence`
-    (from 1) is beyond them.
-    """
+    """Return the place of `occurrence` (from 1), and a note if there are several. Raises `ToolError` beyond it."""
     if occurrence > len(places):
         raise ToolError(f"{found_in}, so there is no occurrence {occurrence}. Nothing was changed.")
     note: JsonObject = {} if len(places) == 1 else {"note": f"{found}; this was occurrence {occurrence}"}

@@ -57,20 +57,14 @@ Measure = Callable[[os.stat_result], int]
 
 
 async def list_paths(folder: Path, name: str, context: SearchGround, *, depth: int | None = None) -> FileListing:
-    """List the files in `folder` (which the model calls `name`), hidden ones too, down to `depth` levels.
-
-    Cancelling ends the programs. Raises `ToolError` when the folder cannot be listed or that takes over a minute.
-    """
+    """List files, hidden ones too, down to `depth` levels. Raises `ToolError` after a minute or on failure."""
     repository = await asyncio.to_thread(_repository_for, folder, context) if depth is None else None
     listing = await _from_git(repository) if repository is not None else None
     return listing or await _from_ripgrep(folder, name, context, depth)
 
 
 async def list_known(folder: Path, name: str, context: SearchGround, *, depth: int | None = None) -> FileListing:
-    """List like `list_paths`, in half the time, and perhaps with files that git tracks and that were deleted since.
-
-    For who shows only some of them: look whether those are there (`missing`), and if not, take `list_paths`.
-    """
+    """List in half the time, perhaps with tracked files that were deleted: check shown ones with `missing`."""
     repository = await asyncio.to_thread(_repository_for, folder, context) if depth is None else None
     if repository is not None:
         async with pinned(repository) as git:
@@ -99,11 +93,7 @@ def within_limits(paths: list[str], limit: int, max_bytes: int) -> list[str]:
 async def list_by(
     measure: Measure, folder: Path, name: str, context: SearchGround, *, select: Select, depth: int | None = None
 ) -> FileListing:
-    """List what `select` wants of the files in `folder`, the largest measure first, else by name.
-
-    Where git answers, tracked files are looked at while it still walks the folders for the others. Cancelling and
-    errors are those of `list_paths`.
-    """
+    """List what `select` keeps, largest measure first, then by name. Tracked files are measured while git walks."""
     measures: dict[str, int] = {}
     repository = await asyncio.to_thread(_repository_for, folder, context) if depth is None else None
     if repository is None or not await _measured_by_git(repository, folder, measures, select, measure):
@@ -163,10 +153,7 @@ def _decoded(found: list[bytes]) -> list[str]:
 
 
 async def _from_git(repository: Repository) -> FileListing | None:
-    """Return what git lists, or None when it cannot or does not know all of it.
-
-    Two processes side by side: walking the folders and looking at every tracked file take equally long.
-    """
+    """List with two git processes: walking and checking tracked files take equally long. None: incomplete."""
     async with pinned(repository) as git:
         untracked, tracked = await asyncio.gather(
             _ls_files(git, "--others", "--exclude-standard"), _ls_files(git, "-t", "--cached", "--deleted")
@@ -232,10 +219,7 @@ def _plain(answer: bytes) -> list[str]:
 
 
 def _present(tagged: str) -> list[str] | None:
-    """Return the tracked files that are there. Every path has a tag; one that is gone comes again with `R`.
-
-    None for a checkout of a part (`S`), because git does not look whether such a file is there.
-    """
+    """Return tracked files that exist; deleted ones come again with `R`. None for a sparse checkout (`S`)."""
     if "\0S " in tagged:
         return None
     if "\0R " not in tagged and "\0M " not in tagged:  # the usual case, without a step for each file
@@ -327,11 +311,7 @@ _Token = tuple[str, str]
 
 
 def _translate(pattern: str) -> str:
-    """Return a regular expression that never tries the same place twice, however many stars there are.
-
-    Where a star, or `**/`, is followed by something and then by another one, the first place where that something fits
-    is as good as any later one; `(?>…)` keeps it. Otherwise a name of a hundred letters could take for ever.
-    """
+    """Return a regular expression without backtracking between stars: `(?>…)` keeps the first place that fits."""
     tokens = [(match.lastgroup or "", _token_regex(match)) for match in _TOKEN.finditer(pattern)]
     first, *others = _split(tokens, "folders")
     between = [_in_names(part) for part in others[:-1] if part]

@@ -66,10 +66,7 @@ def find_ripgrep(environ: Mapping[str, str], workspace: Path | None = None) -> s
 
 
 def prepare(options: Sequence[str], *, folder: Path, context: SearchGround) -> Command:
-    """Return the command that runs ripgrep in `folder`. Blocks.
-
-    Raises `ToolError` when ripgrep is not installed or an option cannot be passed to it.
-    """
+    """Raises `ToolError` when ripgrep is not installed or an option cannot be passed to it. Blocks."""
     if any("\0" in option for option in options):
         raise ToolError("NUL characters are not allowed in a search.", error_type="validation")
     program = find_ripgrep(context.environ, context.boundary.root)
@@ -88,10 +85,7 @@ def prepare(options: Sequence[str], *, folder: Path, context: SearchGround) -> C
 async def run_ripgrep(
     command: Command, context: SearchGround, *, separator: bytes, on_records: Callable[[list[bytes]], bool]
 ) -> SearchEnd:
-    """Run `command` and hand over its output as it comes, until `on_records` returns False, which ends the search.
-
-    Cancelling ends it too. Raises `ToolError` when it takes longer than a minute.
-    """
+    """Pass on output until `on_records` returns False. Cancelling ends ripgrep. Raises `ToolError` after a minute."""
     records = _Records(separator, on_records)
     errors = OutputCapture()
     child = await context.processes.start(command, records.feed, errors.feed)
@@ -152,11 +146,10 @@ class _Records:
 
 
 def _rules(root: Path) -> list[str]:
-    """Return the options by which `.gitignore` counts without a repository too, but not one above the workspace.
+    """Return options that apply `.gitignore` outside a repository, but none from above the workspace.
 
-    In a repository ripgrep does what git does. Outside, `--no-require-git` alone would also read the `.gitignore` of
-    the home folder, which often says `*`. Where the rules are a pipe, or too long to be any, they count for nothing:
-    ripgrep would wait for them, or need gigabytes of memory.
+    `--no-require-git` alone would read the home folder's `.gitignore`. Rules that are a pipe or too long are skipped:
+    ripgrep would wait for them or need gigabytes of memory.
     """
     if any(map(_is_unfit, (root / name for name in _RULE_FILES))):
         return ["--no-ignore"]

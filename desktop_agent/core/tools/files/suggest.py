@@ -32,10 +32,7 @@ def closest_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
 
 
 def closest_paths(missing: Path, root: Path) -> tuple[str, ...]:
-    """Return up to three entries beside `missing` that resemble it, relative to `root`. Blocks.
-
-    What stands before the ending counts: two names are not alike because both are those of text files.
-    """
+    """Return up to three similar entries beside `missing`, relative to `root`. Endings do not count. Blocks."""
     folder = missing.parent
     try:
         names = [entry.name for entry in islice(folder.iterdir(), MOST_COMPARED)]

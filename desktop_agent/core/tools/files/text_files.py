@@ -93,10 +93,7 @@ class TextFile:
         return bool(self._mark)
 
     def encoded(self, lines: Iterable[str], *, has_mark: bool = True) -> bytes:
-        """Return the bytes of a file like this one with `lines` in it; without `has_mark`, without its mark.
-
-        Raises `NotTextError` for what the encoding cannot hold.
-        """
+        """Encode `lines` like this file. Raises `NotTextError` for what the encoding cannot hold."""
         mark = self._mark if has_mark else b""
         try:
             return mark + "".join(lines).encode(self._encoding, self._errors)

@@ -198,10 +198,7 @@ class Patched(Struct, frozen=True):
 def apply_hunks(
     file: TextFile, hunks: Sequence[PatchHunk], alternatives: Sequence[Sequence[PatchHunk]] = ()
 ) -> Patched:
-    """Return the file with `hunks` applied; with `alternatives`, with the reading that fits.
-
-    Raises `PatchError` when one does not fit, and `NotTextError` for what the file's encoding cannot hold.
-    """
+    """Apply the reading that fits. Raises `PatchError`, and `NotTextError` for what the encoding cannot hold."""
     raw = list(file.lines)
     names_mark = file.has_mark and any(text.startswith(_MARK) for hunk in hunks for text in hunk.old)
     if names_mark:  # git takes the mark for a part of the first line

@@ -67,10 +67,7 @@ class AsideModel(Protocol):
     async def facts(self) -> AsideFacts: ...
 
     async def answer(self, turn: int, request: ModelRequest) -> AsideAnswer:
-        """Return the model's answer, its cost recorded; `request.model` is put in. Raises `AgentError`.
-
-        Waits and tries again like a turn, and asks the user where a limit of spending is reached.
-        """
+        """Ask like a turn, with retries and limits, and record the cost. Raises `AgentError`."""
         ...
 
 

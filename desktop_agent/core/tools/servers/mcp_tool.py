@@ -67,11 +67,7 @@ class SessionTrust:
     async def told(
         self, server: ServerDefinition, tools: Iterable[OfferedTool], trusted: TrustedTools
     ) -> dict[str, OfferedTool]:
-        """Return the definitions that the model is told in place of what the server says now; `trusted` is on record.
-
-        They are those that the user allowed, of tools that have changed since: what a server writes into a tool that is
-        in use reaches the model when the user has seen it.
-        """
+        """Return definitions that changed since the user allowed them, as they were: the model is told those."""
         return await asyncio.to_thread(self._told, server, tools, trusted) if trusted.tools else {}
 
     async def allow(
@@ -83,10 +79,9 @@ class SessionTrust:
         *,
         is_lasting: bool,
     ) -> None:
-        """Take in that the user allowed a tool as it is: for this call, or from now on.
+        """Keep that the user allowed a tool as it is.
 
-        A rule that names further tools of the server is for those too, as they are now; but not for one that changed
-        since it was allowed, because that change was not shown.
+        Tools that a rule also names are kept too, but not one that changed since it was allowed: that was not shown.
         """
         self._allowed_once.add((server.fingerprint, tool.name, await asyncio.to_thread(definition_digest, tool)))
         if not is_lasting:
@@ -437,10 +432,7 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def wire_name(server: str, tool: str) -> str:
-    """Return the name for a server's tool. Different tools and servers get different names.
-
-    What cannot be in a name is replaced, and what is too long is cut; a hash then keeps the name apart.
-    """
+    """Return a unique name that providers accept: replaced or cut names get a hash."""
     plain = f"{server}{BETWEEN}{_NOT_IN_A_NAME.sub('_', tool)}"
     if plain == f"{server}{BETWEEN}{tool}" and len(plain) <= LONGEST_NAME and not _HASHED.search(tool):
         return plain

@@ -156,11 +156,10 @@ class Choice(Struct, frozen=True):
 
 
 def chosen(tools: Sequence[AnyServerTool], budget: DefinitionBudget, loaded: Sequence[str]) -> Choice:
-    """Return which of `tools` a request has. `loaded` names those found or called, by where each first was.
+    """Return which of `tools` a request has; `loaded` are those found or called, oldest first.
 
-    The estimate is not corrected by what a provider counts: it must not change from one answer to the next, because
-    other definitions are another prompt to a provider's cache. Where those that were found take more than their budget,
-    the first of them are left out again, but never all.
+    The estimate ignores what providers count, because other definitions would break a provider's cache. Beyond their
+    budget, the first found are left out again, but never all.
     """
     if budget.is_enough_for(sum(tool.tokens for tool in tools)):
         return Choice(tuple(tools))

@@ -112,10 +112,7 @@ def _import_library() -> None:
 
 
 async def _send(client: "AsyncClient", url: "URL", book: AddressBook) -> "Response":
-    """Send a GET for `url` to an address that was judged, and return the response with its body unread.
-
-    Raises `ToolError` for a place that may not be reached, and what httpx2 raises for one that cannot be.
-    """
+    """Send a GET to a judged address; the body is unread. Raises `ToolError` or what httpx2 raises."""
     import httpx2
 
     host = url.raw_host.decode("ascii")
@@ -138,10 +135,7 @@ async def _send(client: "AsyncClient", url: "URL", book: AddressBook) -> "Respon
 async def download(
     url: str, *, book: AddressBook, factory: ClientFactory, max_bytes: int, route: Route = directly
 ) -> Download:
-    """Get `url`, following redirects. Raises `ToolError` for every failure.
-
-    Give a `route` through proxies only for a `url` whose host the caller chose itself.
-    """
+    """Follow redirects. Raises `ToolError`. Give a `route` through proxies only for a host that the caller chose."""
     async with AsyncExitStack() as stack:
         await asyncio.to_thread(_import_library)
         import httpx2
