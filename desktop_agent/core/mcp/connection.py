@@ -272,14 +272,12 @@ class Connection:
             self._wake.set()
 
     async def restart(self) -> None:
-        """End the server and start it, whatever happened before. Raises `ServerError`."""
         await self.stop()
         self._breaker.reset()
         self._change(state="idle", problem="", hint="", failures=0)
         await self._client()
 
     async def stop(self) -> None:
-        """End the server and all that it started; it starts again when it is needed."""
         owner = self._owner
         if owner is None:
             return

@@ -117,13 +117,11 @@ Grant = Literal["authorization_code", "client_credentials"]
 """How tokens are come by: the user allows it in the browser, or the application is known itself (RFC 6749 4.4)."""
 
 STARTUP_TIMEOUT_MS = 30_000
-"""How long a server may take until its tools are known. The first `npx` of a package downloads it."""
 
 CALL_TIMEOUT_S = 600.0
 """How long a call may take without a word. Progress begins the time anew."""
 
 IDLE_S = 300.0
-"""How long a server that nobody calls keeps running."""
 
 
 class Program(Struct, frozen=True, kw_only=True, tag="stdio"):

@@ -55,7 +55,6 @@ class ServerPool:
         environ: Mapping[str, str],
         logs: Path | None,
         *,
-        processes: ProcessRunner | None = None,
         credentials: ServerCredentials | None = None,
         confiner: ServerConfiner | None = None,
     ) -> None:
@@ -63,7 +62,7 @@ class ServerPool:
         self._clock = clock
         self._environ = environ
         self._logs = logs
-        self._processes = processes or ProcessRunner(clock)
+        self._processes = ProcessRunner(clock)
         self._clients: SdkClients | None = None
         self._credentials = credentials
         self._confiner = confiner
@@ -108,7 +107,6 @@ class ServerPool:
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     async def aclose(self) -> None:
-        """End every server, and everything any of them started. The pool may be used on."""
         async with AsyncExitStack() as ends:
             ends.push_async_callback(self._processes.aclose)
             ends.push_async_callback(self._close_connections)

@@ -270,5 +270,4 @@ def _glob(token: str) -> str:
 
 
 def _folded(word: str) -> str:
-    """Return a word in the form that two spellings of it share."""
     return normalized(re.sub("/+", "/", word)).casefold().rstrip("=") if word else ""

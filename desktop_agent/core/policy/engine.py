@@ -68,7 +68,6 @@ class Ask(Struct, frozen=True):
 
     @property
     def confinement_words(self) -> str:
-        """How a command will run, for people; empty for other calls."""
         return CONFINEMENT_WORDS[self.confinement] if self.confinement else ""
 
 
@@ -352,7 +351,6 @@ def _free_confinement(command: _Command) -> SandboxMode:
 
 
 def _asked(command: _Command, question: Ask | None, reason: str) -> Ask:
-    """Return the question with another reason: how the command would run stays as it is."""
     if question is None:
         return command.ask(reason, confinement=_free_confinement(command))
     return replace(question, reason=reason)

@@ -114,7 +114,6 @@ def _short_pattern(choices: Sequence[Sequence[str]]) -> str | None:
 
 
 def _are_all_edits(choices: Sequence[Sequence[str]]) -> bool:
-    """Whether these are patterns for ordinary files: each choice ends with that for every file."""
     return bool(choices) and all(patterns[-1] == EDITS for patterns in choices)
 
 

@@ -122,7 +122,6 @@ _GRAVEST_FIRST: tuple[tuple[str, ...], ...] = (
 
 
 def acts_outward(segment: Segment) -> bool:
-    """Whether the command changes something beyond the folder, by its program or by what its words say it is for."""
     program = segment.program.rpartition("/")[2]
     if program in OUTWARD or needs_network(segment):
         return True
@@ -141,7 +140,6 @@ def needs_network(segment: Segment) -> bool:
 
 
 def writes_git(segment: Segment) -> bool:
-    """Whether the command obviously writes git's own files."""
     return segment.program == "git" and git_command(segment.words) in GIT_WRITES and not is_reading(segment)
 
 

@@ -338,7 +338,6 @@ def _is_program(pattern: str, words: tuple[Word, ...]) -> bool:
 
 
 def _word_lists(segment: Segment) -> Iterator[tuple[Word, ...]]:
-    """Yield the command, what wraps it, and what may be a command inside its words."""
     if segment.parts:
         yield segment.parts
         if segment.program.rpartition("/")[2] in LAUNCHERS:

@@ -79,7 +79,6 @@ def works_on_files(segment: Segment) -> bool:
 
 
 def programs_of(parsed: ParsedCommand) -> tuple[str, ...]:
-    """Return the programs that a line names by their paths, as they stand in it, each once; and what it sources."""
     found: dict[str, None] = {}
     for segment in parsed.segments:
         for parts in (segment.parts, *segment.outer):

@@ -182,7 +182,6 @@ def program_name(word: str) -> str:
 
 
 def bare_name(word: str) -> str:
-    """Return a program's name without folder and ending, as a file system without case would see it."""
     return word.replace("\\", "/").rpartition("/")[2].casefold().removesuffix(".exe")
 
 

@@ -238,7 +238,6 @@ STATEMENTS = GROUPS - {"command_substitution", "process_substitution"} | {
 
 
 def _atoms(node: "Node") -> Iterator["Node"]:
-    """Yield the parts of a statement that count as a whole: words, comments, operators."""
     for child in node.children:
         if child.type in ATOMS or (child.child_count == 0):
             yield child

@@ -74,7 +74,6 @@ class Guards(Struct, frozen=True):
 
 
 def places_of_secrets(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return the files and folders in the user's home that hold keys. They need not exist. Blocks."""
     return _resolved(_secrets_in_homes(environ))
 
 

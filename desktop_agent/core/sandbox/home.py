@@ -47,7 +47,6 @@ _CREDENTIAL = re.compile(
 
 
 def home_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return the home folders of the user, as they are named: by `HOME` and by the system. Blocks."""
     homes = [environ["HOME"]] if environ.get("HOME", "").startswith("/") else []
     if os.name == "posix":
         import pwd
@@ -115,7 +114,6 @@ class HomeView(Struct, frozen=True):
 
 
 def in_home(home: Path, name: str, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield where `name` is in a home, also when the environment puts such folders elsewhere."""
     yield home / name
     for variable, usual in _MOVED:
         if name.startswith(usual) and environ.get(variable, "").startswith("/"):

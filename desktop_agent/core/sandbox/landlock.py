@@ -131,7 +131,7 @@ def filter_only(argv: tuple[str, ...], *, is_supervised: bool, way_out: str = ""
 
 
 def landlock_abi() -> int:
-    """Return the version of Landlock in this kernel; 0: it has none, or none may be used."""
+    """Return the version of Landlock in this kernel; 0 if it may not be used."""
     if not sys.platform.startswith("linux"):
         return 0
     libc = ctypes.CDLL(None, use_errno=True)

@@ -37,7 +37,6 @@ class RoleProfile(Struct, frozen=True, kw_only=True):
 
     @property
     def instructions(self) -> str:
-        """What the system prompt ends with. Blocks shortly: it reads a shipped file."""
         return resource_path("prompts", self.prompt).read_text(encoding="utf-8").strip() if self.prompt else ""
 
 
@@ -77,11 +76,9 @@ class ToolOffer(Struct, frozen=True, kw_only=True):
     definitions: tuple[ToolDefinition, ...]
     listing: str
     server_tokens: float = 0.0
-    """About how many tokens the definitions of servers' tools take."""
     deferred: tuple[str, ...] = ()
     """The names of those that the model can search for, and call."""
     deferred_tokens: float = 0.0
-    """About how many tokens their definitions would take."""
 
 
 class Access:
@@ -178,7 +175,6 @@ def _names_of(tool: AnyTool) -> frozenset[str]:
 
 
 def _summary(description: str) -> str:
-    """The first sentence, a mark of unavailability included."""
     end = description.find(". ")
     return description if end < 0 else description[: end + 1]
 

@@ -159,7 +159,6 @@ def _checked_name(name: str, function: Function) -> str:
 
 
 def _arguments_of(name: str, function: Function, told: Mapping[str, str]) -> type[ToolArguments]:
-    """Return the model of the function's arguments, with what is told of them where the annotation says nothing."""
     hints = _hints_of(name, function)
     fields: dict[str, Any] = {}
     for parameter in inspect.signature(function).parameters.values():
@@ -180,7 +179,6 @@ def _arguments_of(name: str, function: Function, told: Mapping[str, str]) -> typ
 
 
 def _field(name: str, hint: object, parameter: inspect.Parameter, told: str | None) -> tuple[object, object]:
-    """Return the annotation and the default of a field. Raises `TypeError` for a default that JSON cannot say."""
     annotation = for_pydantic(hint)
     if told and not _is_described(annotation):
         annotation = Annotated[annotation, Field(description=told)]
@@ -268,7 +266,6 @@ def first_mistake(read: Callable[[object], object], value: object) -> str:
 
 
 def _annotated(annotation: Any, metadata: tuple[object, ...]) -> Any:
-    """Return it, for pydantic, with its metadata, of which text is the description."""
     told = [Field(description=each) if isinstance(each, str) else each for each in metadata]
     return Annotated[(for_pydantic(annotation), *told)]
 
@@ -324,9 +321,7 @@ _RULE = re.compile(r"-{3,}$")
 
 class Documented(Struct, frozen=True):
     description: str
-    """Without what is said of the arguments."""
     arguments: dict[str, str]
-    """What is said of each, on one line."""
 
 
 def taken_apart(docstring: str, names: Collection[str]) -> Documented:
@@ -362,7 +357,6 @@ def _section_at(lines: Sequence[str], place: int) -> tuple[dict[str, str], int]:
 
 
 def _entries(lines: Sequence[str], entry: re.Pattern[str]) -> dict[str, str]:
-    """Return the entries of a section, each from a line with the least indentation to the next."""
     least = min((_indent(line) for line in lines if line.strip()), default=0)
     found: dict[str, list[str]] = {}
     texts: list[str] = []

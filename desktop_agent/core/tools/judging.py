@@ -141,7 +141,6 @@ class Judge:
         return await asyncio.to_thread(repository_mark, facts.command or "", Path(facts.folder), environ)
 
     async def _safety(self, facts: CallFacts, question: Ask) -> tuple[str, ...]:
-        """What is copied before a command that destroys; one that may not write needs no copy."""
         if facts.command is None or question.confinement == "strict":
             return ()
         run = PlannedCommand(facts.command, facts.folder, is_confined=question.confinement != "none")

@@ -44,7 +44,6 @@ def no_address() -> ServerError:
 
 
 def readable(address: str) -> ServerError:
-    """What is sent would leave this machine unencrypted."""
     return ServerError(
         f"Nothing was sent: {address} is not encrypted, so others on the way could read and change everything.",
         hint="Use its https:// address, or set allow_unencrypted = true for this server in the settings file.",
@@ -52,7 +51,6 @@ def readable(address: str) -> ServerError:
 
 
 def refused(status: int, address: str) -> ServerError:
-    """The server answered with a status and nothing of the protocol."""
     title, hint = _REFUSALS.get(status, ("", ""))
     if not title and status >= 500:
         title, hint = "It failed by itself", "It is tried again when it is needed. Its own log says more."

@@ -162,7 +162,6 @@ class ServerProcess:
         return self._flows
 
     async def deliver(self, messages: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-        """Hand on every message, in order, until the server ends."""
         async with messages:
             while (line := await self._lines.get()) is not None:
                 self._waiting_bytes -= len(line)
@@ -174,7 +173,6 @@ class ServerProcess:
                     await messages.send(message)
 
     async def write(self, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
-        """Send every message to the server, in order, until it reads no more."""
         assert self.child is not None
         async with messages:
             async for item in messages:

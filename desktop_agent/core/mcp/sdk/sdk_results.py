@@ -69,13 +69,11 @@ def unused_in(can: mcp_types.ServerCapabilities) -> tuple[str, ...]:
 
 
 def _ui_of(tool: mcp_types.Tool) -> Mapping[str, object]:
-    """Return what MCP Apps says of a tool (`_meta.ui`), if that is an object."""
     ui: object = (tool.meta or {}).get("ui")
     return cast("dict[str, object]", ui) if isinstance(ui, dict) else {}
 
 
 def _view_of(tool: mcp_types.Tool) -> str:
-    """Return the address of a tool's view, where MCP Apps has it now or had it before."""
     address = _ui_of(tool).get("resourceUri", (tool.meta or {}).get("ui/resourceUri"))
     return address[:_LONGEST_ADDRESS] if isinstance(address, str) else ""
 
@@ -204,8 +202,6 @@ async def completing(transport: AbstractAsyncContextManager[TransportStreams]) -
 
 
 class _Completing:
-    """What is received, in the context that it came in."""
-
     def __init__(self, inner: ReadStream[Message]) -> None:
         self._inner = inner
 

@@ -11,14 +11,12 @@ from pathlib import Path
 from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.base.file_types import PictureError, PictureInfo, inspect_picture
+from desktop_agent.core.base.file_types import PictureError, inspect_picture
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.tools.files.file_tool import FileArguments, FileReadTool, PathText, not_read, require_regular
+from desktop_agent.core.tools.servers.results import LARGEST_PICTURE_BYTES, LONGEST_SIDE
 from desktop_agent.core.tools.tool import ToolContext
 
-LARGEST_BYTES = 5 * 1024 * 1024 * 3 // 4
-"""The API takes 5 MiB of base64 for a picture, which is a third more than its bytes."""
-LONGEST_SIDE = 8_000
 _SHRINK = (
     "Make a smaller copy with run_terminal_cmd and view that, for example: convert {path} -resize 1500x1500 small.png"
 )
@@ -36,7 +34,7 @@ class ViewImage(FileReadTool[ViewImageArguments]):
     name = "view_image"
     description = (
         "Look at a picture of the workspace: a screenshot, a diagram, a rendered page. PNG, JPEG, GIF and WebP, "
-        f"up to {LARGEST_BYTES / 1e6:.1f} MB and {LONGEST_SIDE:,} pixels a side. Older pictures leave the "
+        f"up to {LARGEST_PICTURE_BYTES / 1e6:.1f} MB and {LONGEST_SIDE:,} pixels a side. Older pictures leave the "
         "conversation after a while; view one again when you need it again."
     )
     capabilities = ("read_fs",)
@@ -49,7 +47,10 @@ class ViewImage(FileReadTool[ViewImageArguments]):
 def _view(path: str, context: ToolContext) -> ToolResult:
     place = context.boundary.follow(context.boundary.for_reading(path))
     content = _read(place.absolute, path, context)
-    info = _inspected(content, path)
+    try:
+        info = inspect_picture(content)
+    except PictureError as error:
+        raise ToolError(f"{path} cannot be shown: {error}. {_CONVERT.format(path=path)}") from error
     if max(info.width, info.height) > LONGEST_SIDE:
         text = f"{path} is {info.width}×{info.height} pixels large; {LONGEST_SIDE:,} a side is the most."
         raise ToolError(f"{text} {_SHRINK.format(path=path)}")
@@ -61,25 +62,20 @@ def _view(path: str, context: ToolContext) -> ToolResult:
     )
 
 
-def _inspected(content: bytes, path: str) -> PictureInfo:
-    try:
-        return inspect_picture(content)
-    except PictureError as error:
-        raise ToolError(f"{path} cannot be shown: {error}. {_CONVERT.format(path=path)}") from error
-
-
 def _read(file: Path, path: str, context: ToolContext) -> bytes:
     try:
         require_regular(file, path, context)
         with file.open("rb") as opened:
             context.boundary.require_opened(opened.fileno(), path)
             size_bytes = os.fstat(opened.fileno()).st_size
-            content = opened.read(LARGEST_BYTES + 1)
+            content = opened.read(LARGEST_PICTURE_BYTES + 1)
     except OSError as error:
         raise not_read(path, error) from error
     if not content:
         raise ToolError(f"{path} is empty.")
-    if len(content) > LARGEST_BYTES:
-        size = f"{path} has {max(size_bytes, len(content)):,} bytes; {LARGEST_BYTES:,} is the most for a picture."
+    if len(content) > LARGEST_PICTURE_BYTES:
+        size = (
+            f"{path} has {max(size_bytes, len(content)):,} bytes; {LARGEST_PICTURE_BYTES:,} is the most for a picture."
+        )
         raise ToolError(f"{size} {_SHRINK.format(path=path)}")
     return content

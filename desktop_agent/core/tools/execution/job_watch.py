@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Cor
 from contextlib import asynccontextmanager, suppress
 from typing import TypeVar
 
-from desktop_agent.core.base.clock import Clock, SystemClock
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import StorageError, ToolError
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.capture.capture import Snapshot, StatCapture
@@ -37,14 +37,12 @@ T = TypeVar("T")
 
 
 class JobWatch:
-    def __init__(
-        self, writers: Writers, finder: ChangeFinder, capture: StatCapture, log: EventLog, clock: Clock | None = None
-    ) -> None:
+    def __init__(self, writers: Writers, finder: ChangeFinder, capture: StatCapture, log: EventLog) -> None:
         self._writers = writers
         self._finder = finder
         self._capture = capture
         self._log = log
-        self._clock = clock or SystemClock()
+        self._clock = SystemClock()
         self._watching: asyncio.Task[None] | None = None
         self.looking = asyncio.Lock()
         """Held while anyone looks at the folder or writes in it, so that no change is given to the wrong writer."""

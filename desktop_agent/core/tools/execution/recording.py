@@ -29,8 +29,6 @@ LastImages = Callable[[], Mapping[str, FileImage | None]]
 
 
 class Recording:
-    """The changes of one session on their way to its records."""
-
     def __init__(self, ledger: Ledger, log: EventLog, last_number: LastNumber) -> None:
         self._ledger = ledger
         self._log = log
@@ -138,9 +136,7 @@ class FoundChanges(Struct, frozen=True):
     outside: tuple[OutsideFile, ...]
     lost: tuple[Uncaptured, ...]
     repositories: tuple[str, ...]
-    """Those that the command made."""
     is_released: bool = False
-    """Whether the snapshot was let go of already."""
 
 
 class ChangeFinder(Struct):

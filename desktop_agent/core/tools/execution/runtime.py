@@ -36,8 +36,6 @@ logger = logging.getLogger(__name__)
 
 
 class CallOutcome(Struct, frozen=True):
-    """The result of a call, and whether no user was there to approve it."""
-
     result: ToolResult
     is_unanswered: bool = False
 

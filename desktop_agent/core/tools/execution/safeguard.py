@@ -46,14 +46,11 @@ class PlannedCommand(Struct, frozen=True):
     folder: str
     is_confined: bool
     author: Author = "shell"
-    """Whose work its changes are."""
     server: str = ""
     """The server that is called; it may go on writing after the call."""
 
 
 class Precautions(Struct, frozen=True):
-    """What was done before one command."""
-
     call_id: CallId
     copy: SafetyCopy = field(default_factory=SafetyCopy)
     refs: Mapping[str, Refs] = field(default_factory=dict[str, Refs])

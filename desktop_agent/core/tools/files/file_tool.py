@@ -152,7 +152,6 @@ def require_regular(path: Path, text: str, context: ToolContext) -> None:
 
 
 def not_found(text: str, path: Path, boundary: Boundary) -> ToolError:
-    """Return the error for a file that is not there, with what is there instead."""
     similar = paths_named(path.name, boundary.root) or closest_paths(path, boundary.root)
     advice = f"Did you mean {' or '.join(similar)}?" if similar else "Use list_files to see what is there."
     return ToolError(f"{text} does not exist. {advice}", error_type="not_found")

@@ -30,7 +30,6 @@ MOST_COLLECTED = 200_000
 """Files looked at in one listing. A larger folder is listed in part."""
 
 MOST_RETURNED_BYTES = 80_000
-"""Bytes of paths that one answer shows the model."""
 
 _SKIPPED_BYTES = tuple(f"{name}/".encode() for name in SKIPPED - {".git"})
 _MOST_BYTES = 64 * 1024 * 1024
@@ -181,7 +180,6 @@ async def _measured_by_git(
 
 
 async def _ls_files(git: PinnedGit | NoStatus, *options: str) -> bytes | None:
-    """Return what git lists, or None when it fails, takes too long or prints too much."""
     answer = git if isinstance(git, NoStatus) else await git.run("ls-files", "-z", *options, limit_bytes=_MOST_BYTES)
     return None if isinstance(answer, NoStatus) or not answer[1] else answer[0]
 
@@ -320,7 +318,6 @@ def _translate(pattern: str) -> str:
 
 
 def _in_names(tokens: Sequence[_Token]) -> str:
-    """Return the expression of what has no `**/`: names with `/` between them."""
     return "".join(_in_name(list(part)) for _, part in groupby(tokens, key=lambda token: token[1] == "/"))
 
 

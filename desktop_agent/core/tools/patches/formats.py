@@ -212,12 +212,10 @@ _SIGNS: dict[str, Sign] = {" ": " ", "-": "-", "+": "+"}
 
 
 def is_hunk_header(line: str) -> bool:
-    """Whether `line` begins a hunk."""
     return line.startswith("@@")
 
 
 def is_diff_header(lines: Sequence[str], at: int) -> bool:
-    """Whether the part of a file in a unified diff begins at line `at`."""
     if lines[at].startswith(GIT_HEADER):
         return True
     return lines[at].startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ ")

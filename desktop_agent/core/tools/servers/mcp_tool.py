@@ -406,16 +406,13 @@ class McpTool(ServerTool[McpArguments]):
         return "" if is_told else ArgumentCheck(now.input_schema).mistake_in(arguments.values)
 
     async def _require_judged(self, now: OfferedTool) -> None:
-        if self._judged is None or not await _is_same(now, self._judged):
+        # Mostly they are one object, as long as the server lists no others.
+        judged = self._judged
+        if judged is None or not (now is judged or await asyncio.to_thread(is_same_definition, now, judged)):
             raise ToolError(
                 "The server changed this tool while the call waited, so it was not called. Call it again if you still "
                 "need it; the user may be asked about the change."
             )
-
-
-async def _is_same(one: OfferedTool, other: OfferedTool) -> bool:
-    """Whether two definitions are the same; mostly they are one object, as long as the server lists no others."""
-    return one is other or await asyncio.to_thread(is_same_definition, one, other)
 
 
 def _progress_text(progress: Progress) -> str:

@@ -73,8 +73,9 @@ class SessionServers:
 
     def _lease(self, definitions: Definitions) -> None:
         wanted = {definition.name: definition for definition in definitions.servers}
-        for name in [name for name in self._leases if name not in wanted or self._is_other(wanted[name])]:
-            self._drop(name)
+        for name, lease in tuple(self._leases.items()):
+            if name not in wanted or lease.connection.definition.fingerprint != wanted[name].fingerprint:
+                self._drop(name)
         for definition in wanted.values():
             if definition.name not in self._leases:
                 self._leases[definition.name] = self._pool.lease(definition, self._workspace)
@@ -146,10 +147,6 @@ class SessionServers:
 
     async def _notify(self, turn: int, title: str, hint: str, *, code: str = "mcp_server") -> None:
         await self._log.record(ev.Notice(level="warning", code=code, title=title, hint=hint, turn=turn))
-
-    def _is_other(self, definition: ServerDefinition) -> bool:
-        """Whether a definition of this name leads to another server than the one in use."""
-        return self._leases[definition.name].connection.definition.fingerprint != definition.fingerprint
 
     def _drop(self, name: str) -> None:
         self._leases.pop(name).give_back()

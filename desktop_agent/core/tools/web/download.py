@@ -83,9 +83,7 @@ class Download(Struct, frozen=True, kw_only=True):
     status: int
     reason: str
     content_type: str
-    """As the server said it, parameters and all."""
     declared_bytes: int | None
-    """The length that the server announced, when it did."""
     body: bytes
     is_cut: bool
 

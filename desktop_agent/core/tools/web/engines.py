@@ -40,7 +40,6 @@ class Engine(Struct, frozen=True, kw_only=True):
 
 
 def standard_engines() -> tuple[Engine, ...]:
-    """Return the engines in the order they are asked."""
     return (
         Engine(
             name="duckduckgo",
@@ -110,7 +109,6 @@ class _ResultReader(HtmlReader):
         self._reading: int | None = None
         """Which field the text belongs to: 0 for a title, 2 for a snippet."""
         self._until = ""
-        """The tag whose end is the end of that field."""
 
     def handle_start(self, tag: str, attributes: dict[str, str]) -> None:
         classes = attributes.get("class", "").split()

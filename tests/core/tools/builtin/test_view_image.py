@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import BlobRef
-from desktop_agent.core.tools.builtin.view_image import LARGEST_BYTES, LONGEST_SIDE, ViewImage
+from desktop_agent.core.tools.builtin.view_image import ViewImage
+from desktop_agent.core.tools.servers.results import LARGEST_PICTURE_BYTES, LONGEST_SIDE
 from tests.pictures import gif, jpeg, png, webp
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ async def test_a_picture_is_shown_by_what_it_is_and_not_by_its_name(
         (png()[:-9], "cut off"),
         (b"", "is empty"),
         (png(LONGEST_SIDE + 1, 1), "8001×1 pixels.*-resize"),
-        (png() + b"\0" * LARGEST_BYTES, r"3,932,160 is the most.*-resize"),
+        (png() + b"\0" * LARGEST_PICTURE_BYTES, r"3,932,160 is the most.*-resize"),
     ],
 )
 async def test_what_cannot_be_shown_is_explained(work: "Workspace", content: bytes, message: str) -> None:
@@ -53,9 +54,9 @@ async def test_what_cannot_be_shown_is_explained(work: "Workspace", content: byt
 
 
 async def test_the_largest_picture_fits_the_apis_limit_for_base64(work: "Workspace") -> None:
-    assert (LARGEST_BYTES + 2) // 3 * 4 <= 5 * 1024 * 1024
-    work.write("a.png", png()[:-12] + b"\0" * (LARGEST_BYTES - len(png())) + png()[-12:])
-    assert (await work.call(TOOL, path="a.png")).images[0].size == LARGEST_BYTES
+    assert (LARGEST_PICTURE_BYTES + 2) // 3 * 4 <= 5 * 1024 * 1024
+    work.write("a.png", png()[:-12] + b"\0" * (LARGEST_PICTURE_BYTES - len(png())) + png()[-12:])
+    assert (await work.call(TOOL, path="a.png")).images[0].size == LARGEST_PICTURE_BYTES
 
 
 async def test_what_is_no_file_is_said(work: "Workspace") -> None:
