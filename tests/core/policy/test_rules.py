@@ -349,7 +349,7 @@ def test_a_rule_for_outside_covers_what_is_known_to_be_harmless(pattern: str, li
     ("changed", "word"),
     [
         ({"repository": "/home/me/other"}, "another repository"), ({"repository_mark": "changed"}, "has changed"),
-        ({"repository": "", "repository_mark": ""}, "goes to another folder"),
+        ({"repository": "", "repository_mark": ""}, "changes to another folder"),
     ],
 )  # fmt: skip
 def test_a_rule_for_outside_counts_in_its_repository_as_it_was_made(changed: dict[str, str], word: str) -> None:
