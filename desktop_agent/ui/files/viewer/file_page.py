@@ -54,10 +54,10 @@ class PicturePage(QWidget):
         self._canvas.set_scale(1.0)
 
     def _show_scale(self) -> None:
-        scroller = self._canvas.scroller
-        self._scale.setText(f"{scroller.scale:.0%}".replace("%", " %"))
-        self._fit.setChecked(scroller.is_fitted)
-        self._actual.setChecked(not scroller.is_fitted and scroller.scale == 1.0)
+        canvas = self._canvas
+        self._scale.setText(f"{canvas.scale:.0%}".replace("%", " %"))
+        self._fit.setChecked(canvas.is_fitted)
+        self._actual.setChecked(not canvas.is_fitted and canvas.scale == 1.0)
 
 
 SaveStage = Literal["", "stale", "gone", "closing", "failed"]

@@ -4,18 +4,19 @@ Where it is text as well, the user switches between the two.
 """
 
 import asyncio
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Literal
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QButtonGroup, QPushButton, QSizePolicy, QSlider, QStackedLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QPushButton, QSizePolicy, QSlider, QStackedLayout, QStackedWidget, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.file_types import HEAD_BYTES, FileType, file_type, is_binary
 from desktop_agent.core.diff.notebook import notebook_diff
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.media.binary_view import BinaryView, binary_facts
+from desktop_agent.ui.review.media.binary_view import BinaryFacts, BinaryView, binary_facts
 from desktop_agent.ui.review.media.picture_canvas import SWIPE_STEP, CompareMode, PictureCanvas
 from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, decode, picture_words
 from desktop_agent.ui.theme import Space, Theme
@@ -68,8 +69,8 @@ class ImageView(QWidget):
         is_comparable = before.is_shown and after.is_shown
         for mode, button in self._modes.items():
             button.setVisible(is_comparable)
-            button.setChecked(mode == self.canvas.scroller.mode)
-        if not is_comparable and self.canvas.scroller.mode != "two_up":
+            button.setChecked(mode == self.canvas.mode)
+        if not is_comparable and self.canvas.mode != "two_up":
             self.set_mode("two_up")
         self._show_caption(self._before, self.tr("Before"), before)
         self._show_caption(self._after, self.tr("After") if is_both else self.tr("New"), after)
@@ -126,9 +127,9 @@ class ImageView(QWidget):
         self.setFocusProxy(self.canvas)
 
     def _show_scale(self) -> None:
-        self._scale.setText(f"{self.canvas.scroller.scale:.0%}".replace("%", " %"))
-        self._fit.setChecked(self.canvas.scroller.is_fitted)
-        self._actual.setChecked(not self.canvas.scroller.is_fitted and self.canvas.scroller.scale == 1.0)
+        self._scale.setText(f"{self.canvas.scale:.0%}".replace("%", " %"))
+        self._fit.setChecked(self.canvas.is_fitted)
+        self._actual.setChecked(not self.canvas.is_fitted and self.canvas.scale == 1.0)
 
     def _show_split(self) -> None:
         with QSignalBlocker(self._slider):
@@ -183,88 +184,6 @@ def _is_drawn(path: str, found: FileType) -> bool:
     return found.picture is not None and (found.picture != "svg" or path.lower().endswith(".svg"))
 
 
-class MediaView(QWidget):
-    """Shows one change at a time. What takes time happens in a thread; what comes too late is dropped."""
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self.setObjectName("mediaView")
-        self._theme = theme
-        self._request = 0
-        self._layout = QStackedLayout(self)
-
-    def forget(self) -> None:
-        self._request += 1
-
-    async def show_change(self, diff: FileDiff, before: bytes | None, after: bytes | None) -> MediaKind | None:
-        """Show what became of a file (`None`: absent) and return as what.
-
-        Returns `None`, and shows nothing new, when it is best shown as text, or when another change was asked for
-        meanwhile.
-        """
-        self._request += 1
-        request = self._request
-        heads = [None if content is None else content[:HEAD_BYTES] for content in (before, after)]
-        kind = media_kind(diff.path, *heads)
-        if kind == "image" and not await self._show_pictures(request, before, after):
-            # Nothing of it can be drawn; of a drawing, its text says more than its bytes.
-            kind = "binary" if diff.is_binary else None
-        if kind == "notebook" and not await self._show_notebook(request, diff, before, after):
-            kind = None
-        if kind == "binary":
-            await self._show_facts(request, before, after)
-        return kind if self._is_current(request) else None
-
-    async def _show_pictures(self, request: int, before: bytes | None, after: bytes | None) -> bool:
-        old = await asyncio.to_thread(decode, before)
-        new = await asyncio.to_thread(decode, after)
-        if not (old.is_shown or new.is_shown):
-            return False
-        if self._is_current(request):
-            self.image_view.show_versions(old, new)
-            self._layout.setCurrentWidget(self.image_view)
-        return True
-
-    async def _show_notebook(self, request: int, diff: FileDiff, before: bytes | None, after: bytes | None) -> bool:
-        cells = await asyncio.to_thread(notebook_diff, diff, before, after)
-        if cells is None:
-            return False
-        if self._is_current(request):
-            self.notebook_view.show_diff(cells)
-            self._layout.setCurrentWidget(self.notebook_view)
-        return True
-
-    async def _show_facts(self, request: int, before: bytes | None, after: bytes | None) -> None:
-        facts = await asyncio.to_thread(binary_facts, before, after)
-        if self._is_current(request):
-            self.binary_view.show_facts(facts)
-            self._layout.setCurrentWidget(self.binary_view)
-
-    def _is_current(self, request: int) -> bool:
-        return isValid(self) and request == self._request
-
-    # -- its parts, made when they are first needed --
-
-    @cached_property
-    def image_view(self) -> ImageView:
-        view = ImageView(self._theme)
-        self._layout.addWidget(view)
-        return view
-
-    @cached_property
-    def notebook_view(self) -> DiffView:
-        view = DiffView(self._theme)
-        view.setObjectName("notebookView")
-        self._layout.addWidget(view)
-        return view
-
-    @cached_property
-    def binary_view(self) -> BinaryView:
-        view = BinaryView(self._theme)
-        self._layout.addWidget(view)
-        return view
-
-
 class MediaStack(QWidget):
     """Holds the text view of a diff and shows something better in its place where it can.
 
@@ -281,7 +200,6 @@ class MediaStack(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._text_view: QWidget | None = None
-        self._media: MediaView | None = None
         self.kind: MediaKind | None = None
         """What the change can be shown as, beside its text."""
         self._is_text_wanted = False
@@ -311,26 +229,81 @@ class MediaStack(QWidget):
     def is_text_shown(self) -> bool:
         return self._pages.currentWidget() is self._text_view
 
-    @property
-    def media(self) -> MediaView:
-        if self._media is None:
-            self._media = MediaView(self._theme)
-            self._pages.addWidget(self._media)
-        return self._media
+    # -- what is shown in place of text, made when it is first needed --
+
+    @cached_property
+    def _media(self) -> QStackedWidget:
+        media = QStackedWidget()
+        media.setObjectName("mediaView")
+        self._pages.addWidget(media)
+        return media
+
+    @cached_property
+    def image_view(self) -> ImageView:
+        view = ImageView(self._theme)
+        self._media.addWidget(view)
+        return view
+
+    @cached_property
+    def notebook_view(self) -> DiffView:
+        view = DiffView(self._theme)
+        view.setObjectName("notebookView")
+        self._media.addWidget(view)
+        return view
+
+    @cached_property
+    def binary_view(self) -> BinaryView:
+        view = BinaryView(self._theme)
+        self._media.addWidget(view)
+        return view
 
     def show_text(self) -> None:
         self._request += 1
-        if self._media is not None:
-            self._media.forget()
         self._show(None, has_text=True)
 
     async def show_change(self, diff: FileDiff, before: bytes | None, after: bytes | None) -> None:
         """Show this change (`None`: absent) as what it is. Does nothing when another one is asked for meanwhile."""
         self._request += 1
         request = self._request
-        kind = await self.media.show_change(diff, before, after)
+        kind, show = await self._prepare(diff, before, after)
         if isValid(self) and request == self._request:
+            if show is not None:
+                show()
             self._show(kind, has_text=not diff.is_binary)
+
+    async def _prepare(
+        self, diff: FileDiff, before: bytes | None, after: bytes | None
+    ) -> tuple[MediaKind | None, Callable[[], None] | None]:
+        """Return what to show the change as, and what shows it; None if it is best shown as text."""
+        kind = media_kind(
+            diff.path, *(None if content is None else content[:HEAD_BYTES] for content in (before, after))
+        )
+        if kind == "image":
+            old = await asyncio.to_thread(decode, before)
+            new = await asyncio.to_thread(decode, after)
+            if old.is_shown or new.is_shown:
+                return kind, partial(self._show_pictures, old, new)
+            # Nothing of it can be drawn; of a drawing, its text says more than its bytes.
+            kind = "binary" if diff.is_binary else None
+        if kind == "notebook":
+            cells = await asyncio.to_thread(notebook_diff, diff, before, after)
+            return (kind, partial(self._show_notebook, cells)) if cells is not None else (None, None)
+        if kind == "binary":
+            facts = await asyncio.to_thread(binary_facts, before, after)
+            return kind, partial(self._show_facts, facts)
+        return None, None
+
+    def _show_pictures(self, before: DecodedPicture, after: DecodedPicture) -> None:
+        self.image_view.show_versions(before, after)
+        self._media.setCurrentWidget(self.image_view)
+
+    def _show_notebook(self, cells: FileDiff) -> None:
+        self.notebook_view.show_diff(cells)
+        self._media.setCurrentWidget(self.notebook_view)
+
+    def _show_facts(self, facts: BinaryFacts) -> None:
+        self.binary_view.show_facts(facts)
+        self._media.setCurrentWidget(self.binary_view)
 
     def _show(self, kind: MediaKind | None, *, has_text: bool) -> None:
         was_text = self.is_text_shown
@@ -348,7 +321,7 @@ class MediaStack(QWidget):
         if is_text and self._text_view is not None:
             self._pages.setCurrentWidget(self._text_view)
         elif not is_text:
-            self._pages.setCurrentWidget(self.media)
+            self._pages.setCurrentWidget(self._media)
         if is_text != was_text:
             self.switched.emit()
 

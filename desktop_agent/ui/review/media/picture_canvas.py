@@ -28,88 +28,6 @@ _SMALLEST, _LARGEST = 0.02, 32.0
 _SCROLL_STEP = 40
 
 
-class PictureScroller:
-    """Lays pictures out in a scroll area, all at one scale, and scrolls them. Points are in the viewport, in pixels."""
-
-    def __init__(self, area: QAbstractScrollArea) -> None:
-        self._area = area
-        self.pictures: tuple[DecodedPicture, ...] = ()
-        """One version, or the old and the new one."""
-        self.mode: CompareMode = "two_up"
-        self.scale = 1.0
-        """How large a pixel of the pictures is."""
-        self.is_fitted = True
-        """Whether the pictures follow the size of the place for them."""
-
-    # -- where things are --
-
-    def panes(self) -> list[QRect]:
-        """Return the places for pictures: two beside each other, or one."""
-        whole = self._area.viewport().rect()
-        if self.mode != "two_up" or len(self.pictures) < 2:
-            return [whole]
-        half = (whole.width() - 1) // 2
-        return [whole.adjusted(0, 0, half - whole.width(), 0), whole.adjusted(half + 1, 0, 0, 0)]
-
-    def place(self, picture: DecodedPicture, pane: QRect) -> QRectF:
-        """Return where a picture is. The two have their top left corners together, as when one was cropped."""
-        return QRectF(QPointF(pane.topLeft()) - self._offset(), QSizeF(picture.size) * self.scale)
-
-    def whole(self) -> QRectF:
-        """Return where the larger picture is, each way, in the first pane."""
-        return QRectF(QPointF(self.panes()[0].topLeft()) - self._offset(), self._extent() * self.scale)
-
-    def _extent(self) -> QSizeF:
-        sizes = [QSizeF(picture.size) for picture in self.pictures if picture.is_shown]
-        return QSizeF(max((s.width() for s in sizes), default=1), max((s.height() for s in sizes), default=1))
-
-    def _offset(self) -> QPointF:
-        """Where the top left corner of a pane is, from that of the pictures in it. Negative when they are smaller."""
-        pane, extent = self.panes()[0], self._extent() * self.scale
-        across, down = self._area.horizontalScrollBar(), self._area.verticalScrollBar()
-        x = across.value() if extent.width() > pane.width() else (extent.width() - pane.width()) / 2
-        y = down.value() if extent.height() > pane.height() else (extent.height() - pane.height()) / 2
-        return QPointF(x, y)
-
-    # -- scale and scrolling --
-
-    def lay_out(self) -> None:
-        if self.is_fitted:
-            margin = QSize(2 * Space.L, 2 * Space.L)
-            room, extent = QSizeF(self.panes()[0].size() - margin), self._extent()
-            fitting = min(room.width() / extent.width(), room.height() / extent.height())
-            self.scale = min(MAX_FITTED, max(_SMALLEST, fitting))
-        self._update_scroll_bars()
-
-    def scale_to(self, scale: float) -> None:
-        """Show the pictures in this size, within limits; what is in the middle stays there."""
-        self.is_fitted = False
-        pane = self.panes()[0]
-        middle = QPointF(pane.width() / 2, pane.height() / 2)
-        centre = (self._offset() + middle) / self.scale
-        self.scale = min(_LARGEST, max(_SMALLEST, scale))
-        self._update_scroll_bars()
-        target = centre * self.scale - middle
-        self._area.horizontalScrollBar().setValue(round(target.x()))
-        self._area.verticalScrollBar().setValue(round(target.y()))
-
-    def scroll_by(self, moved: QPoint) -> None:
-        """Scroll as the mouse moved, which drags the pictures along."""
-        for bar, by in ((self._area.horizontalScrollBar(), moved.x()), (self._area.verticalScrollBar(), moved.y())):
-            bar.setValue(bar.value() - by)
-
-    def _update_scroll_bars(self) -> None:
-        pane, extent = self.panes()[0], self._extent() * self.scale
-        bars = (
-            (self._area.horizontalScrollBar(), pane.width(), extent.width()),
-            (self._area.verticalScrollBar(), pane.height(), extent.height()),
-        )
-        for bar, room, needed in bars:
-            bar.setRange(0, max(0, round(needed) - room))
-            bar.setPageStep(room)
-            bar.setSingleStep(_SCROLL_STEP)
-
-
 _SMOOTH_UP_TO = 2.0
 """Beyond this scale pixels are shown as they are: a user who zooms in so far wants to see them."""
 _SQUARE = 8
@@ -119,10 +37,10 @@ _GRIP = 12
 class PicturePainter:
     """Paints what can be seen of the pictures on a viewport. Only those pixels cost anything."""
 
-    def __init__(self, theme: Theme, viewport: QWidget, scroller: PictureScroller) -> None:
+    def __init__(self, theme: Theme, canvas: "PictureCanvas") -> None:
         self._theme = theme
-        self._viewport = viewport
-        self._scroller = scroller
+        self._canvas = canvas
+        self._viewport = canvas.viewport()
         self._squares = QPixmap()
 
     def forget_colours(self) -> None:
@@ -133,7 +51,7 @@ class PicturePainter:
         painter = QPainter(self._viewport)
         painter.fillRect(area, self._theme.colour("sunken"))
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self._is_smooth())
-        panes, pictures = self._scroller.panes(), self._scroller.pictures
+        panes, pictures = self._canvas.panes(), self._canvas.pictures
         if len(panes) == len(pictures):
             for picture, pane in zip(pictures, panes, strict=True):
                 self._paint(painter, picture, pane)
@@ -145,7 +63,7 @@ class PicturePainter:
         painter.end()
 
     def _is_smooth(self) -> bool:
-        return self._scroller.scale < _SMOOTH_UP_TO
+        return self._canvas.scale < _SMOOTH_UP_TO
 
     def _paint(self, painter: QPainter, picture: DecodedPicture, pane: QRect) -> None:
         if not picture.is_shown:
@@ -156,7 +74,7 @@ class PicturePainter:
             return
         painter.save()
         painter.setClipRect(pane, Qt.ClipOperation.IntersectClip)
-        place = self._scroller.place(picture, pane)
+        place = self._canvas.place(picture, pane)
         self._paint_squares(painter, place)
         self._paint_pixels(painter, picture, place)
         painter.setPen(self._theme.colour("border_strong"))
@@ -164,10 +82,10 @@ class PicturePainter:
         painter.restore()
 
     def _paint_together(self, painter: QPainter, before: DecodedPicture, after: DecodedPicture, split: float) -> None:
-        pane, whole = self._scroller.panes()[0], self._scroller.whole()
-        if self._scroller.mode == "difference":
+        pane, whole = self._canvas.panes()[0], self._canvas.whole()
+        if self._canvas.mode == "difference":
             self._paint_difference(painter, before, after)
-        elif self._scroller.mode == "onion":
+        elif self._canvas.mode == "onion":
             self._paint(painter, before, pane)
             painter.setOpacity(1.0 - split)
             painter.drawImage(0, 0, self._layer(after, Qt.GlobalColor.transparent))
@@ -202,7 +120,7 @@ class PicturePainter:
         inner.setCompositionMode(QPainter.CompositionMode.CompositionMode_Difference)
         inner.drawImage(0, 0, self._layer(after, Qt.GlobalColor.black))
         inner.end()
-        painter.setClipRect(self._scroller.whole().toAlignedRect())
+        painter.setClipRect(self._canvas.whole().toAlignedRect())
         painter.drawImage(0, 0, seen)
 
     def _layer(self, picture: DecodedPicture, ground: Qt.GlobalColor) -> QImage:
@@ -213,7 +131,7 @@ class PicturePainter:
         layer.fill(ground)
         inner = QPainter(layer)
         inner.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self._is_smooth())
-        place = self._scroller.place(picture, self._scroller.panes()[0])
+        place = self._canvas.place(picture, self._canvas.panes()[0])
         if ground == Qt.GlobalColor.transparent:
             self._paint_squares(inner, place)
         self._paint_pixels(inner, picture, place)
@@ -251,7 +169,7 @@ _ZOOM_STEP = 1.25
 
 
 class PictureCanvas(QAbstractScrollArea):
-    """Shows one or two pictures, to be compared, zoomed and moved. `scroller` knows where they are.
+    """Shows one or two pictures, to be compared, zoomed and moved. All have one scale.
 
     Keys: Left and Right move the swipe (with Shift by more), Home and End to its ends; + and − zoom, 0 fits, 1 is the
     pictures' own size; arrows scroll otherwise. Ctrl and the wheel zoom, the mouse drags the swipe or the pictures.
@@ -266,8 +184,14 @@ class PictureCanvas(QAbstractScrollArea):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.scroller = PictureScroller(self)
-        self._painter = PicturePainter(theme, self.viewport(), self.scroller)
+        self.pictures: tuple[DecodedPicture, ...] = ()
+        """One version, or the old and the new one."""
+        self.mode: CompareMode = "two_up"
+        self.scale = 1.0
+        """How large a pixel of the pictures is."""
+        self.is_fitted = True
+        """Whether the pictures follow the size of the canvas."""
+        self._painter = PicturePainter(theme, self)
         self._split = 0.5
         self._dragged_from: QPoint | None = None
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -285,12 +209,12 @@ class PictureCanvas(QAbstractScrollArea):
         return self._split
 
     def show_pictures(self, *pictures: DecodedPicture) -> None:
-        self.scroller.pictures = pictures
+        self.pictures = pictures
         self._split = 0.5
         self.fit()
 
     def set_mode(self, mode: CompareMode) -> None:
-        self.scroller.mode = mode
+        self.mode = mode
         self._lay_out()
         self._describe()
 
@@ -304,22 +228,76 @@ class PictureCanvas(QAbstractScrollArea):
 
     def fit(self) -> None:
         """Show all of the pictures, and let them follow the size of the place for them."""
-        self.scroller.is_fitted = True
+        self.is_fitted = True
         self._lay_out()
 
     def set_scale(self, scale: float) -> None:
-        self.scroller.scale_to(scale)
+        self.is_fitted = False
+        pane = self.panes()[0]
+        middle = QPointF(pane.width() / 2, pane.height() / 2)
+        centre = (self._offset() + middle) / self.scale
+        self.scale = min(_LARGEST, max(_SMALLEST, scale))
+        self._update_scroll_bars()
+        target = centre * self.scale - middle
+        self.horizontalScrollBar().setValue(round(target.x()))
+        self.verticalScrollBar().setValue(round(target.y()))
         self._lay_out()
 
     def _lay_out(self) -> None:
-        self.scroller.lay_out()
+        if self.is_fitted:
+            margin = QSize(2 * Space.L, 2 * Space.L)
+            room, extent = QSizeF(self.panes()[0].size() - margin), self._extent()
+            fitting = min(room.width() / extent.width(), room.height() / extent.height())
+            self.scale = min(MAX_FITTED, max(_SMALLEST, fitting))
+        self._update_scroll_bars()
         self.viewport().update()
         self.scale_changed.emit()
+
+    def _update_scroll_bars(self) -> None:
+        pane, extent = self.panes()[0], self._extent() * self.scale
+        bars = (
+            (self.horizontalScrollBar(), pane.width(), extent.width()),
+            (self.verticalScrollBar(), pane.height(), extent.height()),
+        )
+        for bar, room, needed in bars:
+            bar.setRange(0, max(0, round(needed) - room))
+            bar.setPageStep(room)
+            bar.setSingleStep(_SCROLL_STEP)
+
+    # -- where things are --
+
+    def panes(self) -> list[QRect]:
+        """Return the places for pictures: two beside each other, or one."""
+        whole = self.viewport().rect()
+        if self.mode != "two_up" or len(self.pictures) < 2:
+            return [whole]
+        half = (whole.width() - 1) // 2
+        return [whole.adjusted(0, 0, half - whole.width(), 0), whole.adjusted(half + 1, 0, 0, 0)]
+
+    def place(self, picture: DecodedPicture, pane: QRect) -> QRectF:
+        """Return where a picture is. The two have their top left corners together, as when one was cropped."""
+        return QRectF(QPointF(pane.topLeft()) - self._offset(), QSizeF(picture.size) * self.scale)
+
+    def whole(self) -> QRectF:
+        """Return where the larger picture is, each way, in the first pane."""
+        return QRectF(QPointF(self.panes()[0].topLeft()) - self._offset(), self._extent() * self.scale)
+
+    def _extent(self) -> QSizeF:
+        sizes = [QSizeF(picture.size) for picture in self.pictures if picture.is_shown]
+        return QSizeF(max((s.width() for s in sizes), default=1), max((s.height() for s in sizes), default=1))
+
+    def _offset(self) -> QPointF:
+        """Where the top left corner of a pane is, from that of the pictures in it. Negative when they are smaller."""
+        pane, extent = self.panes()[0], self._extent() * self.scale
+        across, down = self.horizontalScrollBar(), self.verticalScrollBar()
+        x = across.value() if extent.width() > pane.width() else (extent.width() - pane.width()) / 2
+        y = down.value() if extent.height() > pane.height() else (extent.height() - pane.height()) / 2
+        return QPointF(x, y)
 
     # -- keys and mouse --
 
     def _has_split(self, *modes: CompareMode) -> bool:
-        return len(self.scroller.pictures) == 2 and self.scroller.mode in modes
+        return len(self.pictures) == 2 and self.mode in modes
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         step = SWIPE_STEP * (5 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
@@ -334,9 +312,9 @@ class PictureCanvas(QAbstractScrollArea):
             case Qt.Key.Key_End if has_split:
                 self.set_split(1.0)
             case Qt.Key.Key_Plus | Qt.Key.Key_Equal:
-                self.set_scale(self.scroller.scale * _ZOOM_STEP)
+                self.set_scale(self.scale * _ZOOM_STEP)
             case Qt.Key.Key_Minus:
-                self.set_scale(self.scroller.scale / _ZOOM_STEP)
+                self.set_scale(self.scale / _ZOOM_STEP)
             case Qt.Key.Key_0:
                 self.fit()
             case Qt.Key.Key_1:
@@ -346,7 +324,7 @@ class PictureCanvas(QAbstractScrollArea):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier and event.angleDelta().y():
-            self.set_scale(self.scroller.scale * (_ZOOM_STEP if event.angleDelta().y() > 0 else 1 / _ZOOM_STEP))
+            self.set_scale(self.scale * (_ZOOM_STEP if event.angleDelta().y() > 0 else 1 / _ZOOM_STEP))
             event.accept()
         else:
             super().wheelEvent(event)
@@ -365,13 +343,14 @@ class PictureCanvas(QAbstractScrollArea):
             return
         moved = event.position().toPoint() - self._dragged_from
         self._dragged_from = event.position().toPoint()
-        self.scroller.scroll_by(moved)
+        for bar, by in ((self.horizontalScrollBar(), moved.x()), (self.verticalScrollBar(), moved.y())):
+            bar.setValue(bar.value() - by)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         self._dragged_from = None
 
     def _swipe_to(self, x: float) -> None:
-        whole = self.scroller.whole()
+        whole = self.whole()
         self.set_split((x - whole.left()) / max(1.0, whole.width()))
 
     # -- what happens to it --

@@ -62,7 +62,7 @@ def test_both_stand_beside_each_other_at_one_scale(view: ImageView) -> None:
 
 def test_a_small_picture_is_enlarged_up_to_a_point(view: ImageView) -> None:
     view.show_versions(decode(picture(8, 8)), decode(picture(8, 8)))
-    assert view.canvas.scroller.scale == MAX_FITTED
+    assert view.canvas.scale == MAX_FITTED
 
 
 def test_the_swipe_is_moved_by_keyboard_slider_and_mouse(view: ImageView) -> None:
@@ -104,17 +104,17 @@ def test_the_difference_of_what_is_the_same_is_black(view: ImageView) -> None:
 
 
 def test_zooming_by_keyboard_and_back_to_all_of_it(view: ImageView) -> None:
-    fitted = view.canvas.scroller.scale
+    fitted = view.canvas.scale
     QTest.keyClick(view.canvas, Qt.Key.Key_1)
-    assert (view.canvas.scroller.scale, view.canvas.scroller.is_fitted) == (1.0, False)
+    assert (view.canvas.scale, view.canvas.is_fitted) == (1.0, False)
     assert view_button(view, "pictureActualButton").isChecked()
     QTest.keyClick(view.canvas, Qt.Key.Key_Plus)
     QTest.keyClick(view.canvas, Qt.Key.Key_Plus)
-    assert view.canvas.scroller.scale == 1.5625
+    assert view.canvas.scale == 1.5625
     QTest.keyClick(view.canvas, Qt.Key.Key_Minus)
-    assert view.canvas.scroller.scale == 1.25
+    assert view.canvas.scale == 1.25
     QTest.keyClick(view.canvas, Qt.Key.Key_0)
-    assert view.canvas.scroller.scale == fitted
+    assert view.canvas.scale == fitted
 
 
 def test_what_is_larger_than_its_place_can_be_scrolled(view: ImageView) -> None:
@@ -207,7 +207,7 @@ def test_a_drawing_that_must_not_be_drawn_is_its_text(stack: MediaStack) -> None
 
 def test_a_notebook_is_compared_cell_by_cell_or_as_json(stack: MediaStack) -> None:
     show(stack, "a.ipynb", notebook("x = 1"), notebook("x = 2"))
-    diff = stack.media.notebook_view.document.diff
+    diff = stack.notebook_view.document.diff
     assert diff is not None
     assert diff.new_lines == ("# %%\n", "x = 2\n")
     assert stack_button(stack, "showTextButton").text() == "Raw JSON"
@@ -222,12 +222,12 @@ def test_other_bytes_are_known_by_type_size_hash_and_difference(stack: MediaStac
     before = b"SQLite format 3\0" + bytes(range(256))
     after = before[:100] + b"\xff" + before[101:] + bytes(1_000)
     show(stack, "a.db", before, after)
-    words = [label.text() for label in stack.media.binary_view.findChildren(QLabel)]
+    words = [label.text() for label in stack.binary_view.findChildren(QLabel)]
     assert words.count("SQLite database") == 2
     assert "272 bytes" in words
     assert "1.3 kB (1272 bytes)" in words
     assert "First difference at byte 100" in words
-    shown = stack.media.findChild(QPlainTextEdit, "hexText")
+    shown = stack.findChild(QPlainTextEdit, "hexText")
     assert shown is not None
     assert shown.toPlainText().startswith("00000060  50 51 52 53 54")
     assert len(shown.extraSelections()) >= 2
@@ -240,7 +240,7 @@ def test_a_picture_that_is_damaged_on_both_sides_is_a_binary_file(stack: MediaSt
 
 def test_a_new_binary_file_has_one_side(stack: MediaStack) -> None:
     show(stack, "a.bin", None, b"\0\1\2")
-    words = [label.text() for label in stack.media.binary_view.findChildren(QLabel)]
+    words = [label.text() for label in stack.binary_view.findChildren(QLabel)]
     assert "There is no file" in words
     assert "It begins with" in words
 
@@ -248,7 +248,7 @@ def test_a_new_binary_file_has_one_side(stack: MediaStack) -> None:
 def test_bytes_fit_the_width_there_is(stack: MediaStack) -> None:
     content = os.urandom(600)
     show(stack, "a.bin", None, b"\0" + content)
-    shown = stack.media.findChild(QPlainTextEdit, "hexText")
+    shown = stack.findChild(QPlainTextEdit, "hexText")
     assert shown is not None
     assert shown.blockCount() == 16
     stack.resize(300, 600)
