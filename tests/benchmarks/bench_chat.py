@@ -191,7 +191,7 @@ class Bench:
 
         def step(piece: str) -> None:
             view.apply(transcript.apply(TextDelta(turn=MESSAGES, text=piece)))
-            view.updates.flush()
+            view.row_layout.flush()
             view.viewport().repaint()
 
         times = timed((lambda piece=piece: step(piece)) for piece in pieces(text))
@@ -216,7 +216,7 @@ class Bench:
 
         def step(piece: str) -> None:
             view.apply(transcript.apply(ToolOutputDelta(turn=MESSAGES, call_id="c1", text=piece)))
-            view.updates.flush()
+            view.row_layout.flush()
             view.viewport().repaint()
 
         times = timed((lambda piece=piece: step(piece)) for piece in pieces(text, OUTPUT_CHARS))

@@ -60,7 +60,7 @@ class DraftAutosave(QObject):
         """
         along, self._along = self._along, ""
         if key == self._key:
-            self._view.updates.show_edits(self._shown.edits)  # it is drawn anew
+            self._view.row_layout.show_edits(self._shown.edits)  # it is drawn anew
             return
         homeless = self._taken_out(along) if self._key else self._composer.text()
         self._key = ""  # what is put into the field is not typed
@@ -68,7 +68,7 @@ class DraftAutosave(QObject):
         text = "\n\n".join(part for part in (draft.text, homeless) if part)
         if self._composer.text() != text:
             self._composer.set_text(text)
-        self._view.updates.show_edits(draft.edits)
+        self._view.row_layout.show_edits(draft.edits)
         self._key = key
         self._note(replace(draft, text=text))
         self._save_soon()

@@ -119,7 +119,7 @@ class SessionController(ShownSession):
             (handle.replaced, self._on_replaced),
             (handle.failed, self._on_failed),
             (handle.pages_found, view.finder.add_pages),
-            (view.pages.pages_wanted, handle.pages_wanted),
+            (view.navigation.pages_wanted, handle.pages_wanted),
             (view.finder.pages_sought, handle.pages_sought),
         ]
 

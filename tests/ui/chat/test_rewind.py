@@ -91,7 +91,7 @@ def test_a_message_offers_to_go_back_to_before_it(qtbot: QtBot, theme: Theme, se
     view.show_transcript(session.transcript)
     view.show()
     qtbot.waitExposed(view)
-    view.updates.flush()
+    view.row_layout.flush()
     view.row_layout.scroll_to(0)
     asked = QSignalSpy(view.entry_actions.rewind_requested)
     menu = QMenu(view)

@@ -163,7 +163,7 @@ def test_who_asks_something_sees_the_end_again(window: Window, shown: Shown) -> 
     shown.happen(ev.TextDelta(turn=1, text="word\n\n" * 400))
     shown.end()
     view = window.panels.transcript
-    view.updates.flush()
+    view.row_layout.flush()
     view.verticalScrollBar().setValue(0)
     assert not view.row_layout.reading.is_following
     send(window, "And the rest")

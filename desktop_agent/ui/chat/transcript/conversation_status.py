@@ -8,8 +8,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QPushButton, QWidget
 
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.chat.entries.entry import EntryActions
-from desktop_agent.ui.chat.transcript.row_layout import RowLayout, RowUpdates
-from desktop_agent.ui.chat.transcript.row_widgets import LiveRows
+from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.widgets.labels import make_label
 
@@ -119,18 +118,17 @@ class EmptyState(QWidget):
 _TICK_MS = 250
 
 
-class ConversationStatus:
-    """Shows it in a view of a conversation: `empty` while there are no messages, `ticker` that time passes."""
+class ConversationStatus(QObject):
+    """Shows it in a view of a conversation: `empty` while there are no messages. Ticks while time passes on screen."""
 
-    def __init__(
-        self, view: QAbstractScrollArea, theme: Theme, layout: RowLayout, updates: RowUpdates, actions: EntryActions
-    ) -> None:
+    def __init__(self, view: QAbstractScrollArea, theme: Theme, layout: RowLayout, actions: EntryActions) -> None:
+        super().__init__(view)
         self._view = view
         self._layout = layout
-        self._updates = updates
         self._activity = ActivityLine(theme, view.viewport())
         self._activity.hide()
-        self.ticker = Ticker(layout.widgets.live, self._activity, view)
+        self._timer = QTimer(self, interval=_TICK_MS)
+        self._timer.timeout.connect(self._tick)
         self.empty = EmptyState(actions, view.viewport())
 
     def show(self, transcript: Transcript) -> None:
@@ -142,43 +140,30 @@ class ConversationStatus:
         if is_busy == self._activity.isHidden():
             self._activity.setVisible(is_busy)
             self._layout.footer = self._activity if is_busy else None
-            self._updates.request_layout()
+            self._layout.request_layout()
 
     def place(self) -> None:
         """Let what stands instead of messages fill the view, in line with the composer."""
         self.empty.setGeometry(0, 0, self._view.width(), self._view.viewport().height())
 
-
-class Ticker(QObject):
-    """Ticks while a row or the line about what the agent is doing shows time passing."""
-
-    def __init__(self, rows: LiveRows, activity: ActivityLine, parent: QObject) -> None:
-        super().__init__(parent)
-        self._rows = rows
-        self._activity = activity
-        self._timer = QTimer(self, interval=_TICK_MS)
-        self._timer.timeout.connect(self._tick)
-
     @property
     def is_ticking(self) -> bool:
-        """Whether time passes on screen now."""
         return self._timer.isActive()
 
-    def update(self) -> None:
+    def update_ticking(self) -> None:
         """Tick from now on if anything on screen shows time passing, else not."""
-        is_ticking = self._activity.is_working or any(
-            row.widget is not None and row.widget.is_ticking for row in self._rows
-        )
+        rows = self._layout.widgets.live
+        is_ticking = self._activity.is_working or any(row.widget is not None and row.widget.is_ticking for row in rows)
         if not is_ticking:
             self._timer.stop()
         elif not self._timer.isActive():
             self._timer.start()
 
-    def stop(self) -> None:
+    def stop_ticking(self) -> None:
         self._timer.stop()
 
     def _tick(self) -> None:
-        for row in self._rows:
+        for row in self._layout.widgets.live:
             if row.widget is not None and row.widget.is_ticking:
                 row.widget.tick()
         if self._activity.is_working:

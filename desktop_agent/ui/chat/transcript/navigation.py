@@ -10,12 +10,25 @@ from desktop_agent.ui.chat.transcript.entry_rows import KeptPlace, entry_number,
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.theme import Space
 
+_NEAR = 2
+"""How many screens beyond the view pages are loaded before the user scrolls there."""
 
-class Navigation:
-    """Scrolls to what is asked for, once it is there."""
 
-    def __init__(self, layout: RowLayout) -> None:
+class Navigation(QObject):
+    """Scrolls to what is asked for, once it is there, and asks for the pages in the viewport.
+
+    Signals:
+        pages_wanted: the pages (numbers, the most urgent first) that are in view or near it, loaded or not.
+    """
+
+    pages_wanted = Signal(object)
+
+    def __init__(self, layout: RowLayout, finder: Finder, viewport: QWidget) -> None:
+        super().__init__(layout)
         self._layout = layout
+        self._finder = finder
+        self._viewport = viewport
+        self._wanted: tuple[int, ...] = ()
         self._transcript: Transcript | None = None
         self._sought_call = ""
         self._sought_place: KeptPlace | None = None
@@ -24,9 +37,11 @@ class Navigation:
         self._going_on = QTimer(layout, interval=0, singleShot=True)
         self._going_on.timeout.connect(self._go_on)
         layout.laid_out.connect(self._on_laid_out)
+        finder.page_sought.connect(self.ask_for_pages)
 
     def show_transcript(self, transcript: Transcript) -> None:
         self._transcript = transcript
+        self._wanted = ()
         self._sought_call = ""
         self._sought_place = self._reached = None
 
@@ -119,32 +134,9 @@ class Navigation:
         if prompt is not None:
             layout.reveal(layout.reading.row_top(prompt))
 
+    # -- pages --
 
-_NEAR = 2
-"""How many screens beyond the view pages are loaded before the user scrolls there."""
-
-
-class PageRequests(QObject):
-    """Looks at what is in the viewport.
-
-    Signals:
-        pages_wanted: the pages (numbers, the most urgent first) that are in view or near it, loaded or not.
-    """
-
-    pages_wanted = Signal(object)
-
-    def __init__(self, layout: RowLayout, finder: Finder, viewport: QWidget) -> None:
-        super().__init__(layout)
-        self._layout = layout
-        self._finder = finder
-        self._viewport = viewport
-        self._wanted: tuple[int, ...] = ()
-        finder.page_sought.connect(self.update)
-
-    def clear(self) -> None:
-        self._wanted = ()
-
-    def update(self) -> None:
+    def ask_for_pages(self) -> None:
         """Ask for what is in view by now, unless that was the last thing asked for."""
         height = self._viewport.height()
         in_view = self._pages_between(0, height)

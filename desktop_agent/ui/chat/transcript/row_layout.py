@@ -7,16 +7,17 @@ frame, a little of a long text in each.
 
 from collections.abc import Callable, Mapping
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
+from desktop_agent.ui.chat.syntax_colours import Lexers
 from desktop_agent.ui.chat.text.column import Slice
 from desktop_agent.ui.chat.text.file_links import KnownFiles
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.entry_rows import EntryRows, ReadingPlace
-from desktop_agent.ui.chat.transcript.row_widgets import CodeColours, RowWidgets
+from desktop_agent.ui.chat.transcript.row_widgets import RowWidgets
 from desktop_agent.ui.runtime.pacing import Throttle
 from desktop_agent.ui.theme import Space, Theme
 
@@ -27,6 +28,14 @@ _PAINTING_MS = 5
 """Between two slices of a gentle layout: what the first laid out is painted, in a turn of the loop of its own."""
 
 _PASSES = 12
+
+_READING_PAUSE_MS = 5
+"""Between two steps of a row that is behind its entry: what the first showed is painted."""
+
+_COLOURING_MS = 5
+_COLOURING_PAUSE_MS = 150
+"""After a change: code that is being written is coloured some times a second, not with every frame."""
+_LEXER_POLL_MS = 15
 
 
 class RowLayout(QObject):
@@ -51,7 +60,14 @@ class RowLayout(QObject):
         self._is_placing = False
         self.footer: QWidget | None = None
         """A widget of fixed height behind the last row."""
-        self._colours = CodeColours(self.widgets.in_sight, self)
+        self._dirty: dict[EntryRow, None] = {}
+        self._throttle = Throttle(self._update_rows, self)
+        self._reading_timer = QTimer(self, interval=_READING_PAUSE_MS, singleShot=True)
+        self._reading_timer.timeout.connect(self._read_further)
+        self.widgets.made.connect(self._read_on)
+        self._lexers = Lexers()
+        self._colours_timer = QTimer(self, singleShot=True)
+        self._colours_timer.timeout.connect(self._colour)
         self._gentle_timer = QTimer(self, interval=_PAINTING_MS, singleShot=True)
         self._gentle_timer.timeout.connect(self.lay_out_gently)
         self.widgets.resized.connect(self._on_row_resized)
@@ -102,7 +118,8 @@ class RowLayout(QObject):
 
     def replace_rows(self, *, is_gentle: bool) -> None:
         """Show the rows as they are now, from their end."""
-        self.widgets.live.clear()
+        self._dirty.clear()
+        self.widgets.clear()
         self.reading.follow_end()
         if is_gentle:
             self.go_on_later()  # the caller shows another session and has more to do in this turn
@@ -176,18 +193,15 @@ class RowLayout(QObject):
             if not is_changed or is_put_off:
                 break
         self._place(value)
-        self._colours.request()
+        if not self._colours_timer.isActive():
+            self._colours_timer.start(_COLOURING_PAUSE_MS)
         self.laid_out.emit()
         return not (is_put_off or time.was_over)
 
     def _lay_out_anew(self) -> None:
         self.lay_out()
         if self._area.isVisible():
-            self._colours.request_now()
-
-    def stop(self) -> None:
-        self._colours.stop()
-        self._gentle_timer.stop()
+            self._colours_timer.start(0)  # as soon as what is in sight has been painted
 
     def _maximum(self) -> int:
         rows = self.rows.heights.total - (self.widgets.styles.entry_gap if len(self.rows) else 0)
@@ -219,22 +233,7 @@ class RowLayout(QObject):
             self.footer.setGeometry(x, top, self.widgets.width, self.footer.height())
         self.reading.take(value)
 
-
-_READING_PAUSE_MS = 5
-"""Between two steps of a row that is behind its entry: what the first showed is painted."""
-
-
-class RowUpdates(QObject):
-    """Collects what changed until the next frame."""
-
-    def __init__(self, layout: RowLayout) -> None:
-        super().__init__(layout)
-        self._layout = layout
-        self._dirty: dict[EntryRow, None] = {}
-        self._throttle = Throttle(self._update_rows, self)
-        self._reading_timer = QTimer(self, interval=_READING_PAUSE_MS, singleShot=True)
-        self._reading_timer.timeout.connect(self._read_further)
-        layout.widgets.made.connect(self._read_on)
+    # -- what changed, shown with the next frame --
 
     def mark(self, row: EntryRow) -> None:
         """Show a row's entry as it is now with the next frame."""
@@ -248,7 +247,7 @@ class RowUpdates(QObject):
         """Go on with the edits of earlier prompts, by turn, where the user left them."""
         from desktop_agent.ui.chat.entries.prompt import EDIT
 
-        for row in self._layout.rows:
+        for row in self.rows:
             if isinstance(row.entry, PromptSubmitted) and row.entry.turn in edits:
                 row.drafts[EDIT] = edits[row.entry.turn]
                 row.is_dirty = True
@@ -257,31 +256,28 @@ class RowUpdates(QObject):
 
     def drop(self, row: EntryRow) -> None:
         self._dirty.pop(row, None)
-        self._layout.widgets.live.drop(row)
-        self._layout.reading.forget(row)
-
-    def clear(self) -> None:
-        self._dirty.clear()
+        self.widgets.drop(row)
+        self.reading.forget(row)
 
     def flush(self) -> None:
         """Show at once what was applied and not shown yet, also what is being laid out gently."""
         self._throttle.run_now()
-        if self._layout.is_gentle:
-            self._layout.lay_out()
+        if self.is_gentle:
+            self.lay_out()
 
     def pause(self) -> None:
         self._throttle.pause()
-        self._reading_timer.stop()
+        for timer in (self._reading_timer, self._colours_timer, self._gentle_timer):
+            timer.stop()
 
     def resume(self) -> None:
         self._throttle.resume()
-        self._layout.lay_out()
-        for row in self._layout.widgets.live:
+        self.lay_out()
+        for row in self.widgets.live:
             self._read_on(row)
 
     def _update_rows(self) -> None:
         dirty, self._dirty = self._dirty, {}
-        widgets = self._layout.widgets
         for row in dirty:
             if not row.is_dirty:
                 continue
@@ -289,12 +285,12 @@ class RowUpdates(QObject):
             if row.widget is not None:
                 row.widget.refresh()
                 self._read_on(row)
-            widgets.measure(row)
-            widgets.changed.emit(row)
+            self.widgets.measure(row)
+            self.widgets.changed.emit(row)
         if self._reading_timer.isActive():
-            self._layout.go_on_later()  # reading took its share of this turn
-        elif not self._layout.is_gentle:  # else it is being laid out
-            self._layout.lay_out()
+            self.go_on_later()  # reading took its share of this turn
+        elif not self.is_gentle:  # else it is being laid out
+            self.lay_out()
 
     def _read_on(self, row: EntryRow) -> None:
         """See to it that a row whose widget has not taken in all of its entry does so with the next frames."""
@@ -303,8 +299,21 @@ class RowUpdates(QObject):
 
     def _read_further(self) -> None:
         """Let every row in sight that is behind its entry take another step."""
-        for row in self._layout.widgets.live:
+        for row in self.widgets.live:
             if row.widget is not None and row.widget.is_behind:
                 row.is_dirty = True
                 self._dirty[row] = None
         self._throttle.trigger()
+
+    # -- colours of code, a few milliseconds at a time after it has been painted without --
+
+    def _colour(self) -> None:
+        clock = QElapsedTimer()
+        clock.start()
+        for widget, top, bottom in self.widgets.in_sight():
+            while widget.colour_next(top, bottom, self._lexers):
+                if clock.elapsed() >= _COLOURING_MS:
+                    self._colours_timer.start(0)
+                    return
+        if self._lexers.is_busy:
+            self._colours_timer.start(_LEXER_POLL_MS)

@@ -1,17 +1,13 @@
-"""The widgets of the rows near the eye: made when a row comes near, let go when it is far away.
-
-Code in them is coloured a few milliseconds at a time, after it has been painted without.
-"""
+"""The widgets of the rows near the eye: made when a row comes near, let go when it is far away."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from PySide6.QtCore import QElapsedTimer, QObject, QRect, QTimer, Signal
+from PySide6.QtCore import QObject, QRect, Signal
 
 from desktop_agent.core.transcript import SpendingEntry, ToolEntry
 from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
-from desktop_agent.ui.chat.syntax_colours import Lexers
 from desktop_agent.ui.chat.text.column import Slice
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.entry_rows import EntryRows, ReadingPlace
@@ -19,95 +15,6 @@ from desktop_agent.ui.theme import Space
 
 _SHELF: Final = 64
 """How many rows off screen keep their parsed text."""
-
-
-class LiveRows:
-    """Lets widgets go, and after a while what was read of their rows."""
-
-    def __init__(self) -> None:
-        self._live: list[EntryRow] = []
-        self._shelf: OrderedDict[EntryRow, None] = OrderedDict()
-
-    def __iter__(self) -> Iterator[EntryRow]:
-        return iter(self._live)
-
-    def __len__(self) -> int:
-        return len(self._live)
-
-    def add(self, row: EntryRow) -> None:
-        self._live.append(row)
-        self._shelf.pop(row, None)
-
-    def retire(self, row: EntryRow) -> None:
-        self._live.remove(row)
-        _discard(row)
-        self._shelf[row] = None
-        if len(self._shelf) > _SHELF:
-            self._shelf.popitem(last=False)[0].forget()
-
-    def drop(self, row: EntryRow) -> None:
-        self._shelf.pop(row, None)
-        if row.widget is not None:
-            self._live.remove(row)
-            _discard(row)
-
-    def drop_widgets(self) -> None:
-        for row in self._live:
-            _discard(row)
-        self._live.clear()
-
-    def clear(self) -> None:
-        self.drop_widgets()
-        self._shelf.clear()
-
-
-def _discard(row: EntryRow) -> None:
-    """Let go of a row's widget. Not at once: it may be the one whose click led here."""
-    widget, row.widget = row.widget, None
-    if widget is not None:
-        widget.hide()
-        widget.column.release_all()  # in Python, it is in a circle, which the collector of garbage breaks much later
-        widget.deleteLater()
-
-
-_SLICE_MS = 5
-_PAUSE_MS = 150
-"""After a change: code that is being written is coloured some times a second, not with every frame."""
-_LEXER_POLL_MS = 15
-
-
-class CodeColours(QObject):
-    """Works on what `in_sight` returns: widgets, each with its top and bottom edge of sight."""
-
-    def __init__(self, in_sight: Callable[[], Iterable[tuple[EntryWidget, int, int]]], parent: QObject) -> None:
-        super().__init__(parent)
-        self._in_sight = in_sight
-        self._lexers = Lexers()
-        self._timer = QTimer(self, singleShot=True)
-        self._timer.timeout.connect(self._work)
-
-    def request(self) -> None:
-        if not self._timer.isActive():
-            self._timer.start(_PAUSE_MS)
-
-    def request_now(self) -> None:
-        """Look for code without colours as soon as what is in sight has been painted."""
-        self._timer.start(0)
-
-    def stop(self) -> None:
-        self._timer.stop()
-
-    def _work(self) -> None:
-        clock = QElapsedTimer()
-        clock.start()
-        for widget, top, bottom in self._in_sight():
-            while widget.colour_next(top, bottom, self._lexers):
-                if clock.elapsed() >= _SLICE_MS:
-                    self._timer.start(0)
-                    return
-        if self._lexers.is_busy:
-            self._timer.start(_LEXER_POLL_MS)
-
 
 MAX_WIDTH = 840
 """Of a row. Wider lines are hard to read."""
@@ -141,8 +48,10 @@ class RowWidgets(QObject):
         self._reading = reading
         self._make = make
         self.styles = styles
-        self.live = LiveRows()
+        self.live: list[EntryRow] = []
         """The rows that have widgets now."""
+        self._shelf: OrderedDict[EntryRow, None] = OrderedDict()
+        """The rows off screen whose parsed text is kept."""
         self.width = 0
         self._view_top = self._view_height = 0
         self.held_row: EntryRow | None = None
@@ -151,7 +60,7 @@ class RowWidgets(QObject):
     def restyle(self, styles: TextStyles) -> None:
         """Let all widgets go: those that are made from now on look like this."""
         self.styles = styles
-        self.live.drop_widgets()
+        self._drop_widgets()
         self.width = 0  # fonts may be different now
 
     def fit(self, available: int) -> None:
@@ -185,7 +94,8 @@ class RowWidgets(QObject):
         widget.body_changed.connect(self._on_body_changed)
         widget.set_width(self.width)
         row.widget = widget
-        self.live.add(row)
+        self.live.append(row)
+        self._shelf.pop(row, None)
         self.made.emit(row)
         return widget
 
@@ -240,7 +150,27 @@ class RowWidgets(QObject):
             if widget.isHidden():
                 widget.show()
         for row in gone:
-            self.live.retire(row)
+            self.live.remove(row)
+            _discard(row)
+            self._shelf[row] = None
+            if len(self._shelf) > _SHELF:
+                self._shelf.popitem(last=False)[0].forget()
+
+    def drop(self, row: EntryRow) -> None:
+        """Forget a row that was removed, whether it has a widget or not."""
+        self._shelf.pop(row, None)
+        if row.widget is not None:
+            self.live.remove(row)
+            _discard(row)
+
+    def clear(self) -> None:
+        self._drop_widgets()
+        self._shelf.clear()
+
+    def _drop_widgets(self) -> None:
+        for row in self.live:
+            _discard(row)
+        self.live.clear()
 
     def in_sight(self) -> Iterator[tuple[EntryWidget, int, int]]:
         """Yield the widgets there are, with the edges of the view in their coordinates."""
@@ -263,3 +193,12 @@ class RowWidgets(QObject):
                 is_question = isinstance(row.entry, ToolEntry | SpendingEntry) and row.entry.is_waiting
                 self.changed.emit(row)
                 self.resized.emit(row, is_by_itself or is_question)
+
+
+def _discard(row: EntryRow) -> None:
+    """Let go of a row's widget. Not at once: it may be the one whose click led here."""
+    widget, row.widget = row.widget, None
+    if widget is not None:
+        widget.hide()
+        widget.column.release_all()  # in Python, it is in a circle, which the collector of garbage breaks much later
+        widget.deleteLater()

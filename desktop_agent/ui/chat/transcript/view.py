@@ -23,8 +23,8 @@ from desktop_agent.ui.chat.conversation_search import Finder
 from desktop_agent.ui.chat.entries.entry import EntryActions, EntryPlace, EntryRow, EntryWidget
 from desktop_agent.ui.chat.transcript.conversation_status import ConversationStatus
 from desktop_agent.ui.chat.transcript.mouse_and_keyboard import KeyboardOrder, MessageMenu, Pointer
-from desktop_agent.ui.chat.transcript.navigation import JumpButton, Navigation, PageRequests
-from desktop_agent.ui.chat.transcript.row_layout import RowLayout, RowUpdates
+from desktop_agent.ui.chat.transcript.navigation import JumpButton, Navigation
+from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.transcript_selection import SelectedText
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.runtime.painting import give_viewport
@@ -38,9 +38,9 @@ def _utc_now() -> datetime:
 class TranscriptView(QAbstractScrollArea):
     """Draws a `Transcript` and keeps up with it by patches. Holds no truth of its own.
 
-    Its parts: `row_layout` places and scrolls, `updates` shows what changed, `finder` searches, `selected` is the
-    selected text, `navigation` goes to a call or a turn, `pages` asks for pages, `status` says what the agent is doing,
-    `entry_actions` what the user asks for.
+    Its parts: `row_layout` places, scrolls and shows what changed, `finder` searches, `selected` is the selected text,
+    `navigation` goes to a call or a turn and asks for pages, `status` says what the agent is doing, `entry_actions`
+    what the user asks for.
     """
 
     def __init__(
@@ -65,11 +65,9 @@ class TranscriptView(QAbstractScrollArea):
         self.row_layout.widgets.changed.connect(self.finder.row_changed)
         JumpButton(self, self.row_layout, self.finder)
         self.row_layout.laid_out.connect(self._on_laid_out)
-        self.navigation = Navigation(self.row_layout)
-        self.pages = PageRequests(self.row_layout, self.finder, self.viewport())
-        self.updates = RowUpdates(self.row_layout)
+        self.navigation = Navigation(self.row_layout, self.finder, self.viewport())
         self._keyboard = KeyboardOrder(self, self.row_layout)
-        self.status = ConversationStatus(self, theme, self.row_layout, self.updates, self.entry_actions)
+        self.status = ConversationStatus(self, theme, self.row_layout, self.entry_actions)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setBackgroundRole(QPalette.ColorRole.Base)  # also under the scroll bar
         self.setAutoFillBackground(True)
@@ -98,7 +96,6 @@ class TranscriptView(QAbstractScrollArea):
         self._begin(transcript)
         self.rows.reset(transcript.entries)
         self.rows.number_pages(transcript)
-        self.updates.clear()
         self.row_layout.replace_rows(is_gentle=is_gentle)
         self.status.show(transcript)  # by now a layout is on its way, or done: this asks for no other
 
@@ -107,7 +104,7 @@ class TranscriptView(QAbstractScrollArea):
         self._begin(transcript)
         place = self.row_layout.reading.from_end()
         for row in self.rows.exchange(transcript.entries):
-            self.updates.drop(row)
+            self.row_layout.drop(row)
         self.rows.number_pages(transcript)
         self.status.show(transcript)
         if place is not None:
@@ -121,7 +118,6 @@ class TranscriptView(QAbstractScrollArea):
             self.selected.selection.clear()
         self.finder.clear()
         self.navigation.show_transcript(transcript)
-        self.pages.clear()
 
     def apply(self, patches: Sequence[Patch]) -> None:
         """Follow what `Transcript.apply` changed. Cheap: it is shown with the next frame, at most 30 times a second."""
@@ -134,7 +130,7 @@ class TranscriptView(QAbstractScrollArea):
         for row in self.rows.apply(transcript.entries, patches):
             self.selected.selection.forget(row)
             self.finder.forget(row)
-            self.updates.drop(row)
+            self.row_layout.drop(row)
         for patch in patches:
             if patch.kind == "collapse":
                 self.finder.unread.note_dropped(self.rows[patch.index].page)
@@ -144,16 +140,16 @@ class TranscriptView(QAbstractScrollArea):
                 layout.reading.put_back(place, patch.count, self.viewport().height())
         for patch in patches:
             if patch.kind in ("append", "update", "text", "output") and patch.index < len(self.rows):
-                self.updates.mark(self.rows[patch.index])
+                self.row_layout.mark(self.rows[patch.index])
         if (superseded := self.rows.supersede()) is not None:
-            self.updates.mark(superseded)
+            self.row_layout.mark(superseded)
         if pages and len(pages) == len(patches):
             if not layout.is_gentle:  # if it is, this is no reason for more in this turn
                 layout.lay_out_gently()
             self.navigation.on_pages_loaded()
             return
         self.status.show(transcript)
-        self.updates.request_layout()
+        self.row_layout.request_layout()
 
     # -- rows --
 
@@ -170,8 +166,8 @@ class TranscriptView(QAbstractScrollArea):
         self._keyboard.arrange()
         self._keyboard.mark()
         if self.isVisible():
-            self.status.ticker.update()
-        self.pages.update()
+            self.status.update_ticking()
+        self.navigation.ask_for_pages()
 
     # -- Qt --
 
@@ -224,17 +220,16 @@ class TranscriptView(QAbstractScrollArea):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self.updates.resume()
-        self.status.ticker.update()
+        self.row_layout.resume()
+        self.status.update_ticking()
         self.finder.resume()
 
     def hideEvent(self, event: QHideEvent) -> None:
         self.finder.pause()
         if len(self.rows):
             self.pointer.cancel()
-        self.updates.pause()
-        self.row_layout.stop()
-        self.status.ticker.stop()
+        self.row_layout.pause()
+        self.status.stop_ticking()
         super().hideEvent(event)
 
 

@@ -79,7 +79,7 @@ def test_colours_go_on_over_pieces_that_arrive_one_by_one(stage: Stage, theme: T
     call_id = conversation.start_call("run_terminal_cmd", "make")
     for piece in ("\x1b[3", "2m", "██", "██\n", "████"):
         conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text=piece))
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
     assert stage.shown_text(1) == "████\u2028████"
     assert ansi_colours(theme.colours)[2] in colours(stage.widget(1).grab().toImage())
 
@@ -90,7 +90,7 @@ def test_overwritten_progress_is_shown_once(stage: Stage) -> None:
     call_id = conversation.start_call("run_terminal_cmd", "curl")
     for percent in range(0, 101, 10):
         conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text=f"\r{percent:3} %"))
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
     assert stage.shown_text(1) == "100 %"
 
 
@@ -99,13 +99,13 @@ def test_more_output_than_is_kept_still_shows_its_end(stage: Stage) -> None:
     conversation.ask("go")
     call_id = conversation.start_call("run_terminal_cmd", "make")
     conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text="first\n"))
-    stage.view.updates.flush()
+    stage.view.row_layout.flush()
     conversation.happen(
         ToolOutputDelta(turn=1, call_id=call_id, text="x" * 99 + "\n"),
         *(ToolOutputDelta(turn=1, call_id=call_id, text=("y" * 99 + "\n") * 400) for _ in range(3)),
     )
     conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text="last\n"))
-    stage.view.updates.flush()
+    stage.view.row_layout.flush()
     assert stage.shown_text(1).endswith("\u2028last")
 
 

@@ -58,7 +58,7 @@ def test_an_older_one_folds_when_a_newer_comes(stage: Stage) -> None:
         result = ToolResult(content="{}", metadata={"todos": todos(*statuses)})
         finished = ev.ToolCallFinished(turn=1, call_id=call_id, state="completed", result=result, duration_s=0.1)
         conversation.happen(finished)
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
 
     write("pending", "pending")
     assert stage.widget(1).is_column_shown

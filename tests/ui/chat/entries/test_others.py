@@ -64,10 +64,10 @@ class TestAnswers:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.stream("an answer")
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         assert stage.widget(1).accessibleName() == "Answer, being written"
         conversation.finish("an answer")
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         assert stage.widget(1).accessibleName() == "Answer: an answer"
 
     def test_hostile_markdown_is_only_text(self, stage: Stage) -> None:
@@ -116,10 +116,10 @@ class TestThinking:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.happen(ThinkingDelta(turn=1, text="first "))
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         click(stage.widget(1).findChildren(QWidget)[0])
         conversation.happen(ThinkingDelta(turn=1, text="second"))
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         assert stage.shown_text(1) == "first second"
 
 
@@ -389,13 +389,13 @@ def compacted(name: str, through: int = 1) -> ev.Compacted:
 def unfold(stage: Stage, index: int) -> None:
     line = next(child for child in stage.widget(index).children() if isinstance(child, QAbstractButton))
     click(line)
-    stage.view.updates.flush()
+    stage.view.row_layout.flush()
 
 
 def test_it_is_one_line_that_unfolds_to_the_summary(stage: Stage) -> None:
     conversation = Conversation(stage.view)
     conversation.happen(compacted("c"))
-    stage.view.updates.flush()
+    stage.view.row_layout.flush()
     widget = stage.widget(0)
     assert "162,000" in widget.accessibleName()
     folded = widget.height()
@@ -408,7 +408,7 @@ def test_it_is_one_line_that_unfolds_to_the_summary(stage: Stage) -> None:
 def test_its_buttons_ask_for_an_edit_and_an_undo(stage: Stage) -> None:
     conversation = Conversation(stage.view)
     conversation.happen(compacted("c"))
-    stage.view.updates.flush()
+    stage.view.row_layout.flush()
     unfold(stage, 0)
     edits, undos = (
         QSignalSpy(stage.view.entry_actions.summary_edit_requested),
@@ -422,13 +422,13 @@ def test_its_buttons_ask_for_an_edit_and_an_undo(stage: Stage) -> None:
 def test_only_the_summary_in_force_can_be_edited_or_undone(stage: Stage) -> None:
     conversation = Conversation(stage.view)
     conversation.happen(compacted("a", 1))
-    stage.view.updates.flush()
+    stage.view.row_layout.flush()
     unfold(stage, 0)
     conversation.happen(compacted("b", 2))
-    stage.view.updates.flush()
+    stage.view.row_layout.flush()
     assert "Undo" not in stage.buttons()
     conversation.happen(ev.CompactionUndone(compaction_id="b"))
-    stage.view.updates.flush()
+    stage.view.row_layout.flush()
     assert "Undo" in stage.buttons()
     assert "taken back" in stage.widget(1).accessibleName()
 

@@ -232,7 +232,7 @@ def test_an_edit_is_told_letter_by_letter_and_taken_up_again(stage: Stage) -> No
     QTest.keyClicks(field(widget), "!")
     assert changed.at(changed.count() - 1) == [2, "And the tests!"]
     shown(stage)
-    stage.view.updates.show_edits({2: "And the tests!"})
+    stage.view.row_layout.show_edits({2: "And the tests!"})
     stage.qtbot.waitUntil(lambda: bool(stage.widget(2).findChildren(MessageEdit)))
     assert field(stage.widget(2)).toPlainText() == "And the tests!"
     assert stage.widget(0).findChildren(MessageEdit) == []

@@ -126,10 +126,10 @@ class TestTheOutput:
         from desktop_agent.core.protocol.events import ToolOutputDelta
 
         conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text="\x1b[32mfirst\x1b[0m\n"))
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         assert stage.shown_text(1) == "first"
         conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text=LINES))
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         assert stage.shown_text(1).splitlines()[-1] == "line 29"
         assert len(stage.shown_text(1).splitlines()) == 12
 

@@ -55,7 +55,7 @@ def ask_two(stage: Stage) -> tuple[Transcript, list[tuple[object, ...]]]:
 def resolve(stage: Stage, transcript: Transcript, call_id: str, decision: Decision) -> None:
     """The session takes an answer."""
     stage.view.apply(transcript.apply(ApprovalResolved(turn=1, call_id=call_id, decision=decision)))
-    stage.view.updates.flush()
+    stage.view.row_layout.flush()
 
 
 def until_it_listens(stage: Stage) -> None:
@@ -434,7 +434,7 @@ class TestWhatItShows:
         transcript = stage.show(call("run_terminal_cmd", "git push"), answer("Wait."), is_running=True)
         asked = ApprovalRequested(turn=1, request=question(offers=["Allow `git push` in this session"]))
         stage.view.apply(transcript.apply(asked))
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         stage.qtbot.waitUntil(stage.button("Allow once").isEnabled)
         stage.view.setFocus()
         names: list[str] = []
@@ -455,7 +455,7 @@ class TestWhatItShows:
         entry = call("run_terminal_cmd", "git push", approval=question())
         transcript = stage.show(entry, is_running=True)
         stage.view.apply(transcript.apply(ApprovalResolved(turn=1, call_id="c1", decision=Denied(message="no"))))
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         assert stage.widget(0).accessibleName() == "Run git push denied 3.2 s"
         assert stage.widget(0).height() < 80
 

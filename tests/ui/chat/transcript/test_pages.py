@@ -39,7 +39,7 @@ class Session:
             self.transcript.page_out(page)
         for event in page_events(pages):
             self.transcript.apply(event)
-        self.view.pages.pages_wanted.connect(self.wanted.append)
+        self.view.navigation.pages_wanted.connect(self.wanted.append)
         self.view.show_transcript(self.transcript)
 
     def load(self, number: int) -> None:
@@ -84,11 +84,11 @@ def test_what_is_read_stays_where_it_is_while_pages_above_are_loaded_and_let_go(
     before = session.y_of("mango30")
     for number in (29, 28, 3):
         session.load(number)
-        session.view.updates.flush()
+        session.view.row_layout.flush()
         assert session.y_of("mango30") == before
     session.collapse(3)
     session.collapse(28)
-    session.view.updates.flush()
+    session.view.row_layout.flush()
     assert session.y_of("mango30") == before
 
 

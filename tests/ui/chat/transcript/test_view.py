@@ -59,7 +59,7 @@ class TestFollowingTheTranscript:
         conversation.end_call(first, "....\n2 passed\n")
         conversation.happen(ev.Notice(level="warning", code="busy", title="Busy", hint="Wait."))
         conversation.end_turn("interrupted")
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         patched = drawn(stage)
 
         stage.view.show_transcript(conversation.transcript)
@@ -74,7 +74,7 @@ class TestFollowingTheTranscript:
         conversation.stream("half an answ")
         conversation.happen(ev.Notice(level="warning", code=RETRYING, title="Trying again."))
         conversation.stream("a whole answer")
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         assert [kind for kind, _, _ in drawn(stage)] == [ev.PromptSubmitted, NoticeEntry, "text"]
         assert stage.shown_text(-1) == "a whole answer"
 
@@ -82,15 +82,15 @@ class TestFollowingTheTranscript:
         conversation = Conversation(stage.view)
         conversation.ask("one")
         conversation.stream("partly diff")
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         conversation.finish("something else")
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         assert [stage.shown_text(index) for index in range(len(stage.view.rows))][1:] == ["something else"]
 
     def test_bursts_are_drawn_at_most_once_per_frame(self, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
         conversation = Conversation(stage.view)
         conversation.ask("one")
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         layouts: list[int] = []
         lay_out = stage.view.row_layout.lay_out
         monkeypatch.setattr(stage.view.row_layout, "lay_out", lambda: layouts.append(1) or lay_out())
@@ -118,11 +118,11 @@ class TestFollowingTheTranscript:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.happen(ev.ToolProgress(turn=1, call_id="c", name="edit_file", message="writing edit_file"))
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         names = [child.accessibleName() for child in stage.view.viewport().findChildren(QWidget) if child.isVisible()]
         assert "Writing edit_file" in names
         conversation.end_turn()
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         names = [child.accessibleName() for child in stage.view.viewport().findChildren(QWidget) if child.isVisible()]
         assert "Writing edit_file" not in names
 
@@ -133,7 +133,7 @@ class TestStayingInPlace:
         conversation.ask("go")
         for number in range(30):
             conversation.stream(long_text(1, f"part {number}") + "\n\n", size=40)
-            stage.view.updates.flush()
+            stage.view.row_layout.flush()
             bar = stage.view.verticalScrollBar()
             assert bar.value() == bar.maximum()
         assert "Jump to latest ↓" not in stage.buttons()
@@ -142,12 +142,12 @@ class TestStayingInPlace:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.stream(long_text(30), size=400)
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         stage.wheel(2)
         before, picture = stage.top_text(), stage.view.viewport().grab(stage.view.viewport().rect()).toImage()
 
         conversation.stream("\n\n" + long_text(10, "more"), size=100)
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
 
         assert not stage.view.row_layout.reading.is_following
         assert stage.top_text() == before
@@ -290,10 +290,10 @@ class TestVirtualisation:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.stream(long_text(40), size=500)
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         stage.view.row_layout.scroll_to(0)
         conversation.stream("\n\n" + long_text(200, "late"), size=500)
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         stage.view.row_layout.scroll_to_bottom()
         until(lambda: "late 199" in stage.shown_text(1))
 
@@ -367,20 +367,20 @@ class TestSelecting:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.stream("alpha beta gamma\n\n")
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         stage.drag(stage.point_of(1, "beta"), stage.point_of(1, "gamma", at_end=True))
         conversation.stream("and much more text\n\n- with\n- lists")
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         assert stage.view.selected.text() == "beta gamma"
 
     def test_a_selection_of_what_is_no_more_is_dropped(self, stage: Stage) -> None:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.stream("half an answer")
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         stage.drag(stage.point_of(1, "half"), stage.point_of(1, "answer"))
         conversation.happen(ev.Notice(level="warning", code=RETRYING, title="Again."))
-        stage.view.updates.flush()
+        stage.view.row_layout.flush()
         assert stage.view.selected.text() == ""
 
     def test_drawing_beyond_the_edge_scrolls(self, stage: Stage) -> None:
@@ -484,7 +484,7 @@ class TestFinding:
         conversation.ask("go")
         self.found(stage, lambda: stage.view.finder.find("needle"))
         conversation.stream("here is a needle")
-        assert self.found(stage, stage.view.updates.flush)[1] == 1
+        assert self.found(stage, stage.view.row_layout.flush)[1] == 1
 
     def test_an_empty_text_ends_the_search(self, stage: Stage) -> None:
         stage.show(answer("needle"))
@@ -594,15 +594,15 @@ def test_an_open_answer_of_another_conversation_does_not_leak_in(stage: Stage) -
     second = Transcript()
     second.paged.append(TextEntry(turn=1, chunks=["from the second"], is_open=False, kind="text"))
     stage.view.show_transcript(second)
-    stage.view.updates.flush()
+    stage.view.row_layout.flush()
     assert [stage.shown_text(row.index) for row in stage.view.row_layout.widgets.live] == ["from the second"]
 
 
 def test_time_passes_on_running_calls_only_while_they_are_seen(stage: Stage) -> None:
     stage.show(call("run_terminal_cmd", "sleep 9"), is_running=True)
-    assert stage.view.status.ticker.is_ticking
+    assert stage.view.status.is_ticking
     stage.window.hide()
-    assert not stage.view.status.ticker.is_ticking
+    assert not stage.view.status.is_ticking
 
 
 def test_text_and_code_are_as_large_as_the_person_wants(stage: Stage, theme: Theme) -> None:
