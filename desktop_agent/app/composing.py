@@ -19,7 +19,7 @@ from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.spelling import Speller, open_speller
 from desktop_agent.ui.chat.composer.attached_contents import ContentPreview
-from desktop_agent.ui.chat.composer.mention_offers import MentionedContent
+from desktop_agent.ui.chat.composer.field_offers import MentionedContent
 from desktop_agent.ui.chat.composer.spelling_marks import SpellingMarks, SpellingMenu
 from desktop_agent.ui.chat.content_chip import THUMBNAIL, CardPicture, read_picture
 from desktop_agent.ui.theme import Theme

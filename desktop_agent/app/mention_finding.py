@@ -26,7 +26,7 @@ from desktop_agent.core.search.symbols import FoundSymbol
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.tools.files.listing import ListingGround
-from desktop_agent.ui.chat.composer.mention_offers import MentionOffers
+from desktop_agent.ui.chat.composer.field_offers import MentionOffers
 
 _PAUSE_S = 0.1
 """From a key to the search, so that none is begun between the letters of a word."""

@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QObject, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.chat.composer.mention_offers import MentionedContent, contents_in
+from desktop_agent.ui.chat.composer.field_offers import MentionedContent, contents_in
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit, position_of
 from desktop_agent.ui.chat.content_chip import CardPicture, ContentChip
 from desktop_agent.ui.chat.entry_words import byte_count, picture_problem

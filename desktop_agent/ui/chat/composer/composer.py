@@ -11,8 +11,7 @@ from desktop_agent.core.base.plain_text import cost_text
 from desktop_agent.core.protocol.model import CacheMiss, ContextUse, Usage
 from desktop_agent.core.slash.declarations import is_command, prompt_of, typed_prompt
 from desktop_agent.ui.chat.composer.attached_contents import AttachedContents
-from desktop_agent.ui.chat.composer.command_offers import CommandOffers
-from desktop_agent.ui.chat.composer.mention_offers import MentionOffers
+from desktop_agent.ui.chat.composer.field_offers import CommandOffers, MentionOffers
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.composer.waiting_prompts import WaitingPrompts
 from desktop_agent.ui.theme import Radius, Space, Theme

@@ -4,9 +4,10 @@ They never take the focus: the field hands them the keys that they understand. I
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct
-from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import QFrame, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
@@ -14,6 +15,7 @@ from desktop_agent.core.base.matching import Span
 from desktop_agent.core.mentions.offers import MentionOffer, OfferKind
 from desktop_agent.core.slash.declarations import Declaration, is_command
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+from desktop_agent.ui.widgets.popup import ChoiceModel
 from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, draw_area, draw_emphasised, draw_line
 
 MAX_ROWS = 8
@@ -23,7 +25,9 @@ FRAME = 5
 class ListPopup(QListView):
     """A raised list inside the window, as high as its rows and as there is room for."""
 
-    def __init__(self, theme: Theme, parent: QWidget, name: str) -> None:
+    row_height = Height.LIST_ROW
+
+    def __init__(self, theme: Theme, parent: QWidget, name: str, model: ChoiceModel[Any]) -> None:
         super().__init__(parent)
         self.setObjectName(name)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -32,15 +36,49 @@ class ListPopup(QListView):
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMouseTracking(True)
+        self.setModel(model)
         self._theme = theme
+        self._choices = model
+        self._is_moved = False
+        """Whether the user has gone to another row than the first."""
         theme.changed.connect(self._on_theme_changed)
         self._on_theme_changed()
+        self.clicked.connect(self._on_clicked)
         self.hide()
 
-    def place_above(self, x: int, width: int, bottom: int, rows: int, row_height: int) -> None:
-        """Stand above `bottom` with so many rows, fewer if there is no room for them."""
-        height = min(rows, MAX_ROWS) * row_height + 2 * FRAME
-        height = min(height, max(bottom - Space.S, row_height + 2 * FRAME))
+    def takes(self, event: QKeyEvent) -> bool:
+        """Act on a key of the field, if it is one for the list; whether it was."""
+        if self.isHidden() or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            return False
+        match event.key():
+            case Qt.Key.Key_Up | Qt.Key.Key_Down as key:
+                self._is_moved = True
+                by = -1 if key == Qt.Key.Key_Up else 1
+                self.setCurrentIndex(self._choices.step_from(self.currentIndex().row(), by))
+                return True
+            case Qt.Key.Key_Tab:
+                return self._choose(goes_on=True)
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter:
+                return (self._is_moved or not self._enter_sends) and self._choose()
+            case _:
+                return False
+
+    @property
+    def _enter_sends(self) -> bool:
+        """Whether Enter sends the message, as long as the user has not gone to another row."""
+        raise NotImplementedError
+
+    def _choose(self, *, goes_on: bool = False) -> bool:
+        """Choose the current row, if one can be chosen; whether it was. With `goes_on`, more is to be typed."""
+        raise NotImplementedError
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        self.setCurrentIndex(index)
+        self._choose()
+
+    def _place_above(self, x: int, width: int, bottom: int) -> None:
+        height = min(len(self._choices.rows), MAX_ROWS) * self.row_height + 2 * FRAME
+        height = min(height, max(bottom - Space.S, self.row_height + 2 * FRAME))
         self.setGeometry(x, bottom - height, width, height)
 
     def _on_theme_changed(self) -> None:
@@ -100,34 +138,18 @@ def _rank(command: Declaration, typed: str) -> int:
     return rank + 10 if command.problem else rank
 
 
-class _Commands(QAbstractListModel):
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.shown: tuple[Declaration, ...] = ()
+class _Commands(ChoiceModel[Declaration]):
+    def is_choice(self, row: Declaration) -> bool:
+        return not row.problem
 
-    def show(self, commands: Sequence[Declaration]) -> None:
-        self.beginResetModel()
-        self.shown = tuple(commands)
-        self.endResetModel()
+    def text(self, row: Declaration) -> str:
+        return f"/{row.name} {row.arguments}".rstrip()
 
-    def rowCount(self, parent: AnyIndex | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(self.shown)
+    def words(self, row: Declaration) -> list[str]:
+        return [words for words in (self.text(row), self.effect(row), self.origin(row)) if words]
 
-    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
-        if self.shown[index.row()].problem:
-            return Qt.ItemFlag.NoItemFlags
-        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-
-    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        command = self.shown[index.row()]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return f"/{command.name} {command.arguments}".rstrip()
-            case Qt.ItemDataRole.AccessibleTextRole:
-                parts = (f"/{command.name} {command.arguments}".rstrip(), self.effect(command), self.origin(command))
-                return ", ".join(filter(None, parts))
-            case _:
-                return None
+    def tooltip(self, row: Declaration) -> str:
+        return ""
 
     def origin(self, command: Declaration) -> str:
         words = {"person": self.tr("yours"), "project": self.tr("project"), "server": self.tr("server")}
@@ -145,16 +167,13 @@ class CommandPopup(ListPopup):
     chosen = Signal(str)  # the name of the command
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(theme, parent, "commandPopup")
+        self._commands = _Commands()
+        super().__init__(theme, parent, "commandPopup", self._commands)
         self.setAccessibleName(self.tr("Commands"))
-        self._commands = _Commands(self)
         self._offer: Offer | None = None
-        self._is_moved = False
         self._is_dismissed = False
         self._delegate = _CommandDelegate(theme, self)
-        self.setModel(self._commands)
         self.setItemDelegate(self._delegate)
-        self.clicked.connect(self._on_clicked)
         self.entered.connect(self._on_entered)
 
     def show_offer(self, offer: Offer | None) -> None:
@@ -166,62 +185,43 @@ class CommandPopup(ListPopup):
             self.hide()
             return
         self._delegate.is_hint = not offer.is_choice
+        self.row_height = self._delegate.row_height
         self._commands.show(offer.commands)
-        first = next((row for row, command in enumerate(offer.commands) if not command.problem), None)
-        if offer.is_choice and first is not None:
-            self.setCurrentIndex(self._commands.index(first))
+        if offer.is_choice:
+            self.setCurrentIndex(self._commands.step_from(-1, 1))
         self.show()
         self.raise_()
 
     def place(self, area: QRect, bottom: int) -> None:
         """Stand above `bottom`, as wide as `area`, as high as needed and as there is room for."""
-        self.place_above(area.x(), area.width(), bottom, len(self._commands.shown), self._delegate.row_height)
+        self._place_above(area.x(), area.width(), bottom)
 
     def takes(self, event: QKeyEvent) -> bool:
-        offer = self._offer
-        if offer is None or self.isHidden() or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+        if self.isHidden() or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             return False
-        key = event.key()
-        if key == Qt.Key.Key_Escape:
+        if event.key() == Qt.Key.Key_Escape:
             self._is_dismissed = True
             self.hide()
             return True
-        if not offer.is_choice:
-            return False
-        match key:
-            case Qt.Key.Key_Up | Qt.Key.Key_Down:
-                self._step(-1 if key == Qt.Key.Key_Up else 1)
-                return True
-            case Qt.Key.Key_Tab:
-                return self._choose()
-            case Qt.Key.Key_Return | Qt.Key.Key_Enter:
-                return (self._is_moved or not offer.is_whole) and self._choose()
-            case _:
-                return False
+        return self._is_choice and super().takes(event)
 
-    def _step(self, direction: int) -> None:
-        usable = [row for row, command in enumerate(self._commands.shown) if not command.problem]
-        if not usable:
-            return
-        row = self.currentIndex().row()
-        at = usable.index(row) if row in usable else (-1 if direction > 0 else 0)
-        self.setCurrentIndex(self._commands.index(usable[(at + direction) % len(usable)]))
-        self._is_moved = True
+    @property
+    def _is_choice(self) -> bool:
+        return self._offer is not None and self._offer.is_choice
 
-    def _choose(self) -> bool:
-        row = self.currentIndex().row()
-        if not 0 <= row < len(self._commands.shown) or self._commands.shown[row].problem:
+    @property
+    def _enter_sends(self) -> bool:
+        return self._offer is not None and self._offer.is_whole
+
+    def _choose(self, *, goes_on: bool = False) -> bool:
+        index = self.currentIndex()
+        if not self._is_choice or not index.flags() & Qt.ItemFlag.ItemIsEnabled:
             return False
-        self.chosen.emit(self._commands.shown[row].name)
+        self.chosen.emit(self._commands.rows[index.row()].name)
         return True
 
-    def _on_clicked(self, index: QModelIndex) -> None:
-        if self._offer is not None and self._offer.is_choice:
-            self.setCurrentIndex(index)
-            self._choose()
-
     def _on_entered(self, index: QModelIndex) -> None:
-        if self._offer is not None and self._offer.is_choice and index.flags() & Qt.ItemFlag.ItemIsEnabled:
+        if self._is_choice and index.flags() & Qt.ItemFlag.ItemIsEnabled:
             self.setCurrentIndex(index)
             self._is_moved = True
 
@@ -244,7 +244,7 @@ class _CommandDelegate(QStyledItemDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         model = index.model()
         assert isinstance(model, _Commands)
-        command = model.shown[index.row()]
+        command = model.rows[index.row()]
         area, state = option.rect, option.state
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -281,34 +281,21 @@ _WIDTH = 460
 _LEAST_WIDTH = 240
 
 
-class _Offers(QAbstractListModel):
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.shown: tuple[MentionOffer, ...] = ()
-
-    def show(self, offers: Sequence[MentionOffer]) -> None:
-        self.beginResetModel()
-        self.shown = tuple(offers)
-        self.endResetModel()
-
+class _Offers(ChoiceModel[MentionOffer]):
     def add(self, offers: Sequence[MentionOffer]) -> None:
         if offers:
-            self.beginInsertRows(QModelIndex(), len(self.shown), len(self.shown) + len(offers) - 1)
-            self.shown = (*self.shown, *offers)
+            self.beginInsertRows(QModelIndex(), len(self.rows), len(self.rows) + len(offers) - 1)
+            self.rows = (*self.rows, *offers)
             self.endInsertRows()
 
-    def rowCount(self, parent: AnyIndex | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(self.shown)
+    def text(self, row: MentionOffer) -> str:
+        return row.label
 
-    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        offer = self.shown[index.row()]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return offer.label
-            case Qt.ItemDataRole.AccessibleTextRole:
-                return ", ".join(filter(None, (offer.label, self.kind_words(offer.kind), offer.detail)))
-            case _:
-                return None
+    def words(self, row: MentionOffer) -> list[str]:
+        return [words for words in (row.label, self.kind_words(row.kind), row.detail) if words]
+
+    def tooltip(self, row: MentionOffer) -> str:
+        return ""
 
     def kind_words(self, kind: OfferKind) -> str:
         words = {
@@ -333,21 +320,17 @@ class MentionPopup(ListPopup):
     chosen = Signal(object, bool)  # a `MentionOffer`, and whether typing goes on in it: Tab on a folder
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(theme, parent, "mentionPopup")
+        self._offers = _Offers()
+        super().__init__(theme, parent, "mentionPopup", self._offers)
         self.setAccessibleName(self.tr("Mentions"))
         self._window = parent
-        self._offers = _Offers(self)
         self._typed = ""
-        self._is_moved = False
         self._is_pointed_at = False
-        self._delegate = _MentionDelegate(theme, self)
-        self.setModel(self._offers)
-        self.setItemDelegate(self._delegate)
-        self.clicked.connect(self._on_clicked)
+        self.setItemDelegate(_MentionDelegate(theme, self))
 
     @property
     def offers(self) -> tuple[MentionOffer, ...]:
-        return self._offers.shown
+        return self._offers.rows
 
     @property
     def is_in_use(self) -> bool:
@@ -377,7 +360,7 @@ class MentionPopup(ListPopup):
         room = self._window.width() - 2 * Space.S
         width = max(min(_WIDTH, room), min(_LEAST_WIDTH, room))
         x = max(Space.S, min(at.x() - Space.S, self._window.width() - width - Space.S))
-        self.place_above(x, width, at.y(), len(self.offers), Height.LIST_ROW)
+        self._place_above(x, width, at.y())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         self._is_pointed_at = True  # one that only happens to be there when the list opens points at nothing
@@ -387,35 +370,13 @@ class MentionPopup(ListPopup):
         self._is_pointed_at = False
         super().leaveEvent(event)
 
-    def takes(self, event: QKeyEvent) -> bool:
-        if self.isHidden() or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
-            return False
-        match event.key():
-            case Qt.Key.Key_Up:
-                self._step(-1)
-            case Qt.Key.Key_Down:
-                self._step(1)
-            case Qt.Key.Key_Tab:
-                self._choose(goes_on=True)
-            case Qt.Key.Key_Return | Qt.Key.Key_Enter:
-                if not self._is_moved and (not self.offers[0].is_close or self.offers[0].written == self._typed):
-                    return False  # Enter sends the message
-                self._choose(goes_on=False)
-            case _:
-                return False
-        return True
+    @property
+    def _enter_sends(self) -> bool:
+        return not self.offers[0].is_close or self.offers[0].written == self._typed
 
-    def _step(self, direction: int) -> None:
-        self._is_moved = True
-        row = self.currentIndex().row()
-        row = (row + direction) % len(self.offers) if row >= 0 or direction > 0 else len(self.offers) - 1
-        self.setCurrentIndex(self._offers.index(row))
-
-    def _choose(self, *, goes_on: bool) -> None:
+    def _choose(self, *, goes_on: bool = False) -> bool:
         self.chosen.emit(self.offers[max(self.currentIndex().row(), 0)], goes_on)
-
-    def _on_clicked(self, index: QModelIndex) -> None:
-        self.chosen.emit(self.offers[index.row()], False)
+        return True
 
 
 class _MentionDelegate(QStyledItemDelegate):
@@ -431,7 +392,7 @@ class _MentionDelegate(QStyledItemDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         model = index.model()
         assert isinstance(model, _Offers)
-        offer = model.shown[index.row()]
+        offer = model.rows[index.row()]
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         is_current = bool(option.state & QStyle.StateFlag.State_Selected)

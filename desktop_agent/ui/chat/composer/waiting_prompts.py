@@ -1,8 +1,8 @@
 """The prompts that wait to be sent, above the message field."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
-from typing import NamedTuple, cast
+from typing import cast
 
 from PySide6.QtCore import QObject, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
@@ -18,19 +18,6 @@ _MOST_CHARS = 2_000
 """More than a line of it is never in sight, and Qt would measure all of it to cut it off."""
 
 
-class QueueOutlets(NamedTuple):
-    """What is asked for of a waiting prompt, by its id."""
-
-    remove: Callable[[str], None]
-    send: Callable[[str], None]
-    steer: Callable[[str], None]
-    edit: Callable[[str], None]
-    move: Callable[[str, int], None]
-    """By so many places, down or, below 0, up."""
-    drop: Callable[[str, int], None]
-    """At this height in the parent."""
-
-
 class QueueCard(QWidget):
     """One waiting prompt in one line.
 
@@ -38,19 +25,12 @@ class QueueCard(QWidget):
     """
 
     def __init__(
-        self,
-        prompt_id: str,
-        text: str,
-        theme: Theme,
-        parent: QWidget,
-        outlets: QueueOutlets,
-        *,
-        is_steering: bool,
+        self, prompt_id: str, text: str, theme: Theme, waiting: "WaitingPrompts", *, is_steering: bool
     ) -> None:
         """One that `is_steering` goes into the running turn by itself."""
-        super().__init__(parent)
+        super().__init__(waiting.composer)
         self.prompt_id = prompt_id
-        self._outlets = outlets
+        self._waiting = waiting
         self._grip: QPointF | None = None
         self._home = 0
         self._is_dragged = False
@@ -86,7 +66,7 @@ class QueueCard(QWidget):
             self.tr("Send now"),
             object_name="sendQueuedButton",
             accessible_name=self.tr("Send the waiting message now"),
-            clicked=lambda: self._outlets.send(self.prompt_id),
+            clicked=lambda: self._waiting.send_requested.emit(self.prompt_id),
             is_compact=True,
             parent=self,
         )
@@ -95,7 +75,7 @@ class QueueCard(QWidget):
             self.tr("Send into this turn"),
             object_name="steerQueuedButton",
             accessible_name=self.tr("Send the waiting message now, into this turn"),
-            clicked=lambda: self._outlets.steer(self.prompt_id),
+            clicked=lambda: self._waiting.steer_requested.emit(self.prompt_id),
             variant="flat",
             is_compact=True,
             parent=self,
@@ -199,12 +179,12 @@ class QueueCard(QWidget):
         if was_dragged:
             dropped_at = self.geometry().center().y()
             self.move(self.x(), self._home)
-            self._outlets.drop(self.prompt_id, dropped_at)
+            self._waiting.drop(self.prompt_id, dropped_at)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         match Qt.Key(event.key()), event.modifiers():
             case (Qt.Key.Key_Up | Qt.Key.Key_Down as key, Qt.KeyboardModifier.AltModifier):
-                self._outlets.move(self.prompt_id, 1 if key == Qt.Key.Key_Down else -1)
+                self._waiting.move(self.prompt_id, 1 if key == Qt.Key.Key_Down else -1)
             case (Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_F2, _):
                 self._on_edit()
             case (Qt.Key.Key_Delete, _):
@@ -213,10 +193,10 @@ class QueueCard(QWidget):
                 super().keyPressEvent(event)
 
     def _on_edit(self) -> None:
-        self._outlets.edit(self.prompt_id)
+        self._waiting.edit_requested.emit(self.prompt_id)
 
     def _on_remove(self) -> None:
-        self._outlets.remove(self.prompt_id)
+        self._waiting.unqueue_requested.emit(self.prompt_id)
 
 
 _SHOWN_CARDS = 4
@@ -235,7 +215,7 @@ class WaitingPrompts(QObject):
     def __init__(self, theme: Theme, composer: QWidget) -> None:
         super().__init__(composer)
         self._theme = theme
-        self._composer = composer
+        self.composer = composer
         self._prompts: list[tuple[str, str]] = []
         self._cards: list[QueueCard] = []
         self._steering: frozenset[str] = frozenset()
@@ -264,16 +244,16 @@ class WaitingPrompts(QObject):
         self.changed.emit()
 
     def _order_tabs(self) -> None:
-        field = cast("QWidget", self._composer.focusProxy())
+        field = cast("QWidget", self.composer.focusProxy())
         stops = [stop for card in self._cards for stop in card.tab_stops()]
         for before, stop in pairwise((field, *stops, field) if stops else ()):
             QWidget.setTabOrder(before, stop)
 
     def _keep_focus(self, prompt_id: str) -> None:
         same = (card for card in self._cards if card.prompt_id == prompt_id)
-        next(same, self._composer).setFocus(Qt.FocusReason.OtherFocusReason)
+        next(same, self.composer).setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _move(self, prompt_id: str, by: int) -> None:
+    def move(self, prompt_id: str, by: int) -> None:
         order = [each for each, _ in self._prompts]
         self._place_at(prompt_id, order.index(prompt_id) + by)
 
@@ -284,27 +264,13 @@ class WaitingPrompts(QObject):
         if 0 <= place <= len(order) and place != before:
             self.move_requested.emit(prompt_id, order[place] if place < len(order) else "")
 
-    def _drop(self, prompt_id: str, y: int) -> None:
+    def drop(self, prompt_id: str, y: int) -> None:
         """Put a prompt where it was let go of: `y` is in the composer."""
         above = [card for card in self._cards if card.prompt_id != prompt_id and card.geometry().center().y() < y]
         self._place_at(prompt_id, len(above))
 
     def _make_card(self, prompt_id: str, text: str) -> QueueCard:
-        card = QueueCard(
-            prompt_id,
-            text,
-            self._theme,
-            self._composer,
-            QueueOutlets(
-                remove=self.unqueue_requested.emit,
-                send=self.send_requested.emit,
-                steer=self.steer_requested.emit,
-                edit=self.edit_requested.emit,
-                move=self._move,
-                drop=self._drop,
-            ),
-            is_steering=prompt_id in self._steering,
-        )
+        card = QueueCard(prompt_id, text, self._theme, self, is_steering=prompt_id in self._steering)
         card.set_sendable(is_sendable=self._is_sendable)
         card.set_steerable(is_steerable=self._is_steerable)
         card.show()

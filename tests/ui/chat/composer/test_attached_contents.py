@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.chat.composer.attached_contents import ContentPreview
 from desktop_agent.ui.chat.composer.composer import Composer
-from desktop_agent.ui.chat.composer.mention_offers import MentionedContent, contents_in
+from desktop_agent.ui.chat.composer.field_offers import MentionedContent, contents_in
 from desktop_agent.ui.chat.content_chip import CardPicture, ContentChip
 from desktop_agent.ui.theme import Theme
 

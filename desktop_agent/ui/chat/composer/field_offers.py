@@ -1,19 +1,20 @@
-"""Offers what can be mentioned while an `@` is being typed, and shows which parts of the message are mentions."""
+"""What a message offers while it is written: commands after a slash, and what an `@` can mention; marks of mentions."""
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from PySide6.QtCore import QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit, index_of, position_of
 from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
     from desktop_agent.core.mentions.mention_grammar import TypedMention
     from desktop_agent.core.mentions.offers import MentionOffer
-    from desktop_agent.ui.chat.composer.offer_popups import MentionPopup
+    from desktop_agent.ui.chat.composer.offer_popups import CommandPopup, ListPopup, MentionPopup
 
 PASTED = "pasted"
 """What stands before the colon in a mention of what was pasted."""
@@ -77,29 +78,106 @@ _OWN_SOURCES = frozenset({"symbol", "session", PASTED})
 """What may stand before a colon besides the names of servers."""
 
 
-class MentionOffers(QObject):
-    """Follows text, cursor and focus of a field; its list exists only while there is something to choose."""
+Popup = TypeVar("Popup", bound="ListPopup")
 
-    wanted = Signal(object)  # a `TypedMention`; the owner passes what fits to `show` and `show_symbols`
-    left = Signal()  # no mention is being typed any longer
+
+class FieldOffers(QObject, Generic[Popup]):
+    """A list above a field that follows what is typed there. It exists only while there is something to choose."""
 
     def __init__(self, edit: MessageEdit, theme: Theme, composer: QWidget) -> None:
         super().__init__(composer)
         self._edit = edit
         self._theme = theme
         self._composer = composer
+        self._area = QRect()
+        self._popup: Popup | None = None
+        edit.key_takers.append(self._takes_key)
+        edit.escape_takers.append(self._takes_escape)
+
+    def _close(self) -> None:
+        if self._popup is not None:
+            self._popup.hide()
+            self._popup.deleteLater()
+            self._popup = None
+
+    def _takes_key(self, event: QKeyEvent) -> bool:
+        return self._popup is not None and self._popup.takes(event)
+
+    def _takes_escape(self) -> bool:
+        return self._popup is not None and self._popup.isVisible()
+
+
+class CommandOffers(FieldOffers["CommandPopup"]):
+    """Follows the text and the focus of a field; its list exists only while there is something to choose."""
+
+    wanted = Signal()  # a slash was typed: the owner passes the commands to `show`
+
+    def __init__(self, edit: MessageEdit, theme: Theme, composer: QWidget) -> None:
+        super().__init__(edit, theme, composer)
+        self._commands: Sequence[Declaration] = ()
+        edit.textChanged.connect(self._follow)
+        edit.focus_changed.connect(self._on_focus_changed)
+
+    def show(self, commands: Sequence[Declaration]) -> None:
+        """Offer these commands from now on."""
+        self._commands = commands
+        self._follow()
+
+    def place(self, area: QRect) -> None:
+        """Stand above `area` of the composer, inside the window."""
+        self._area = area
+        if self._popup is not None:
+            field = QRect(self._composer.mapTo(self._composer.window(), area.topLeft()), area.size())
+            self._popup.place(field, field.top() - Space.XS)
+
+    def _follow(self) -> None:
+        """Show the commands that fit what is written, when that begins with a slash."""
+        text = self._edit.toPlainText()
+        if not text.startswith("/"):
+            self._close()
+            return
+        from desktop_agent.ui.chat.composer.offer_popups import offer  # with the first slash
+
+        popup = self._popup or self._make_popup()
+        can_show = self._edit.hasFocus() and not self._edit.history.is_showing(text)
+        popup.show_offer(offer(text, self._commands) if can_show else None)
+        self.place(self._area)
+
+    def _make_popup(self) -> "CommandPopup":
+        from desktop_agent.ui.chat.composer.offer_popups import CommandPopup
+
+        popup = self._popup = CommandPopup(self._theme, self._composer.window())
+        popup.chosen.connect(self._on_chosen)
+        self.wanted.emit()
+        return popup
+
+    def _on_focus_changed(self) -> None:
+        if self._edit.hasFocus():
+            self._follow()
+        else:
+            self._close()
+
+    def _on_chosen(self, name: str) -> None:
+        has_arguments = any(command.arguments for command in self._commands if command.name == name)
+        self._edit.replace_text(f"/{name} " if has_arguments else f"/{name}")
+
+
+class MentionOffers(FieldOffers["MentionPopup"]):
+    """Follows text, cursor and focus of a field; its list exists only while there is something to choose."""
+
+    wanted = Signal(object)  # a `TypedMention`; the owner passes what fits to `show` and `show_symbols`
+    left = Signal()  # no mention is being typed any longer
+
+    def __init__(self, edit: MessageEdit, theme: Theme, composer: QWidget) -> None:
+        super().__init__(edit, theme, composer)
         self._typed: TypedMention | None = None
         self._dismissed_at = -1
         """Where the mention begins whose list the user closed."""
-        self._popup: MentionPopup | None = None
         self._offers: tuple[MentionOffer, ...] | None = None
         """What fits what is being typed, without symbols; None until that is known."""
         self._symbols: tuple[MentionOffer, ...] = ()
-        self._area = QRect()
         self._is_path: Callable[[str], bool] = lambda _path: False
         self._sources = _OWN_SOURCES
-        edit.key_takers.append(self._takes_key)
-        edit.escape_takers.append(self._takes_escape)
         edit.textChanged.connect(self._on_text_changed)
         edit.cursorPositionChanged.connect(self._on_cursor_moved)
         edit.composing_changed.connect(self._follow)
@@ -211,12 +289,6 @@ class MentionOffers(QObject):
         popup.chosen.connect(self._on_chosen)
         return popup
 
-    def _close(self) -> None:
-        if self._popup is not None:
-            self._popup.hide()
-            self._popup.deleteLater()
-            self._popup = None
-
     def _takes_key(self, event: QKeyEvent) -> bool:
         if self._popup is None or self._popup.isHidden():
             return False
@@ -224,10 +296,7 @@ class MentionOffers(QObject):
             self._dismissed_at = self._typed.start if self._typed is not None else -1
             self._close()
             return True
-        return self._popup.takes(event)
-
-    def _takes_escape(self) -> bool:
-        return self._popup is not None and self._popup.isVisible()
+        return super()._takes_key(event)
 
     def _on_chosen(self, offer: "MentionOffer", goes_on: bool) -> None:
         """Put a mention into the text in place of what was typed; what is still to be typed gets no blank behind it."""
