@@ -161,7 +161,7 @@ class SessionActions(QObject):
         panels.sessions.action_requested.connect(self._on_action)
 
     def _on_action(self, action: str, session_ids: Sequence[SessionId]) -> None:
-        """Do what the user asks for; `action` is one of `SESSION_ACTIONS`."""
+        """Do what the user asks for; `action` is a `SessionAction`."""
         if action == "delete":
             self._try(self._ask_to_delete(session_ids))
             return

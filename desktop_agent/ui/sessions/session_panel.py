@@ -1,6 +1,6 @@
 """The list of sessions, with what each is doing, and what can be done with one or several."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 from typing import Literal, get_args
@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.ui.sessions.session_list_model import Arrangement, Grouping, SessionListModel
-from desktop_agent.ui.sessions.session_rows import SessionDelegate, SessionRows, SessionSelection
+from desktop_agent.ui.sessions.session_rows import SessionRows
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import MenuButton, make_button
@@ -21,77 +21,6 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hbox, stack, vbox
 
 SessionAction = Literal["pin", "unpin", "archive", "unarchive", "copy", "export", "folder", "window", "delete"]
 """What a user may do with a session besides opening and renaming it."""
-
-SESSION_ACTIONS: tuple[SessionAction, ...] = get_args(SessionAction)
-
-
-class SessionMenu(QMenu):
-    """The menu of one session; it deletes itself when it closes."""
-
-    def __init__(
-        self,
-        session: SessionSummary,
-        parent: QWidget,
-        *,
-        show_session: Callable[[str], None],
-        rename: Callable[[str], None],
-        select: Callable[[], None],
-        act: Callable[[SessionAction, str], None],
-    ) -> None:
-        """Those with a parameter get the session's id; `rename` lets the user type another title."""
-        super().__init__(parent)
-        self.setObjectName("sessionMenu")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._session_id = session.id
-        """Rows move while a menu is open; it is about this session all the same."""
-        self._show_session = show_session
-        self._rename = rename
-        self._act = act
-        self.addAction(self.tr("Open")).triggered.connect(self._on_open)
-        self._add("window")
-        renaming = self.addAction(self.tr("Rename"))
-        renaming.setShortcut(Qt.Key.Key_F2)
-        renaming.triggered.connect(self._on_rename)
-        self._add("unpin" if session.is_pinned else "pin")
-        self._add("copy")
-        selecting = self.addAction(self.tr("Select"))
-        selecting.setShortcut(QKeySequence("Ctrl+Space"))
-        selecting.triggered.connect(select)
-        self.addSeparator()
-        self._add("export")
-        self._add("folder")
-        self.addSeparator()
-        self._add("unarchive" if session.is_archived else "archive")
-        self._add("delete").setShortcut(Qt.Key.Key_Delete)
-        self.triggered.connect(self._on_triggered)
-
-    def _add(self, name: SessionAction) -> QAction:
-        action = self.addAction(action_words(name))
-        action.setData(name)
-        return action
-
-    def _on_triggered(self, action: QAction) -> None:
-        if (name := action.data()) in SESSION_ACTIONS:
-            self._act(name, self._session_id)
-
-    def _on_open(self) -> None:
-        self._show_session(self._session_id)
-
-    def _on_rename(self) -> None:
-        self._rename(self._session_id)
-
-
-class SelectionMenu(QMenu):
-    """The menu of all selected sessions; it deletes itself when it closes."""
-
-    def __init__(
-        self, names: Sequence[SessionAction], parent: QWidget, *, act: Callable[[SessionAction], None]
-    ) -> None:
-        super().__init__(parent)
-        self.setObjectName("selectionMenu")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for name in names:
-            self.addAction(action_words(name)).triggered.connect(partial(act, name))
 
 
 def action_words(action: SessionAction) -> str:
@@ -288,19 +217,15 @@ class SessionPanel(QWidget):
         self._arrange.arranged.connect(self._on_arranged)
         top = hbox(heading, STRETCH, self._arrange, new, margins=(Space.S, 0, 0, 0), spacing=Space.XS)
 
-        self._list = SessionRows()
-        self._list.setModel(self._model)
-        self._list.setItemDelegate(SessionDelegate(self._model, theme, self._list.ring, self._list))
+        self._list = SessionRows(self._model, theme)
         self._list.setAccessibleName(self.tr("Sessions"))
         self._list.chosen.connect(self._choose)
         self._list.deleting.connect(self._delete)
         self._list.customContextMenuRequested.connect(self._show_menu)
         self._list.let_go.connect(self._update)
-        theme.changed.connect(self._list.viewport().update)
-        self._selection = SessionSelection(self._model, self._list)
-        self._selection.changed.connect(self._show_selection)
+        self._list.selection_changed.connect(self._show_selection)
         self._selected = SelectionBar()
-        self._selected.cleared.connect(self._selection.clear)
+        self._selected.cleared.connect(self._list.select_none)
         self._selected.action_requested.connect(self._act_on_selected)
 
         empty = self._empty = make_label(role="secondary", wraps=True)
@@ -331,7 +256,7 @@ class SessionPanel(QWidget):
         else:
             self._is_change_expected = False
             self._model.show(sessions, self._workspace, self._arrangement, with_archived=self._shows_archived)
-            self._selection.keep_listed()
+            self._list.select(self._list.selected_ids)
         archived = sum(session.is_archived for session in sessions)
         self._archive.setVisible(archived > 0)
         text = self.tr("Hide archived") if self._shows_archived else self.tr("Show archived ({0})").format(archived)
@@ -374,21 +299,15 @@ class SessionPanel(QWidget):
 
     def _choose(self) -> None:
         """Show the session of the current row; on a heading, fold its group or unfold it."""
-        index = self._list.currentIndex()
-        if not index.isValid():
-            return
-        row = self._model.row_at(index.row())
-        if row.session is not None:
-            self._selection.clear()
+        index, row = self._list.currentIndex(), self._list.row
+        if row is not None and row.session is not None:
+            self._list.select_none()
             self.session_chosen.emit(row.session.id)
-        else:
+        elif row is not None:
             self._on_arranged(replace(self._arrangement, folded=self._arrangement.folded ^ {row.group}))
             self._list.setCurrentIndex(self._model.index(index.row()))  # the same heading: those above are as before
 
     # --- what is done with sessions -------------------------------------------------------------------------------
-
-    def _action(self, action: str, session_id: str) -> None:
-        self._act(action, (session_id,))
 
     def _act(self, action: str, ids: tuple[str, ...]) -> None:
         if ids:
@@ -396,12 +315,11 @@ class SessionPanel(QWidget):
             self.action_requested.emit(action, ids)
 
     def _act_on_selected(self, action: str) -> None:
-        self._act(action, self._selection.ids)
+        self._act(action, self._list.selected_ids)
 
     def _delete(self) -> None:
-        index = self._list.currentIndex()
-        session = self._model.row_at(index.row()).session if index.isValid() else None
-        self._act("delete", self._selection.ids or ((session.id,) if session is not None else ()))
+        session = self._list.row.session if self._list.row is not None else None
+        self._act("delete", self._list.selected_ids or ((session.id,) if session is not None else ()))
 
     def _show_selection(self) -> None:
         chosen = [session for _, session in self._model.sessions() if session.id in self._model.selected]
@@ -414,7 +332,7 @@ class SessionPanel(QWidget):
     def _rename(self, session_id: str) -> None:
         if (row := self._model.find(session_id)) >= 0:
             self._list.setCurrentIndex(self._model.index(row))
-            self._list.rename()
+            self._list.edit(self._list.currentIndex())
 
     def _show_menu(self, at: QPoint) -> None:
         index = self._list.indexAt(at)
@@ -427,14 +345,33 @@ class SessionPanel(QWidget):
         menu.popup(self._list.viewport().mapToGlobal(at))
 
     def _menu_for(self, session: SessionSummary) -> QMenu:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if session.id in self._model.selected and len(self._model.selected) > 1:
-            return SelectionMenu(self._selected.actions_offered, self, act=self._act_on_selected)
-        self._selection.clear()
-        return SessionMenu(
-            session,
-            self,
-            show_session=self.session_chosen.emit,
-            rename=self._rename,
-            select=self._selection.toggle,
-            act=self._action,
-        )
+            menu.setObjectName("selectionMenu")
+            for name in self._selected.actions_offered:
+                menu.addAction(action_words(name), partial(self._act_on_selected, name))
+            return menu
+        self._list.select_none()
+        menu.setObjectName("sessionMenu")
+        self._fill_menu(menu, session)
+        return menu
+
+    def _fill_menu(self, menu: QMenu, session: SessionSummary) -> None:
+        """Offer what can be done with one session, also when its row moves while the menu is open."""
+
+        def add(name: SessionAction) -> QAction:
+            return menu.addAction(action_words(name), partial(self._act, name, (session.id,)))
+
+        menu.addAction(_tr("Open"), partial(self.session_chosen.emit, session.id))
+        add("window")
+        menu.addAction(_tr("Rename"), partial(self._rename, session.id)).setShortcut(Qt.Key.Key_F2)
+        add("unpin" if session.is_pinned else "pin")
+        add("copy")
+        menu.addAction(_tr("Select"), self._list.toggle).setShortcut(QKeySequence("Ctrl+Space"))
+        menu.addSeparator()
+        add("export")
+        add("folder")
+        menu.addSeparator()
+        add("unarchive" if session.is_archived else "archive")
+        add("delete").setShortcut(Qt.Key.Key_Delete)

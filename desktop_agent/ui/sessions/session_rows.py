@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from PySide6.QtCore import QEvent, QItemSelectionModel, QObject, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPen
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPen
 from PySide6.QtWidgets import (
     QAbstractItemDelegate,
     QAbstractItemView,
@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.protocol.model import SessionSummary
-from desktop_agent.ui.sessions.session_list_model import SessionListModel
+from desktop_agent.ui.sessions.session_list_model import SessionListModel, SessionRow
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, FocusRing, RowDelegate, draw_ground, draw_line, set_up_list
 
@@ -61,7 +61,8 @@ class SessionDelegate(RowDelegate):
             self._draw_mark(painter, centre, row.session)
         status = self._model.words.status(row.session)
         line.adjust(_TITLE_AT, 0, -Space.S, 0)
-        draw_line(painter, line, status, self.fonts.small, self._status_colour(row.session), RIGHT)
+        ink = self.theme.colour("warning_text") if row.session.state == "waiting" else muted
+        draw_line(painter, line, status, self.fonts.small, ink, RIGHT)
         line.setRight(line.right() - QFontMetricsF(self.fonts.small).horizontalAdvance(status) - Space.S)
         draw_line(painter, line, self._model.words.title(row.session), self.fonts.text, colour)
         if details := self._model.details_of(row):
@@ -102,9 +103,6 @@ class SessionDelegate(RowDelegate):
         radius = _MARK / 2 - (0.75 if session.state == "idle" else 0)
         painter.drawEllipse(centre, radius, radius)
 
-    def _status_colour(self, session: SessionSummary) -> QColor:
-        return self.theme.colour("warning_text" if session.state == "waiting" else "muted")
-
     # --- renaming -------------------------------------------------------------------------------------------------
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: AnyIndex) -> QWidget:
@@ -130,39 +128,90 @@ _STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 
 
 class SessionRows(QListView):
-    """The list itself. Arrow keys only move the current row; what is highlighted is the session that is shown."""
+    """The list itself. Arrow keys only move the current row; what is highlighted is the session that is shown.
+
+    Several sessions are selected with Ctrl, Shift and the arrow keys; the model knows them. What is not listed any more
+    is not selected.
+    """
 
     chosen = Signal()  # by a click or Enter
-    toggled = Signal()  # Ctrl and a click or Space: select the current row, or no longer
-    extended = Signal()  # Shift: select from the last selected row to the current one
-    all_selected = Signal()
-    cleared = Signal()  # select none
     deleting = Signal()
     let_go = Signal()  # the pointer left, or a title was typed
+    selection_changed = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, model: SessionListModel, theme: Theme) -> None:
         super().__init__()
-        self.ring = set_up_list(self)
         self.is_pointed = False
+        self._sessions = model
+        self._anchor: str | None = None
+        """Where Shift selects from: the session that was selected last."""
         self._is_selecting = False
         """Whether the button that is pressed selects, so that to let go of it chooses nothing."""
         self.setObjectName("sessionList")
+        self.setModel(model)
+        self.setItemDelegate(SessionDelegate(model, theme, set_up_list(self), self))
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
         self.setLayoutMode(QListView.LayoutMode.Batched)  # thousands of rows are not laid out at once
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.clicked.connect(self._on_clicked)
+        theme.changed.connect(self.viewport().update)
 
     @property
     def is_editing(self) -> bool:
         return self.state() == QAbstractItemView.State.EditingState
 
-    def rename(self) -> None:
-        self.edit(self.currentIndex())
+    @property
+    def row(self) -> SessionRow | None:
+        """The current row."""
+        index = self.currentIndex()
+        return self._sessions.row_at(index.row()) if index.isValid() else None
 
     def _on_clicked(self) -> None:
         self.chosen.emit()
+
+    # --- the selection --------------------------------------------------------------------------------------------
+
+    @property
+    def selected_ids(self) -> tuple[str, ...]:
+        """The selected sessions, from the top."""
+        return tuple(session.id for _, session in self._sessions.sessions() if session.id in self._sessions.selected)
+
+    def select(self, sessions: Iterable[str]) -> None:
+        wanted = frozenset(sessions)
+        if wanted != self._sessions.selected:
+            self._sessions.select(wanted)
+            self.selection_changed.emit()
+
+    def select_none(self) -> None:
+        self._anchor = None
+        self.select(())
+
+    def toggle(self) -> None:
+        """Select the session of the current row, or let go of it. On a heading: all below it."""
+        found = self._current()
+        if not found:
+            return
+        self._anchor = found[0]
+        selected = self._sessions.selected
+        self.select(selected.difference(found) if selected.issuperset(found) else selected.union(found))
+
+    def _extend(self) -> None:
+        """Select all from the last selected row to the current one."""
+        current = self.currentIndex().row()
+        anchor = self._sessions.find(self._anchor)
+        if anchor < 0:
+            anchor = current
+            self._anchor = next(iter(self._current()), None)
+        first, last = sorted((anchor, current))
+        self.select(session.id for at, session in self._sessions.sessions() if first <= at <= last)
+
+    def _current(self) -> list[str]:
+        row = self.row
+        if row is None:
+            return []
+        return [row.session.id] if row.session is not None else self._sessions.below(self.currentIndex().row())
 
     # --- Qt -------------------------------------------------------------------------------------------------------
 
@@ -188,7 +237,10 @@ class SessionRows(QListView):
             super().mousePressEvent(event)
             return
         self.setCurrentIndex(index)
-        (self.extended if keys & Qt.KeyboardModifier.ShiftModifier else self.toggled).emit()
+        if keys & Qt.KeyboardModifier.ShiftModifier:
+            self._extend()
+        else:
+            self.toggle()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if not self._is_selecting:
@@ -207,81 +259,17 @@ class SessionRows(QListView):
             case (Qt.Key.Key_Delete, _):
                 self.deleting.emit()
             case (Qt.Key.Key_Space, Qt.KeyboardModifier.ControlModifier):
-                self.toggled.emit()
+                self.toggle()
             case (Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier):
-                self.all_selected.emit()
+                self.select(session.id for _, session in self._sessions.sessions())
             case (Qt.Key.Key_Escape, _):
-                self.cleared.emit()
+                self.select_none()
             case (Qt.Key.Key_Up | Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier):
-                self.extended.emit()  # the row where it begins
+                self._extend()  # the row where it begins
                 below = self.model().index(self.currentIndex().row() + _STEPS[key], 0)
                 if below.isValid():
                     self.setCurrentIndex(below)
-                    self.extended.emit()
+                    self._extend()
             case _:
                 return False
         return True
-
-
-class SessionSelection(QObject):
-    """Follows keys and clicks in the rows, and the rows themselves: what is not listed any more is not selected."""
-
-    changed = Signal()
-
-    def __init__(self, model: SessionListModel, rows: SessionRows) -> None:
-        super().__init__(rows)
-        self._model = model
-        self._rows = rows
-        self._anchor: str | None = None
-        """Where Shift selects from: the session that was selected last."""
-        rows.toggled.connect(self.toggle)
-        rows.extended.connect(self._extend)
-        rows.all_selected.connect(self._select_all)
-        rows.cleared.connect(self.clear)
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        return tuple(session.id for _, session in self._model.sessions() if session.id in self._model.selected)
-
-    def keep_listed(self) -> None:
-        self._set(self.ids)
-
-    def clear(self) -> None:
-        self._anchor = None
-        self._set(())
-
-    def toggle(self) -> None:
-        """Select the session of the current row, or let go of it. On a heading: all below it."""
-        found = self._current()
-        if not found:
-            return
-        self._anchor = found[0]
-        selected = self._model.selected
-        self._set(selected.difference(found) if selected.issuperset(found) else selected.union(found))
-
-    def _extend(self) -> None:
-        current = self._rows.currentIndex().row()
-        anchor = self._model.find(self._anchor)
-        if anchor < 0:
-            anchor = current
-            self._anchor = next(iter(self._current()), None)
-        first, last = sorted((anchor, current))
-        self._set(session.id for at, session in self._model.sessions() if first <= at <= last)
-
-    def _select_all(self) -> None:
-        self._set(session.id for _, session in self._model.sessions())
-
-    def _current(self) -> list[str]:
-        index = self._rows.currentIndex()
-        if not index.isValid():
-            return []
-        row = self._model.row_at(index.row())
-        if row.session is not None:
-            return [row.session.id]
-        return self._model.below(index.row())
-
-    def _set(self, sessions: Iterable[str]) -> None:
-        wanted = frozenset(sessions)
-        if wanted != self._model.selected:
-            self._model.select(wanted)
-            self.changed.emit()
