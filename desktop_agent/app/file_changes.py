@@ -14,11 +14,11 @@ from desktop_agent.app.shown_folder import FolderFiles
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.base.ids import ChangeId
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileDiff
 from desktop_agent.core.protocol.ops import MoveFile, UndoChanges, WriteFile
 from desktop_agent.core.system.files import FileState, digest_of, read_state
-from desktop_agent.ui.files.file_marks import displayed
 from desktop_agent.ui.review.code_placing import ApplyTarget, decoded
 from desktop_agent.ui.review.diff_source import Spawn, turn_obstacle
 from desktop_agent.ui.theme import Theme
@@ -115,8 +115,8 @@ class FileChanging(QObject):
         self._navigator = navigator
         self._saving = saving
         self._try = try_
-        panels.files.rename_requested.connect(self._on_rename)
-        panels.files.delete_requested.connect(self._on_delete)
+        panels.files.file_actions.rename_requested.connect(self._on_rename)
+        panels.files.file_actions.delete_requested.connect(self._on_delete)
         panels.files.done.undo_requested.connect(saving.undo)
 
     def _on_rename(self, path: str, to: str) -> None:
@@ -139,7 +139,7 @@ class FileChanging(QObject):
         self._say(problem or self.tr("{0} was deleted.").format(path), changes)
 
     def _say(self, words: str, changes: tuple[str, ...]) -> None:
-        self._files.done.say(displayed(words), changes)
+        self._files.done.say(named(words), changes)
         self._files.refresh()
 
 

@@ -46,8 +46,8 @@ class FileViewing(QObject):
         """Whose renamings are followed."""
         navigator.shown.connect(self._on_shown)
         files.listed.connect(self._on_listed)
-        panels.files.file_activated.connect(self.open_file)
-        panels.files.application_requested.connect(open_with_application)
+        panels.files.file_actions.file_activated.connect(self.open_file)
+        panels.files.file_actions.application_requested.connect(open_with_application)
         panels.transcript.entry_actions.file_requested.connect(self.open_file)
         panels.review.file_open_requested.connect(self.open_file)
 

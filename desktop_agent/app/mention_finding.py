@@ -172,7 +172,7 @@ class MentionFinding(QObject):
         panels.composer.attach.clicked.connect(self._choose_files)
         self._mentions.wanted.connect(self._questions.ask)
         panels.composer.edit.files_given.connect(self._on_files_given)
-        panels.files.mention_requested.connect(self._mentions.insert)
+        panels.files.file_actions.mention_requested.connect(self._mentions.insert)
         files.listed.connect(self._on_listed)
         navigator.workspace_changed.connect(self._on_workspace_changed)
 

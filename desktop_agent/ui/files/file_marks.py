@@ -117,7 +117,7 @@ def describe_mark(mark: FileMark) -> list[str]:
         case "deleted":
             phrases.append(_tr("deleted"))
         case "renamed":
-            phrases.append(_tr("renamed from {0}").format(displayed(mark.renamed_from)))
+            phrases.append(_tr("renamed from {0}").format(named(mark.renamed_from)))
         case "untracked":
             phrases.append(_tr("new, not in git yet"))
         case "conflicted":
@@ -144,11 +144,6 @@ def why_no_marks(answer: NoStatus) -> str:
             return _tr("No marks: another git repository has taken the place of this folder's.")
         case "failed":
             return _tr("No marks: git says “{0}”").format(answer.detail)
-
-
-def displayed(name: str) -> str:
-    """Return a name as it can be shown on one line without misleading: what cannot be seen is named."""
-    return named(name)
 
 
 def _below(mark: FileMark) -> list[str]:

@@ -80,16 +80,9 @@ class FilterField(QLineEdit):
 class FileTree(QWidget):
     """The panel. Give it a workspace; it reads, watches and marks it for as long as it is visible.
 
-    Paths travel as Python objects: Qt's own strings lose what is not UTF-8 in a name.
+    What the user asks for comes from its `file_actions`.
     """
 
-    file_activated = Signal(object)  # an absolute path
-    application_requested = Signal(object)  # an absolute path, to be opened with its application
-    show_changes_requested = Signal(object)  # a path relative to the workspace, with `/`, as in those below
-    mention_requested = Signal(object)  # a path; that of a folder ends in `/`
-    turn_requested = Signal(object)  # a `FileTurn`
-    rename_requested = Signal(object, object)  # the path, and the new one
-    delete_requested = Signal(object)  # a path
     repository_changed = Signal(object)  # a `RepoStatus`, or a `NoStatus` with the reason
 
     def __init__(self, theme: Theme, spawn: Spawn, parent: QWidget | None = None) -> None:
@@ -168,20 +161,8 @@ class FileTree(QWidget):
 
     def _connect(self) -> None:
         self._filter.textChanged.connect(self._on_filter_changed)
-        self.actions_ = PathActions(
-            self._rows,
-            self._shown,
-            self,
-            workspace=lambda: self._reader.workspace,
-            open_file=self.file_activated.emit,
-            open_outside=self.application_requested.emit,
-            show_changes=self.show_changes_requested.emit,
-            mention=self.mention_requested.emit,
-            show_turn=self.turn_requested.emit,
-            rename=self.rename_requested.emit,
-            delete=self.delete_requested.emit,
-        )
-        self._filter.returnPressed.connect(self.actions_.choose)
+        self.file_actions = PathActions(self._rows, self._shown, self, lambda: self._reader.workspace)
+        self._filter.returnPressed.connect(self.file_actions.choose)
         self._rows.opened.connect(self._shown.step_in)
         self._rows.closed.connect(self._shown.step_out)
         self._rows.typed.connect(self._on_typed)

@@ -1,17 +1,18 @@
 """The list in which the tree, or the matches of the filter, are shown: its view, its rows, and how they are drawn."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from PySide6.QtCore import QAbstractListModel, QMimeData, QObject, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QMimeData, QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QDrag, QFontMetricsF, QKeyEvent, QKeySequence, QPainter, QPolygonF
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyleOptionViewItem, QTableView
 
 from desktop_agent.core.base.matching import Match, Matches
-from desktop_agent.ui.files.file_marks import COLOUR_OF_STATE, LETTERS, FileMark, FileMarks, describe_mark, displayed
+from desktop_agent.core.base.plain_text import named
+from desktop_agent.ui.files.file_marks import COLOUR_OF_STATE, LETTERS, FileMark, FileMarks, describe_mark
 from desktop_agent.ui.files.file_tree_model import FileTreeModel
 from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.popup import ChoiceModel
 from desktop_agent.ui.widgets.rows import (
-    NO_PARENT,
     AnyIndex,
     FocusRing,
     RowDelegate,
@@ -20,7 +21,6 @@ from desktop_agent.ui.widgets.rows import (
     draw_line,
     set_up_list,
 )
-from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class FileRows(QTableView):
@@ -148,7 +148,7 @@ class TreeDelegate(FileDelegate):
             rect.setLeft(rect.left() + _NAME_AFTER_TRIANGLE)
         rect = self.draw_mark(painter, rect, row.mark, is_folder=row.is_dir)
         rect = self._draw_note(painter, rect, row.problem)
-        name = f"{displayed(row.name)} →" if row.is_symlink else displayed(row.name)
+        name = f"{named(row.name)} →" if row.is_symlink else named(row.name)
         draw_line(painter, rect, name, self.fonts.text, colour)
         painter.restore()
 
@@ -174,45 +174,23 @@ def _diamond(centre: QPointF) -> QPolygonF:
     return QPolygonF([QPointF(x, y - half), QPointF(x + half, y), QPointF(x, y + half), QPointF(x - half, y)])
 
 
-class MatchesModel(QAbstractListModel):
+class MatchesModel(ChoiceModel[Match]):
     """One row per matching file, best first."""
 
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._matches: Sequence[Match] = ()
-        self._marks = FileMarks()
+    marks = FileMarks()
 
-    def show(self, matches: Sequence[Match], marks: FileMarks) -> None:
-        self.beginResetModel()
-        self._matches, self._marks = matches, marks
-        self.endResetModel()
+    def mark_of(self, row: Match) -> FileMark:
+        return self.marks.of(row.text, is_dir=False)
 
-    def match_at(self, row: int) -> Match:
-        return self._matches[row]
+    def text(self, row: Match) -> str:
+        return named(row.text)
 
-    def mark_at(self, row: int) -> FileMark:
-        return self._marks.of(self._matches[row].text, is_dir=False)
+    def words(self, row: Match) -> list[str]:
+        return [named(row.text), *describe_mark(self.mark_of(row))]
 
     def flags(self, index: AnyIndex) -> Qt.ItemFlag:
         flags = super().flags(index)
         return flags | Qt.ItemFlag.ItemIsDragEnabled if index.isValid() else flags
-
-    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
-        return 0 if parent.isValid() else len(self._matches)
-
-    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not self.checkIndex(index, QAbstractListModel.CheckIndexOption.IndexIsValid):
-            return None
-        words = [displayed(self._matches[index.row()].text), *describe_mark(self.mark_at(index.row()))]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return words[0]
-            case Qt.ItemDataRole.AccessibleTextRole:
-                return ", ".join(words)
-            case Qt.ItemDataRole.ToolTipRole:
-                return plain_tooltip("\n".join(words))
-            case _:
-                return None
 
 
 class MatchDelegate(FileDelegate):
@@ -223,15 +201,14 @@ class MatchDelegate(FileDelegate):
         self._model = model
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        match = self._model.match_at(index.row())
-        mark = self._model.mark_at(index.row())
+        match = self._model.rows[index.row()]
         painter.save()
         colour = draw_ground(painter, self.theme, option, self.ring)
         rect = QRectF(option.rect).adjusted(Space.S, 0, -Space.S, 0)
-        rect = self.draw_mark(painter, rect, mark, is_folder=False)
-        shown = displayed(match.text)
+        rect = self.draw_mark(painter, rect, self._model.mark_of(match), is_folder=False)
+        shown = named(match.text)
         name_at = shown.rfind("/") + 1
-        found = [(len(displayed(match.text[:start])), len(displayed(match.text[:end]))) for start, end in match.spans]
+        found = [(len(named(match.text[:start])), len(named(match.text[:end]))) for start, end in match.spans]
         name_spans = [(max(start, name_at) - name_at, end - name_at) for start, end in found if end > name_at]
         folder_spans = [(start, min(end, name_at - 1)) for start, end in found if start < name_at - 1]
         used = draw_emphasised(painter, self.theme, rect, shown[name_at:], name_spans, colour, self.fonts.text)
@@ -269,7 +246,7 @@ class ShownRows(QObject):
 
     def path_at(self, row: int) -> str:
         if self.is_filtering and self._matches is not None:
-            return self._matches[0].match_at(row).text
+            return self._matches[0].rows[row].text
         return self._tree.outline.place(row).path
 
     def is_folder(self, row: int) -> bool:
@@ -305,10 +282,12 @@ class ShownRows(QObject):
                 self._rows.select_row(parent)
 
     def show_matches(self, matches: Matches) -> None:
-        if self._matches is None:
-            self._matches = self._make_matches()
+        if self._matches is None:  # with the first filter: the window's first paint does not wait for it
+            model = MatchesModel(self)
+            self._matches = model, MatchDelegate(model, self._theme, self._rows.ring, self)
         model, delegate = self._matches
-        model.show(matches.best, self._tree.marks)
+        model.marks = self._tree.marks
+        model.show(matches.best)
         if not self.is_filtering:
             self.is_filtering = True
             self._rows.setModel(model)
@@ -319,9 +298,3 @@ class ShownRows(QObject):
             self.is_filtering = False
             self._rows.setModel(self._tree)
             self._rows.setItemDelegate(self._tree_delegate)
-
-    def _make_matches(self) -> tuple[MatchesModel, MatchDelegate]:
-        # Made when the user filters for the first time: the window's first paint does not wait for it.
-
-        model = MatchesModel(self)
-        return model, MatchDelegate(model, self._theme, self._rows.ring, self)

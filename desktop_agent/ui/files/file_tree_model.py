@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QAbstractListModel, QObject, Qt, Signal
 
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.system.workspace import FolderListing
-from desktop_agent.ui.files.file_marks import FileMark, FileMarks, describe_mark, displayed
+from desktop_agent.ui.files.file_marks import FileMark, FileMarks, describe_mark
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
@@ -343,13 +344,13 @@ class FileTreeModel(QAbstractListModel):
             return None
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return displayed(self.outline.place(index.row()).name)
+                return named(self.outline.place(index.row()).name)
             case Qt.ItemDataRole.AccessibleTextRole:
                 row = self.row_at(index.row())
-                return ", ".join([displayed(row.name), *self._kind(row), *describe_mark(row.mark)])
+                return ", ".join([named(row.name), *self._kind(row), *describe_mark(row.mark)])
             case Qt.ItemDataRole.ToolTipRole:
                 row = self.row_at(index.row())
-                lines = [displayed(row.path), *describe_mark(row.mark), *filter(None, [row.problem])]
+                lines = [named(row.path), *describe_mark(row.mark), *filter(None, [row.problem])]
                 return plain_tooltip("\n".join(lines))
             case _:
                 return None

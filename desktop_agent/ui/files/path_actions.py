@@ -1,14 +1,15 @@
 """What the user does with a file or folder of the list: open, rename or mention it, see its changes, copy its path."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QModelIndex, QObject, QPoint, Qt, QUrl, Signal
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QDialog, QLineEdit, QMenu, QWidget
 
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.files.file_history import FileTurn, turn_words
-from desktop_agent.ui.files.file_marks import displayed
 from desktop_agent.ui.files.file_rows import FileRows, ShownRows
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
@@ -25,7 +26,7 @@ class RenameDialog(QDialog):
 
     def __init__(self, path: str, parent: QWidget, *, is_folder: bool = False) -> None:
         super().__init__(parent)
-        set_up_dialog(self, "renameFileDialog", self.tr("Rename {0}").format(displayed(path.rpartition("/")[2])))
+        set_up_dialog(self, "renameFileDialog", self.tr("Rename {0}").format(named(path.rpartition("/")[2])))
         self._path = path
         self._is_folder = is_folder
         self._field = QLineEdit(path)
@@ -74,37 +75,27 @@ class RenameDialog(QDialog):
 
 
 class PathActions(QObject):
-    """The actions, by mouse, keyboard and context menu. They are about the current row."""
+    """The actions, by mouse, keyboard and context menu. They are about the current row.
 
-    def __init__(
-        self,
-        rows: FileRows,
-        shown: ShownRows,
-        parent: QWidget,
-        *,
-        workspace: Callable[[], Path | None],
-        open_file: Callable[[str], None],
-        open_outside: Callable[[str], None],
-        show_changes: Callable[[str], None],
-        mention: Callable[[str], None],
-        show_turn: Callable[[FileTurn], None],
-        rename: Callable[[str, str], None],
-        delete: Callable[[str], None],
-    ) -> None:
-        """`open_file` and `open_outside` get an absolute path, the others one relative to the workspace."""
+    Paths travel as Python objects: Qt's own strings lose what is not UTF-8 in a name. Those that are not absolute are
+    relative to the workspace, with `/`.
+    """
+
+    file_activated = Signal(object)  # an absolute path
+    application_requested = Signal(object)  # an absolute path, to be opened with its application
+    show_changes_requested = Signal(object)
+    mention_requested = Signal(object)  # the path of a folder ends in `/`
+    turn_requested = Signal(object)  # a `FileTurn`
+    rename_requested = Signal(object, object)  # the path, and the new one
+    delete_requested = Signal(object)
+
+    def __init__(self, rows: FileRows, shown: ShownRows, parent: QWidget, workspace: Callable[[], Path | None]) -> None:
         super().__init__(parent)
         self._rows = rows
         self._shown = shown
         self._widget = parent
         self._workspace = workspace
-        self._open_file = open_file
-        self._open_outside_of = open_outside
-        self._show_changes_of = show_changes
-        self._mention_path = mention
-        self.history: Callable[[str], Sequence[FileTurn]] = _no_turns
-        self._show_turn = show_turn
-        self._rename_path = rename
-        self._delete_path = delete
+        self.history: Callable[[str], Sequence[FileTurn]] = lambda _path: ()
         rows.dragged = self._dragged
         rows.clicked.connect(self._on_clicked)
         rows.doubleClicked.connect(self._on_double_clicked)
@@ -120,7 +111,7 @@ class PathActions(QObject):
         if self._shown.is_folder(self._rows.row):
             self._shown.toggle(self._rows.row)
         elif (path := self._absolute()) is not None:
-            self._open_file(str(path))
+            self.file_activated.emit(str(path))
 
     def _on_clicked(self, index: QModelIndex) -> None:
         self._shown.toggle(index.row())
@@ -157,31 +148,20 @@ class PathActions(QObject):
 
     def _add_history(self, menu: QMenu, path: str) -> None:
         turns = self.history(path)
-        if not turns:
-            return
-        listed = menu.addMenu(self.tr("History in this conversation"))
+        listed = menu.addMenu(self.tr("History in this conversation")) if turns else menu
         for turn in turns:
-            listed.addAction(turn_words(turn)).setData(turn)
-        listed.triggered.connect(self._on_turn_chosen)
-
-    def _on_turn_chosen(self, action: QAction) -> None:
-        if isinstance(turn := action.data(), FileTurn):
-            self._show_turn(turn)
+            listed.addAction(turn_words(turn), partial(self.turn_requested.emit, turn))
 
     def _rename(self) -> None:
         if (row := self._rows.row) >= 0:
             path, is_folder = self._shown.path_at(row), self._shown.is_folder(row)
             dialog = RenameDialog(path, self._widget.window(), is_folder=is_folder)
-            dialog.chosen.connect(self._rename_path)
+            dialog.chosen.connect(self.rename_requested)
             dialog.open()
 
     def _delete(self) -> None:
-        if (path := self._file()) is not None:
-            self._delete_path(path)
-
-    def _file(self) -> str | None:
-        row = self._rows.row
-        return self._shown.path_at(row) if row >= 0 and not self._shown.is_folder(row) else None
+        if (row := self._rows.row) >= 0 and not self._shown.is_folder(row):
+            self.delete_requested.emit(self._shown.path_at(row))
 
     def _absolute(self) -> Path | None:
         workspace = self._workspace()
@@ -189,16 +169,16 @@ class PathActions(QObject):
 
     def _open_outside(self) -> None:
         if (path := self._absolute()) is not None:
-            self._open_outside_of(str(path))
+            self.application_requested.emit(str(path))
 
     def _show_changes(self) -> None:
         if self._rows.row >= 0:
-            self._show_changes_of(self._shown.path_at(self._rows.row))
+            self.show_changes_requested.emit(self._shown.path_at(self._rows.row))
 
     def _mention(self) -> None:
         if self._rows.row >= 0:
             slash = "/" if self._shown.is_folder(self._rows.row) else ""
-            self._mention_path(f"{self._shown.path_at(self._rows.row)}{slash}")
+            self.mention_requested.emit(f"{self._shown.path_at(self._rows.row)}{slash}")
 
     def _dragged(self) -> QMimeData | None:
         if (path := self._absolute()) is None:
@@ -214,7 +194,3 @@ class PathActions(QObject):
     def _copy_relative(self) -> None:
         if self._rows.row >= 0:
             QGuiApplication.clipboard().setText(self._shown.path_at(self._rows.row))
-
-
-def _no_turns(_path: str) -> Sequence[FileTurn]:
-    return ()

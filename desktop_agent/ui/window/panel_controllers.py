@@ -160,9 +160,9 @@ class ReviewController(QObject):
         view.entry_actions.changes_requested.connect(self._show_call)
         view.entry_actions.rewind_requested.connect(self._ask_how_to_rewind)
         view.entry_actions.recover_requested.connect(self._recover)
-        files.actions_.history = self._history_of
-        files.turn_requested.connect(self._show_turn)
-        files.show_changes_requested.connect(self._show_changes_of)
+        files.file_actions.history = self._history_of
+        files.file_actions.turn_requested.connect(self._show_turn)
+        files.file_actions.show_changes_requested.connect(self._show_changes_of)
         actions = window.actions_
         actions.connect(actions.choose_changes, self._choose_changes)
         actions.connect(actions.next_undecided, self._next_undecided)

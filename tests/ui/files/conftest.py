@@ -33,8 +33,8 @@ class Desk:
         self.opened: list[str] = []
         self.changes_asked_for: list[str] = []
         self.repositories: list[object] = []
-        self.tree.file_activated.connect(self.opened.append)
-        self.tree.show_changes_requested.connect(self.changes_asked_for.append)
+        self.tree.file_actions.file_activated.connect(self.opened.append)
+        self.tree.file_actions.show_changes_requested.connect(self.changes_asked_for.append)
         self.tree.repository_changed.connect(self.repositories.append)
         self.rows = self._child(FileRows, "fileTree")
         self.field = self._child(QLineEdit, "fileFilter")

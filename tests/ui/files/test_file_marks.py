@@ -4,8 +4,9 @@ import os
 
 import pytest
 
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.system.git.repository import FileStatus
-from desktop_agent.ui.files.file_marks import FileMark, FileMarks, describe_mark, displayed
+from desktop_agent.ui.files.file_marks import FileMark, FileMarks, describe_mark
 
 FILES = {
     "src/a.py": FileStatus(state="modified"),
@@ -79,4 +80,4 @@ def test_a_mark_is_described_in_words(mark: FileMark, words: list[str]) -> None:
     ],
 )
 def test_a_name_cannot_pretend_to_be_another(name: str, shown: str) -> None:
-    assert displayed(name) == shown
+    assert named(name) == shown

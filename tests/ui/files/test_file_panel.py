@@ -327,7 +327,7 @@ def menu_of(desk: "Desk", name: str) -> dict[str, QAction]:
 def test_the_menu_offers_what_works_for_the_row(desk: "Desk", repository: Path) -> None:
     (repository / "README.md").write_text("changed\n", encoding="utf-8")
     mentioned: list[object] = []
-    desk.tree.mention_requested.connect(mentioned.append)
+    desk.tree.file_actions.mention_requested.connect(mentioned.append)
 
     async def scenario() -> None:
         await desk.open_workspace(repository)

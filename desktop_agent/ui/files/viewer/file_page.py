@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.files.file_marks import displayed
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.files.viewer.text_page import TextPage
 from desktop_agent.ui.files.viewer.viewer_content import FileContent, obstacle_words
 from desktop_agent.ui.review.diff_source import Spawn
@@ -66,26 +66,15 @@ SaveStage = Literal["", "stale", "gone", "closing", "failed"]
 class SaveBar(BannerFrame):
     """Hidden while there is nothing to say."""
 
-    compare_requested = Signal()
-    overwrite_requested = Signal()
-    reload_requested = Signal()
-    save_requested = Signal()
-    discard_requested = Signal()
-
     def __init__(self) -> None:
         super().__init__("viewerSaveBar")
         self.stage: SaveStage = ""
-        self._compare = self.add_button(self.tr("Show difference"), "viewerCompareButton")
-        self._overwrite = self.add_button(self.tr("Overwrite"), "viewerOverwriteButton")
-        self._reload = self.add_button(self.tr("Reload"), "viewerReloadButton")
-        self._save = self.add_button(self.tr("Save"), "viewerSaveNowButton")
-        self._discard = self.add_button(self.tr("Discard"), "viewerDiscardButton")
-        self._later = self.add_button(self.tr("Keep editing"), "viewerGoOnButton", is_flat=True)
-        self._compare.clicked.connect(self.compare_requested)
-        self._overwrite.clicked.connect(self.overwrite_requested)
-        self._reload.clicked.connect(self.reload_requested)
-        self._save.clicked.connect(self.save_requested)
-        self._discard.clicked.connect(self.discard_requested)
+        self.compare = self.add_button(self.tr("Show difference"), "viewerCompareButton")
+        self.overwrite = self.add_button(self.tr("Overwrite"), "viewerOverwriteButton")
+        self.reload = self.add_button(self.tr("Reload"), "viewerReloadButton")
+        self.save = self.add_button(self.tr("Save"), "viewerSaveNowButton")
+        self.discard = self.add_button(self.tr("Discard"), "viewerDiscardButton")
+        self._later = self.add_button(self.tr("Go on editing"), "viewerGoOnButton", is_flat=True)
         self._later.clicked.connect(self.close_bar)
 
     def ask(self, stage: SaveStage, reason: str = "") -> None:
@@ -104,11 +93,11 @@ class SaveBar(BannerFrame):
         }
         self.stage = stage
         self.say(*words[stage])
-        self._compare.setVisible(stage == "stale")
-        self._overwrite.setVisible(stage in ("stale", "gone"))
-        self._reload.setVisible(stage in ("stale", "gone"))
-        self._save.setVisible(stage == "closing")
-        self._discard.setVisible(stage == "closing")
+        self.compare.setVisible(stage == "stale")
+        self.overwrite.setVisible(stage in ("stale", "gone"))
+        self.reload.setVisible(stage in ("stale", "gone"))
+        self.save.setVisible(stage == "closing")
+        self.discard.setVisible(stage == "closing")
         self._later.setVisible(stage in ("closing", "failed"))
         self.setVisible(bool(stage))
 
@@ -152,7 +141,7 @@ class FilePage(QWidget):
 
     @property
     def name(self) -> str:
-        return displayed(self.path.rpartition("/")[2])
+        return named(self.path.rpartition("/")[2])
 
     @property
     def is_dirty(self) -> bool:

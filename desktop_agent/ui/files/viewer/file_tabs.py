@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QPushButton, QStackedWidget, QTabBar, QToolButton, QWidget
 
-from desktop_agent.ui.files.file_marks import displayed
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.files.viewer.file_page import FilePage
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.theme import Space
@@ -163,7 +163,7 @@ class FileTabs(QWidget):
         pages = self.pages
         names = [page.name for page in pages]
         for index, page in enumerate(pages):
-            folder = displayed(page.path.rpartition("/")[0] or page.root.name)
+            folder = named(page.path.rpartition("/")[0] or page.root.name)
             name = f"{page.name} — {folder}" if names.count(page.name) > 1 else page.name
             text = f"● {name}" if page.is_dirty else name
             self.bar.setTabText(index, text.replace("&", "&&"))
@@ -227,7 +227,7 @@ class ViewerHead(QWidget):
         if page is None:
             return
         self._save.setVisible(page.is_dirty)
-        self._path.setText(displayed(page.path))
+        self._path.setText(named(page.path))
         self._path.setToolTip(plain_tooltip(str(page.file)))
         self._find.setEnabled(page.text is not None)
         self._line.setEnabled(page.text is not None)

@@ -63,11 +63,11 @@ class PageSaving(QObject):
         tabs.close_requested.connect(self.ask_before_closing)
 
     def attach(self, page: FilePage) -> None:
-        page.bar.compare_requested.connect(self._compare)
-        page.bar.overwrite_requested.connect(self._overwrite)
-        page.bar.reload_requested.connect(self._reload)
-        page.bar.save_requested.connect(self._save_and_close)
-        page.bar.discard_requested.connect(self._discard)
+        page.bar.compare.clicked.connect(self._compare)
+        page.bar.overwrite.clicked.connect(self._overwrite)
+        page.bar.reload.clicked.connect(self._reload)
+        page.bar.save.clicked.connect(self._save_and_close)
+        page.bar.discard.clicked.connect(self._discard)
         page.save_pressed.connect(self.save_current)
 
     def take(self, page: FilePage, content: FileContent) -> None:

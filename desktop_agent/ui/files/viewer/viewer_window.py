@@ -9,7 +9,7 @@ from PySide6.QtGui import QCloseEvent, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
-from desktop_agent.ui.files.file_marks import displayed
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.files.viewer.file_page import FilePage
 from desktop_agent.ui.files.viewer.file_tabs import FileTabs, ViewerHead
 from desktop_agent.ui.files.viewer.page_saving import FileStore, PageSaving
@@ -171,7 +171,7 @@ class ViewerWindow(QWidget):
     def _on_current_changed(self) -> None:
         self._head.refresh()
         if (page := self.tabs.current) is not None:
-            self.setWindowTitle(self.tr("{0} — {1}").format(page.name, displayed(page.root.name)))
+            self.setWindowTitle(self.tr("{0} — {1}").format(page.name, named(page.root.name)))
             page.setFocus()
 
     def _on_opened_changed(self) -> None:
