@@ -176,6 +176,10 @@ class Composition:
         """Return the folders that no change has made or kept, but undos and redos."""
         return {path for path in self._loose if path not in self._here}
 
+    def was_loose(self, folder: str) -> bool:
+        """Whether an undo or redo made the folder, or left it, while its removal stood."""
+        return folder in self._loose
+
     def of(self, lineage: Lineage, status: Status) -> Version:
         """Return what the file is when `status` is undone. Raises `NeededError`, and `StorageError`."""
         return self._composed(lineage.origin, self._elements(lineage), status)

@@ -404,15 +404,20 @@ class _Draft:
             if (then is not None and then.kind == "folder") or self._will_be_empty(path, gone, after):
                 continue
             is_found = True
-            if case.wanted is None and then is None and self._has_only_standing(path, after):
+            if case.wanted is None and then is None and self._may_stay(path, after):
                 case.wanted, case.state, case.note = case.base, now, refusals.STAYS_WITH_FILES
                 self._into[path] = case
             else:
                 case.refuse(NOT_EMPTY)
         return is_found
 
+    def _may_stay(self, folder: str, after: Mapping[str, FileState | None]) -> bool:
+        """Whether its removal can count as made though the folder is not empty: it goes when the last of that does."""
+        is_as_before = self._direction == "redo" and self._known.was_loose(folder)
+        return is_as_before or self._has_only_standing(folder, after)
+
     def _has_only_standing(self, folder: str, after: Mapping[str, FileState | None]) -> bool:
-        """Whether all that will be in a folder is on record: it goes with the last of that."""
+        """Whether all that will be in a folder is on record."""
         here = {
             Path(place, name).relative_to(self._files.root).as_posix()
             for place, folders, names in os.walk(self._files.root / folder)

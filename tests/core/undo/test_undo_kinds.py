@@ -137,7 +137,10 @@ async def test_a_redo_makes_a_folder_where_the_user_removed_the_file_that_it_rep
     assert tree_of(ground.workspace) == after
 
 
-async def test_a_folder_that_was_removed_stays_while_an_empty_one_that_came_back_stands_in_it(ground: Ground) -> None:
+@pytest.mark.parametrize("is_used", [False, True], ids=["empty", "with a file of the user's"])
+async def test_a_folder_that_was_removed_stays_while_one_that_came_back_stands_in_it(
+    ground: Ground, *, is_used: bool
+) -> None:
     """Undone alone, the removal of `d/deep` brings `d` with it, whose own removal stays in force, also after a redo."""
     (ground.workspace / "d/deep/g").unlink()
     call = Call("run_terminal_cmd", {"command": "rm -r d"})
@@ -145,6 +148,8 @@ async def test_a_folder_that_was_removed_stays_while_an_empty_one_that_came_back
         await s.prompt()
         s.submit(ops.UndoChanges(selection=ChangeSelection(path="d/deep")))
         await s.rx.expect(ev.ChangesUndone)
+        if is_used:
+            (ground.workspace / "d/mine").write_text("mine\n")
         after, undone = tree_of(ground.workspace), undone_paths(s)
         s.submit(ops.UndoChanges(selection=ChangeSelection()))
         await s.rx.expect(ev.ChangesUndone)
@@ -152,7 +157,10 @@ async def test_a_folder_that_was_removed_stays_while_an_empty_one_that_came_back
         redone = await s.rx.expect(ev.ChangesRedone)
         assert undone_paths(s) == undone
     assert [outcome for outcome in redone.outcomes if not outcome.is_done] == []
-    assert tree_of(ground.workspace) == after
+    if is_used:
+        assert (ground.workspace / "d/mine").read_text() == "mine\n"
+    else:
+        assert tree_of(ground.workspace) == after
 
 
 async def test_a_folder_that_was_removed_stays_also_for_a_file_that_a_redo_brings_back(ground: Ground) -> None:
