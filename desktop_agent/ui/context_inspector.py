@@ -6,7 +6,6 @@ from PySide6.QtCore import QCoreApplication, QDateTime, QLocale, QRectF, QSize, 
 from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QTextCursor
 from PySide6.QtWidgets import (
     QDialog,
-    QLineEdit,
     QListWidget,
     QListWidgetItem,
     QPlainTextEdit,
@@ -20,7 +19,7 @@ from desktop_agent.core.context.summaries import from_headings, summary_text
 from desktop_agent.core.protocol.model import CacheMiss, ContextReport, ContextSection, Pin, SectionKind
 from desktop_agent.core.protocol.ops import AddPin, Compact, EditSummary, RemovePin, UndoCompaction
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.buttons import Picker, make_button
+from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
 from desktop_agent.ui.widgets.context_meter import counted
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import (
@@ -218,10 +217,7 @@ class PinList(QWidget):
         self._rows = vbox(on=listed, spacing=Space.XS)
         self._area = QScrollArea(self)
         scroll_down(self._area, listed)
-        self._field = QLineEdit(self)
-        self._field.setObjectName("pinEdit")
-        self._field.setPlaceholderText(self.tr("Pin text for the agent…"))
-        self._field.setAccessibleName(self.tr("Text to pin"))
+        self._field = make_line("pinEdit", self.tr("Text to pin"), self.tr("Pin text for the agent…"), parent=self)
         self._field.returnPressed.connect(self._add)
         self._field.textChanged.connect(self._on_text)
         self._time = Picker(self)
@@ -395,10 +391,9 @@ class ContextInspector(QDialog):
         self._pins = PinList()
         self._pins.added.connect(self._add_pin)
         self._pins.removed.connect(self._remove_pin)
-        self._focus = QLineEdit()
-        self._focus.setObjectName("compactFocus")
-        self._focus.setPlaceholderText(self.tr("Keep above all… (optional)"))
-        self._focus.setAccessibleName(self.tr("What the summary should keep above all"))
+        self._focus = make_line(
+            "compactFocus", self.tr("What the summary should keep above all"), self.tr("Keep above all… (optional)")
+        )
         self._focus.returnPressed.connect(self._compact)
         self._compact_button = make_button(
             self.tr("Summarise older turns"), object_name="compactButton", clicked=self._compact

@@ -45,7 +45,7 @@ class AccountActions(QObject):
         )
         if self.dialog is not None:
             shown = AccountsView(added=loaded.added, is_known=True, problem=problem if loaded.problems else "")
-            self.dialog.show_accounts(shown)
+            self.dialog.model.show_accounts(shown)
 
     async def add(self, account: Account) -> None:
         try:

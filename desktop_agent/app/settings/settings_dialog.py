@@ -144,9 +144,9 @@ class Setup(QObject):
         if dialog is None:
             dialog = self._dialog = self._accounts.dialog = self._new_dialog()
             dialog.finished.connect(self._forget)
-            self._servers.begin(dialog.show_servers, dialog.foot.show_note)
+            self._servers.begin(dialog.pages.show_servers, dialog.foot.show_note)
         self._show_settings()
-        dialog.show_rules(self._rules)
+        dialog.pages.show_rules(self._rules)
         self._actions.show_key(dialog.key.account)
         self._refresh_accounts()
         open_next_turn(dialog)
@@ -207,7 +207,7 @@ class Setup(QObject):
         """Show these rules as those in force, now or when the settings are opened."""
         self._rules = rules
         if self._dialog is not None:
-            self._dialog.show_rules(rules)
+            self._dialog.pages.show_rules(rules)
 
     # --- showing --------------------------------------------------------------------------------------------------
 
@@ -235,7 +235,7 @@ class Setup(QObject):
     async def _look_for_server(self, account: Account) -> None:
         server = await local_server(self._bench, account)
         if server is not None and self._dialog is not None:
-            self._dialog.show_server(account, server)
+            self._dialog.model.show_server(account, server)
 
     async def _open_file(self) -> None:
         """Open the settings file in the user's editor; an empty one is made if there is none."""

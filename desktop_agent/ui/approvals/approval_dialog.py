@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from PySide6.QtCore import QCoreApplication, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QDialog, QLineEdit, QPushButton, QScrollArea, QWidget
 
@@ -18,7 +18,7 @@ from desktop_agent.ui.review.diff_source import DiffSource, Spawn, shown_changes
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming, ShortcutButton, answer_shortcut
-from desktop_agent.ui.widgets.buttons import Picker
+from desktop_agent.ui.widgets.buttons import Picker, make_line
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, vbox
 from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
@@ -255,6 +255,7 @@ class ApprovalDialog(QDialog):
         self.setWindowTitle(self.tr("Approval"))
         self.setAccessibleName(self.tr("Approval"))
         self._request = request
+        self.call_id = request.call_id
         self._question = OpenQuestion(request, self)
         self._is_done = False
         self._arming = Arming(arming_delay_ms, self)
@@ -263,7 +264,9 @@ class ApprovalDialog(QDialog):
 
     def _make(self, theme: Theme, diff_source: DiffSource, spawn: Spawn, rules: RuleContext) -> Iterator[None]:
         # From the outside in: Qt polishes all that is in a widget again when that gets a parent.
-        scroll, body = _scrolled_body(self)
+        scroll, body = QScrollArea(self), QWidget()
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll_down(scroll, body)
         self._answers = AnswerBar(theme, self)
         self._height = DialogHeight(self, body, self._answers)
         vbox((scroll, 1), hairline(), self._answers, on=self)
@@ -274,7 +277,8 @@ class ApprovalDialog(QDialog):
         if has_changes:
             yield
         self._scope = ScopeChoice(theme, self._request, rules, body)
-        self._message = _message_edit(body)
+        words = self.tr("Message to the agent if you deny"), self.tr("If you deny: why, or what to do instead")
+        self._message = make_line("denyMessageEdit", *words, parent=body)
         margins = (Space.XL, Space.M, Space.XL, Space.L)
         fields = vbox(self._scope, self._message, spacing=Space.S, margins=margins)
         below = (hairline(), (self._preview, 1), hairline(), fields) if self._preview else (fields, STRETCH)
@@ -287,10 +291,6 @@ class ApprovalDialog(QDialog):
         self.resize(self._height.fitting_size())
         harmless = self._preview.view if self._preview else self._head.heading
         harmless.setFocus()
-
-    @property
-    def call_id(self) -> str:
-        return self._request.call_id
 
     @property
     def can_allow(self) -> bool:
@@ -398,19 +398,3 @@ class ApprovalDialog(QDialog):
             self._preview.loaded.connect(self._update_answers)
         answer_shortcut(ALLOW_KEYS, self.allow, self)
         answer_shortcut(DENY_KEYS, self.deny, self)
-
-
-def _message_edit(body: QWidget) -> QLineEdit:
-    message = QLineEdit(body)
-    message.setObjectName("denyMessageEdit")
-    message.setAccessibleName(QCoreApplication.translate("ApprovalDialog", "Message to the agent if you deny"))
-    message.setPlaceholderText(QCoreApplication.translate("ApprovalDialog", "If you deny: why, or what to do instead"))
-    return message
-
-
-def _scrolled_body(dialog: QDialog) -> tuple[QScrollArea, QWidget]:
-    scroll = QScrollArea(dialog)
-    scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    body = QWidget()
-    scroll_down(scroll, body)
-    return scroll, body

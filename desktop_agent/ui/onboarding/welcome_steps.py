@@ -1,9 +1,9 @@
 """The steps of the welcome: each a title, what it asks, and the button that leads on."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QCompleter, QFormLayout, QPushButton, QVBoxLayout, QWidget
 
 from desktop_agent.core.base.web_address import is_readable_on_the_way
@@ -32,19 +32,21 @@ class Step(QWidget):
 
     def __init__(self, title: str, explanation: str) -> None:
         super().__init__()
-        self.title = title
         self._title = make_label(title, role="title", wraps=True)
         self._explanation = make_label(explanation, role="secondary", wraps=True, is_plain=True)
         self.column: QVBoxLayout = vbox(self._title, self._explanation, Space.S, on=self, spacing=Space.XS)
+        self.buttons: list[QPushButton] = []
+        """Every button that may lead on."""
 
     @property
     def primary(self) -> QPushButton | None:
-        """The button that leads on; `None` where there is nothing to lead on to."""
-        return None
+        """The button that leads on; None where there is nothing to lead on to."""
+        return self.buttons[0] if self.buttons else None
 
-    @property
-    def buttons(self) -> tuple[QPushButton, ...]:
-        return (self.primary,) if self.primary is not None else ()
+    def add_button(self, text: str, object_name: str, clicked: Callable[[], object]) -> QPushButton:
+        button = make_button(text, object_name=object_name, variant="primary", clicked=clicked)
+        self.buttons.append(button)
+        return button
 
     def begin(self) -> None:
         self.take_focus()
@@ -56,13 +58,8 @@ class Step(QWidget):
         """Forget secrets that were typed."""
 
     def explain(self, title: str, explanation: str) -> None:
-        self.title = title
         self._title.setText(title)
         self._explanation.setText(explanation)
-
-
-def primary_button(text: str, object_name: str) -> QPushButton:
-    return make_button(text, object_name=object_name, variant="primary")
 
 
 def form() -> QFormLayout:
@@ -127,11 +124,6 @@ class Cards(QWidget):
         if (card := next((card for card, _ in self._cards if card.isChecked()), None)) is not None:
             card.setFocus()
 
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() is QEvent.Type.EnabledChange:
-            self.update()
-
     def _on_confirmed(self) -> None:
         card = self.sender()
         assert isinstance(card, ChoiceCard)
@@ -143,74 +135,65 @@ class Cards(QWidget):
             self.chosen.emit()
 
 
+class CardsStep(Step):
+    """Offers cards. With several buttons, the chosen card says by its value which of them leads on."""
+
+    def __init__(self, theme: Theme, title: str, explanation: str) -> None:
+        super().__init__(title, explanation)
+        self.cards = Cards(theme)
+        self._by_value: dict[object, QPushButton] = {}
+        self.column.addWidget(self.cards)
+        self.cards.chosen.connect(self.changed)
+        self.cards.confirmed.connect(self._on_confirmed)
+
+    def offer(self, value: object, text: str, object_name: str, clicked: Callable[[], object]) -> None:
+        """Let a card's value have a button of its own."""
+        self._by_value[value] = self.add_button(text, object_name, clicked)
+
+    @property
+    def primary(self) -> QPushButton | None:
+        return self._by_value.get(self.cards.value) or super().primary
+
+    def take_focus(self) -> None:
+        self.cards.take_focus()
+
+    def _on_confirmed(self) -> None:
+        if self.primary is not None:
+            self.primary.click()
+
+
 DEMO_WAY = "demo"
 
 
-class ChooseStep(Step):
+class ChooseStep(CardsStep):
     """Offers every way to a model, the demo first."""
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(self.tr("Welcome. Choose a model"), self.tr("You can change this at any time in Settings."))
-        self._cards = Cards(theme)
-        self._cards.show_choices(
+        title, explanation = self.tr("Welcome. Choose a model"), self.tr("You can change this at any time in Settings.")
+        super().__init__(theme, title, explanation)
+        demo = self.tr("No key, no network. A scripted model works on a small project with real tools.")
+        key = self.tr("For Anthropic, OpenAI, OpenRouter or xAI. Kept in your system keyring, and nowhere else.")
+        local = self.tr("With Ollama, LM Studio or llama.cpp. No key, and nothing leaves this machine.")
+        plan = self.tr("Sign in with your ChatGPT plan, or use a profile of Anthropic's tools.")
+        other = self.tr("Sign in with OpenRouter, or enter the address of any compatible server.")
+        self.cards.show_choices(
             [
-                (
-                    self.tr("Try the demo"),
-                    self.tr("No key, no network. A scripted model works on a small project with real tools."),
-                    DEMO_WAY,
-                ),
-                (
-                    self.tr("Enter an API key"),
-                    self.tr("For Anthropic, OpenAI, OpenRouter or xAI. Kept in your system keyring, and nowhere else."),
-                    "key",
-                ),
-                (
-                    self.tr("Use a model on this machine"),
-                    self.tr("With Ollama, LM Studio or llama.cpp. No key, and nothing leaves this machine."),
-                    "local",
-                ),
-                (
-                    self.tr("Use a subscription"),
-                    self.tr("Sign in with your ChatGPT plan, or use a profile of Anthropic's tools."),
-                    "subscription",
-                ),
-                (
-                    self.tr("OpenRouter or another address"),
-                    self.tr("Sign in with OpenRouter, or enter the address of any compatible server."),
-                    "other",
-                ),
+                (self.tr("Try the demo"), demo, DEMO_WAY),
+                (self.tr("Enter an API key"), key, "key"),
+                (self.tr("Use a model on this machine"), local, "local"),
+                (self.tr("Use a subscription"), plan, "subscription"),
+                (self.tr("OpenRouter or another address"), other, "other"),
             ]
         )
-        self._buttons: dict[object, QPushButton] = {
-            DEMO_WAY: primary_button(self.tr("Start the demo"), "demoButton"),
-            "key": primary_button(self.tr("Enter a key…"), "enterKeyButton"),
-            "local": primary_button(self.tr("Look for models…"), "localModelsButton"),
-            "subscription": primary_button(self.tr("Continue"), "subscriptionButton"),
-            "other": primary_button(self.tr("Continue"), "otherAddressButton"),
-        }
-        self.column.addWidget(self._cards)
+        self.offer(DEMO_WAY, self.tr("Start the demo"), "demoButton", self._on_clicked)
+        self.offer("key", self.tr("Enter a key…"), "enterKeyButton", self._on_clicked)
+        self.offer("local", self.tr("Look for models…"), "localModelsButton", self._on_clicked)
+        self.offer("subscription", self.tr("Continue"), "subscriptionButton", self._on_clicked)
+        self.offer("other", self.tr("Continue"), "otherAddressButton", self._on_clicked)
         self.column.addStretch()
-        self._cards.chosen.connect(self.changed)
-        self._cards.confirmed.connect(self._on_confirmed)
-        for button in self.buttons:
-            button.clicked.connect(self._on_clicked)
-
-    @property
-    def primary(self) -> QPushButton:
-        return self._buttons[self._cards.value]
-
-    @property
-    def buttons(self) -> tuple[QPushButton, ...]:
-        return tuple(self._buttons.values())
-
-    def take_focus(self) -> None:
-        self._cards.take_focus()
-
-    def _on_confirmed(self) -> None:
-        self.primary.click()
 
     def _on_clicked(self) -> None:
-        self.leads_on.emit(self._cards.value)
+        self.leads_on.emit(self.cards.value)
 
 
 class KeyStep(Step):
@@ -232,16 +215,11 @@ class KeyStep(Step):
         self._page.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
         self._page.setOpenExternalLinks(True)
         self._there = Note()
-        self._try = primary_button(self.tr("Test and continue"), "tryKeyButton")
+        self._try = self.add_button(self.tr("Test and continue"), "tryKeyButton", self._on_try)
         self._lay_out()
         self._provider.currentIndexChanged.connect(self._on_provider)
         self.key.changed.connect(self._update)
-        self._try.clicked.connect(self._on_try)
         self._on_provider()
-
-    @property
-    def primary(self) -> QPushButton:
-        return self._try
 
     def show_found(self, found: Found) -> None:
         self._found = found
@@ -254,9 +232,6 @@ class KeyStep(Step):
 
     def forget(self) -> None:
         self.key.forget()
-
-    def offer(self, key: str) -> None:
-        self.key.offer(key)
 
     def _lay_out(self) -> None:
         fields = form()
@@ -320,16 +295,11 @@ class AddressStep(Step):
         self._fields.address.setPlaceholderText("https://models.example/v1")
         self.key = ApiKeyField()
         self._problem = Note(role="error", object_name="addressProblem")
-        self._try = primary_button(self.tr("Test and continue"), "tryAddressButton")
+        self._try = self.add_button(self.tr("Test and continue"), "tryAddressButton", self._on_try)
         self._lay_out()
         self._fields.changed.connect(self._update)
         self.key.changed.connect(self._update)
-        self._try.clicked.connect(self._on_try)
         self._update()
-
-    @property
-    def primary(self) -> QPushButton:
-        return self._try
 
     def take_focus(self) -> None:
         self._fields.name.setFocus()
@@ -370,46 +340,35 @@ class AddressStep(Step):
         self._actions.connect(self._account, self.key.text if self._account.kind == "key" else "")
 
 
-class LocalStep(Step):
+class LocalStep(CardsStep):
     """Offers the servers that run, and says of the others how to start them."""
 
     def __init__(self, theme: Theme, actions: WelcomeActions) -> None:
-        super().__init__(
-            self.tr("Use a model on this machine"),
-            self.tr("Servers are looked for on this machine only. They need no key."),
-        )
+        explanation = self.tr("Servers are looked for on this machine only. They need no key.")
+        super().__init__(theme, self.tr("Use a model on this machine"), explanation)
         self._actions = actions
-        self._cards = Cards(theme)
         self._absent = Note(object_name="absentServersNote")
         self._again = make_button(self.tr("Look again"), object_name="lookAgainButton", clicked=self.look)
-        self._use = primary_button(self.tr("Use this server"), "useServerButton")
-        self._use.clicked.connect(self._on_use)
-        self._cards.chosen.connect(self.changed)
-        self._cards.confirmed.connect(self._use.click)
-        self.column.addWidget(self._cards)
+        self._use = self.add_button(self.tr("Use this server"), "useServerButton", self._on_use)
         self.column.addSpacing(Space.S)
         self.column.addWidget(self._absent)
         self.column.addSpacing(Space.S)
         self.column.addLayout(hbox(self._again, STRETCH))
         self.column.addStretch()
 
-    @property
-    def primary(self) -> QPushButton:
-        return self._use
-
     def begin(self) -> None:
         self.look()
         self.take_focus()
 
     def take_focus(self) -> None:
-        if isinstance(self._cards.value, LocalServer):
-            self._cards.take_focus()
+        if isinstance(self.cards.value, LocalServer):
+            self.cards.take_focus()
         else:
             self._again.setFocus()
 
     def look(self) -> None:
         self._again.setText(self.tr("Looking…"))
-        self._use.setEnabled(isinstance(self._cards.value, LocalServer))
+        self._use.setEnabled(isinstance(self.cards.value, LocalServer))
         self._actions.look_for_servers()
 
     def show_servers(self, servers: Sequence[LocalServer]) -> None:
@@ -417,17 +376,17 @@ class LocalStep(Step):
         usable = [server for server in servers if server.is_usable]
         running = {server.provider for server in usable}
         absent = [server for server in servers if not server.is_usable and server.provider not in running]
-        self._cards.show_choices([(server.label, _what(server), server) for server in usable])
-        self._cards.setVisible(bool(usable))
+        self.cards.show_choices([(server.label, _what(server), server) for server in usable])
+        self.cards.setVisible(bool(usable))
         self._absent.setText("\n\n".join(server.words for server in absent))
         self._absent.setVisible(bool(absent))
         self._use.setEnabled(bool(usable))
         if usable and self._again.hasFocus():
-            self._cards.take_focus()
+            self.cards.take_focus()
         self.changed.emit()
 
     def _on_use(self) -> None:
-        server = self._cards.value
+        server = self.cards.value
         if isinstance(server, LocalServer):
             account = usual_account(server.provider)
             is_usual = server.address == vendor_of(server.provider).address
@@ -442,48 +401,20 @@ def _what(server: LocalServer) -> str:
     return f"{server.place} · {shown}{more}"
 
 
-class OtherStep(Step):
+class OtherStep(CardsStep):
     """Offers to sign in with OpenRouter, and to enter an address."""
 
     def __init__(self, theme: Theme, actions: WelcomeActions) -> None:
-        super().__init__(
-            self.tr("OpenRouter or another address"), self.tr("One account for the models of many vendors.")
-        )
+        title = self.tr("OpenRouter or another address")
+        super().__init__(theme, title, self.tr("One account for the models of many vendors."))
         self._actions = actions
-        self._cards = Cards(theme)
-        self._cards.show_choices(
-            [
-                (
-                    self.tr("Sign in with OpenRouter"),
-                    self.tr("Your browser opens OpenRouter's page. It makes a key, which is kept in your keyring."),
-                    "openrouter",
-                ),
-                (
-                    self.tr("Enter an address"),
-                    self.tr("Of a gateway, a router or a server that speaks a format of OpenAI's or Anthropic's."),
-                    "address",
-                ),
-            ]
-        )
-        self._sign_in = primary_button(self.tr("Sign in…"), "routerSignInButton")
-        self._enter = primary_button(self.tr("Enter an address…"), "enterAddressButton")
-        self._sign_in.clicked.connect(self._on_sign_in)
-        self._enter.clicked.connect(self._on_enter)
-        self._cards.chosen.connect(self.changed)
-        self._cards.confirmed.connect(self._on_confirmed)
-        self.column.addWidget(self._cards)
+        router = self.tr("Your browser opens OpenRouter's page. It makes a key, which is kept in your keyring.")
+        address = self.tr("Of a gateway, a router or a server that speaks a format of OpenAI's or Anthropic's.")
+        sign_in, enter = self.tr("Sign in with OpenRouter"), self.tr("Enter an address")
+        self.cards.show_choices([(sign_in, router, "openrouter"), (enter, address, "address")])
+        self.offer("openrouter", self.tr("Sign in…"), "routerSignInButton", self._on_sign_in)
+        self.offer("address", self.tr("Enter an address…"), "enterAddressButton", self._on_enter)
         self.column.addStretch()
-
-    @property
-    def primary(self) -> QPushButton:
-        return self._sign_in if self._cards.value == "openrouter" else self._enter
-
-    @property
-    def buttons(self) -> tuple[QPushButton, ...]:
-        return (self._sign_in, self._enter)
-
-    def take_focus(self) -> None:
-        self._cards.take_focus()
 
     def _on_sign_in(self) -> None:
         self._actions.sign_in("openrouter", "")
@@ -491,27 +422,17 @@ class OtherStep(Step):
     def _on_enter(self) -> None:
         self.leads_on.emit("address")
 
-    def _on_confirmed(self) -> None:
-        self.primary.click()
 
-
-class SubscriptionStep(Step):
+class SubscriptionStep(CardsStep):
     """Offers to sign in with ChatGPT, and the profiles of Anthropic's tools that there are."""
 
     def __init__(self, theme: Theme, actions: WelcomeActions) -> None:
-        super().__init__(
-            self.tr("Use a subscription"), self.tr("In the ways that the providers allow other programs to use one.")
-        )
+        explanation = self.tr("In the ways that the providers allow other programs to use one.")
+        super().__init__(theme, self.tr("Use a subscription"), explanation)
         self._actions = actions
-        self._cards = Cards(theme)
         self._others = Note(object_name="otherProgramsNote")
-        self._sign_in = primary_button(self.tr("Sign in…"), "signInButton")
-        self._use = primary_button(self.tr("Use this profile"), "useProfileButton")
-        self._sign_in.clicked.connect(self._on_go)
-        self._use.clicked.connect(self._on_go)
-        self._cards.chosen.connect(self.changed)
-        self._cards.confirmed.connect(self._on_confirmed)
-        self.column.addWidget(self._cards)
+        self._sign_in = self.add_button(self.tr("Sign in…"), "signInButton", self._on_go)
+        self._use = self.add_button(self.tr("Use this profile"), "useProfileButton", self._on_go)
         self.column.addSpacing(Space.M)
         self.column.addWidget(self._others)
         self.column.addStretch()
@@ -519,19 +440,12 @@ class SubscriptionStep(Step):
 
     @property
     def primary(self) -> QPushButton:
-        return self._use if self._cards.value else self._sign_in
-
-    @property
-    def buttons(self) -> tuple[QPushButton, ...]:
-        return (self._sign_in, self._use)
-
-    def take_focus(self) -> None:
-        self._cards.take_focus()
+        return self._use if self.cards.value else self._sign_in
 
     def show_found(self, found: Found) -> None:
         chatgpt = self.tr("Your browser opens OpenAI's page, where you allow this application to use your plan.")
         profile = self.tr("API access of your organisation, as Anthropic's own tools signed in for it.")
-        self._cards.show_choices(
+        self.cards.show_choices(
             [
                 (self.tr("Sign in with ChatGPT"), chatgpt, ""),
                 *((self.tr("Anthropic profile “{0}”").format(name), profile, name) for name in found.profiles),
@@ -545,11 +459,8 @@ class SubscriptionStep(Step):
         self._others.setText("\n\n".join(found.others if has_claude else (*found.others, claude)))
 
     def _on_go(self) -> None:
-        name = str(self._cards.value or "")
+        name = str(self.cards.value or "")
         self._actions.sign_in("profile" if name else "chatgpt", name)
-
-    def _on_confirmed(self) -> None:
-        self.primary.click()
 
 
 class WaitingStep(Step):
@@ -582,8 +493,7 @@ class DoneStep(Step):
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
         self._note = Note(role="warning", object_name="connectionNote")
-        self._begin = primary_button(self.tr("Begin"), "beginButton")
-        self._begin.clicked.connect(self._on_begin)
+        self._begin = self.add_button(self.tr("Begin"), "beginButton", self._on_begin)
         self._model.editTextChanged.connect(self._update)
         self.column.addWidget(make_label(self.tr("Model"), role="strong"))
         self.column.addWidget(self._model)
@@ -592,10 +502,6 @@ class DoneStep(Step):
         self.column.addSpacing(Space.S)
         self.column.addWidget(self._note)
         self.column.addStretch()
-
-    @property
-    def primary(self) -> QPushButton:
-        return self._begin
 
     def show_connected(self, connected: Connected) -> None:
         self._connected = connected

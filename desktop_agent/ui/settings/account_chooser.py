@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.models.account import Account, is_same_name
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.settings.model_choice import Destination
-from desktop_agent.ui.settings.page_parts import form, name_of, note, picker, say
+from desktop_agent.ui.settings.page_parts import form, name_of, picker
 from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.account_fields import AccountFields
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.labels import Note, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 
 
@@ -89,7 +89,7 @@ class AccountForm(QWidget):
         self._others: tuple[Account, ...] = ()
         self._title = make_label("", role="strong")
         self._fields = AccountFields("accountNameEdit", "accountAddressEdit")
-        self._problem = note("", "error")
+        self._problem = Note("", "error")
         self._problem.hide()
         self._lay_out()
         self._fields.confirmed.connect(self._on_add)
@@ -116,7 +116,7 @@ class AccountForm(QWidget):
         fields.addRow(name_of(self.tr("Name")), self._fields.name)
         fields.addRow(name_of(self.tr("Address")), self._fields.address)
         fields.addRow(
-            name_of(""), note(self.tr("The key is sent to this address only. Leave it empty for the provider's own."))
+            name_of(""), Note(self.tr("The key is sent to this address only. Leave it empty for the provider's own."))
         )
         fields.addRow(name_of(self.tr("Key sent as")), self._fields.header)
         add = make_button(self.tr("Add account"), object_name="addAccountButton", clicked=self._on_add)
@@ -127,7 +127,7 @@ class AccountForm(QWidget):
     def _on_add(self) -> None:
         account = self._fields.account(self._provider)
         if problem := self._fields.why_not(account, self._others):
-            say(self._problem, problem, "error")
+            self._problem.say(problem, "error")
             self._problem.show()
             return
         self.added.emit(account)
@@ -165,8 +165,7 @@ class AccountChooser(QWidget):
             variant="destructive",
         )
         self._keep = make_button(self.tr("Keep it"), object_name="keepAccountButton", clicked=self._on_keep)
-        self._purpose = note("")
-        self._purpose.setObjectName("accountPurpose")
+        self._purpose = Note("", object_name="accountPurpose")
         self.form = form
         form.hide()
         row = hbox((self._box, 1), self._add, self._remove, self._really_remove, self._keep, STRETCH, spacing=Space.S)
@@ -215,14 +214,14 @@ class AccountChooser(QWidget):
 
     def _say_purpose(self) -> None:
         if self._view.problem:
-            say(self._purpose, self._view.problem, "error")
+            self._purpose.say(self._view.problem, "error")
         elif (account := self.account) is not None:
-            say(self._purpose, account_purpose(account, self._destination(account)))
+            self._purpose.say(account_purpose(account, self._destination(account)))
         elif self._view.is_known:
             text = self.tr("The account “{0}” no longer exists. Choose another one, or add it again.")
-            say(self._purpose, text.format(self._name), "error")
+            self._purpose.say(text.format(self._name), "error")
         else:
-            say(self._purpose, "")
+            self._purpose.say("")
 
     def _update(self) -> None:
         is_sound = self._view.is_known and not self._view.problem

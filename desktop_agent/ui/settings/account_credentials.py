@@ -12,12 +12,11 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import SignInWay, vendor_of
-from desktop_agent.ui.settings.page_parts import note, say
 from desktop_agent.ui.settings.settings_view import SettingsActions
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.account_fields import ApiKeyField, BrowserWait
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.labels import Note, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 
 
@@ -55,8 +54,8 @@ class KeyEditor(QWidget):
             removal, object_name="reallyRemoveKeyButton", clicked=self._on_really_remove, variant="destructive"
         )
         self._keep = make_button(self.tr("Keep it"), object_name="keepKeyButton", clicked=self._on_keep)
-        self._where = note("")
-        self._result = note("")
+        self._where = Note("")
+        self._result = Note("")
         self._lay_out()
         self._connect()
         self._update()
@@ -66,15 +65,15 @@ class KeyEditor(QWidget):
     def show_account(self, account: Account) -> None:
         if account != self.account:
             self.forget()
-            say(self._result, "")
-            say(self._where, "")
+            self._result.say("")
+            self._where.say("")
             self.account, self._status, self._is_busy = account, None, False
             self._ask_to_remove(is_asking=False)
             self._actions.show_key(account)
 
     def show_status(self, status: KeyStatus) -> None:
         self._status = status
-        say(self._where, self._words_for(status), "error" if status.problem and status.source is None else "secondary")
+        self._where.say(self._words_for(status), "error" if status.problem and status.source is None else "secondary")
         self._ask_to_remove(is_asking=False)
         self._update()
 
@@ -85,12 +84,12 @@ class KeyEditor(QWidget):
         if self._pressed is not None:
             self.take_focus()  # what was pressed is disabled now, and the keyboard would go to another setting
         self._is_busy = True
-        say(self._result, message)
+        self._result.say(message)
         self._update()
 
     def show_result(self, message: str, *, is_good: bool) -> None:
         self._is_busy = False
-        say(self._result, message, "good" if is_good else "error")
+        self._result.say(message, "good" if is_good else "error")
         self._update()
         pressed, self._pressed = self._pressed, None
         if pressed is not None and self._field.has_keyboard and pressed.isVisible() and pressed.isEnabled():
@@ -102,7 +101,7 @@ class KeyEditor(QWidget):
 
     def offer(self, key: str) -> None:
         self._field.offer(key)
-        say(self._result, self.tr("You pasted what looks like an API key. It was put here, and nowhere else."))
+        self._result.say(self.tr("You pasted what looks like an API key. It was put here, and nowhere else."))
         self._update()
 
     def take_focus(self) -> None:
@@ -205,8 +204,7 @@ class SignInPanel(QWidget):
         self._check = make_button(self.tr("Check the sign-in"), object_name="checkSignInButton", clicked=self._on_check)
         self._cancel = make_button(self.tr("Cancel"), object_name="cancelSignInButton", clicked=self._on_cancel)
         self._wait = BrowserWait()
-        self._result = note("")
-        self._result.setObjectName("signInNote")
+        self._result = Note("", object_name="signInNote")
         row = hbox(self._sign_in, self._check, self._cancel, STRETCH, spacing=Space.S)
         vbox(row, self._wait, self._result, on=self, spacing=Space.S)
         self._end_wait()
@@ -245,7 +243,7 @@ class SignInPanel(QWidget):
         return self._account is not None and self._account.kind in ("oauth", "profile")
 
     def _say(self, words: str, role: str = "secondary") -> None:
-        say(self._result, words, role)
+        self._result.say(words, role)
         self._result.show()
         self.grown.emit()
 

@@ -6,11 +6,12 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.settings import declared_settings
 from desktop_agent.ui.settings.generated_page import SettingRows, settings_of, shown
-from desktop_agent.ui.settings.page_parts import Page, form, name_of, note, pick, picker, say
+from desktop_agent.ui.settings.page_parts import Page, form, name_of, pick, picker
 from desktop_agent.ui.settings.setting_controls import words
 from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsView, section_title
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
+from desktop_agent.ui.widgets.labels import Note
 from desktop_agent.ui.widgets.layouts import hairline, vbox
 from desktop_agent.ui.wording.phrases import MODES, POLICIES, approval_words, sandbox_words
 
@@ -28,9 +29,9 @@ class ApprovalsPage(Page):
         self._rows = SettingRows(settings_of("execution", _HAND_MADE), theme, actions)
 
     def _build(self) -> Iterator[None]:
-        self._project = note("", "warning")
+        self._project = Note("", "warning")
         self._project.hide()
-        self.column.addWidget(note(self.tr("For new sessions. A session's own choice is below its composer.")))
+        self.column.addWidget(Note(self.tr("For new sessions. A session's own choice is below its composer.")))
         self.column.addWidget(self._project)
         self._cards = {policy: ChoiceCard(self._theme, *approval_words(policy)) for policy in POLICIES}
         group = QWidget()
@@ -40,8 +41,7 @@ class ApprovalsPage(Page):
         self._sandbox = picker(self.tr("Sandbox"), [(sandbox_words(mode)[0], mode) for mode in MODES])
         self._sandbox.setObjectName("sandboxSettingPicker")
         self._sandbox.setMinimumContentsLength(24)
-        self._consequence = note("")
-        self._consequence.setObjectName("sandboxConsequence")
+        self._consequence = Note("", object_name="sandboxConsequence")
         for policy, card in self._cards.items():
             card.setObjectName(f"approval_{policy}")
             card.clicked.connect(self._on_chosen)
@@ -91,7 +91,7 @@ class ApprovalsPage(Page):
 
     def _show_consequence(self) -> None:
         mode = self._sandbox.currentData()
-        say(self._consequence, sandbox_words(mode)[1], "warning" if mode == "none" else "secondary")
+        self._consequence.say(sandbox_words(mode)[1], "warning" if mode == "none" else "secondary")
 
     def _on_chosen(self) -> None:
         policy = next((policy for policy, card in self._cards.items() if card.isChecked()), None)

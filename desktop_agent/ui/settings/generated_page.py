@@ -11,12 +11,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from desktop_agent.core.settings import Setting, declared_section, declared_settings
-from desktop_agent.ui.settings.page_parts import Page, note
+from desktop_agent.ui.settings.page_parts import Page
 from desktop_agent.ui.settings.setting_controls import TextsControl, control_for, words
 from desktop_agent.ui.settings.settings_view import Section, SettingsActions, SettingsView, section_title
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.labels import Note, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 
 
@@ -32,11 +32,11 @@ class SettingRow(QWidget):
         about = setting.about
         self._title = QLabel(f"{section} · {words(about.title)}" if section else words(about.title))
         self._title.setToolTip(setting.key)
-        self._text = note(words(about.text))
+        self._text = Note(words(about.text))
         self.control = control_for(setting, theme)
-        self._problem = note("", "error")
-        self._origin = note("", "warning")
-        self._state = note("")
+        self._problem = Note("", "error")
+        self._origin = Note("", "warning")
+        self._state = Note("")
         self._state.setWordWrap(False)
         self._reset = make_button(self.tr("Reset"), clicked=self._on_reset, variant="flat", is_compact=True)
         self._reset.setAccessibleName(self.tr("Reset {0}").format(words(about.title)))
@@ -181,7 +181,7 @@ class GeneratedPage(Page):
             if place > 0:
                 self.column.addWidget(hairline())
                 self.column.addWidget(make_label(words(about.title), role="strong"))
-            self.column.addWidget(note(words(about.text)))
+            self.column.addWidget(Note(words(about.text)))
             self.column.addLayout(rows)
             yield from rows.build()
         self.column.addStretch()
@@ -198,7 +198,7 @@ class SearchPage(Page):
         self._rows: dict[str, SettingRow] = {}
         self._list = QVBoxLayout()
         self._list.setSpacing(Space.M)
-        self._note = note("")
+        self._note = Note("")
         self.column.addLayout(self._list)
         self.column.addWidget(self._note)
         self.column.addStretch()

@@ -22,6 +22,7 @@ from desktop_agent.core.settings.keyboard import KEYS_SECTION, clash, group_of, 
 from desktop_agent.ui.part_keys import PLACE_KEYS, PlaceKey, native_keys, place_text, place_title
 from desktop_agent.ui.settings.setting_controls import title_of
 from desktop_agent.ui.theme import Height, Space
+from desktop_agent.ui.widgets.buttons import make_line
 from desktop_agent.ui.widgets.layouts import hbox
 from desktop_agent.ui.widgets.rows import AnyIndex, set_up_list
 
@@ -175,11 +176,9 @@ class KeySearch(QWidget):
         super().__init__()
         self.keys = ""
         """The keys that were pressed, as the settings file has them; empty for none."""
-        self._line = QLineEdit()
-        self._line.setObjectName("keysSearch")
-        self._line.setAccessibleName(self.tr("Search keys by what they do"))
-        self._line.setPlaceholderText(self.tr("Search by what they do"))
-        self._line.setClearButtonEnabled(True)
+        self._line = make_line(
+            "keysSearch", self.tr("Search keys by what they do"), self.tr("Search by what they do"), is_clearable=True
+        )
         self._pressed = ShortcutField()
         self._pressed.setObjectName("keysPressed")
         self._pressed.setAccessibleName(self.tr("Search by pressing keys"))

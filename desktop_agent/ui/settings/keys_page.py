@@ -17,7 +17,7 @@ from desktop_agent.ui.settings.key_list import (
     is_for_writing,
     key_settings,
 )
-from desktop_agent.ui.settings.page_parts import Page, note
+from desktop_agent.ui.settings.page_parts import Page
 from desktop_agent.ui.settings.setting_controls import title_of
 from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsView, section_title
 from desktop_agent.ui.theme import Space
@@ -217,8 +217,8 @@ class KeysPage(Page):
         yield
         self._list = KeyList()
         yield
-        self._problems = note("", "warning")
-        self._empty = note(self.tr("No key matches."))
+        self._problems = Note("", "warning")
+        self._empty = Note(self.tr("No key matches."))
         self._empty.hide()
         self._recorder = ShortcutRecorder()
         self._recorder.hide()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QWidget
 
 from desktop_agent.core.base.web_address import is_readable_on_the_way, why_no_address
 from desktop_agent.core.models.account import Account, named, usual_account
@@ -19,11 +19,12 @@ from desktop_agent.core.settings.model_choice import name_in
 from desktop_agent.ui.settings.account_chooser import AccountChooser, AccountForm
 from desktop_agent.ui.settings.account_credentials import KeyEditor, SignInPanel
 from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
-from desktop_agent.ui.settings.page_parts import Page, form, name_of, note, pick, picker, say
+from desktop_agent.ui.settings.page_parts import Page, form, name_of, pick, picker
 from desktop_agent.ui.settings.setting_controls import words
 from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView, section_title
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import Picker, make_button
+from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
+from desktop_agent.ui.widgets.labels import Note
 from desktop_agent.ui.widgets.layouts import hairline, hbox, vbox
 
 
@@ -35,11 +36,9 @@ class AddressEditor(QWidget):
         self._actions = actions
         self._known = ""
         """The address of the settings, when it was shown or changed last."""
-        self._line = QLineEdit()
-        self._line.setObjectName("baseUrlEdit")
-        self._line.setAccessibleName(self.tr("Address"))
-        self._note = note("")
-        self._readable = note(
+        self._line = make_line("baseUrlEdit", self.tr("Address"))
+        self._note = Note("")
+        self._readable = Note(
             self.tr("Not encrypted: anyone on the way can read the key and the conversation."), "warning"
         )
         self._readable.hide()
@@ -60,9 +59,9 @@ class AddressEditor(QWidget):
         self._line.setReadOnly(not is_usual)
         self._line.setEnabled(is_usual and not view.variable_of("model.base_url"))
         if is_usual:
-            say(self._note, self.tr("Only for a gateway or proxy; empty means the provider's own."))
+            self._note.say(self.tr("Only for a gateway or proxy; empty means the provider's own."))
         else:
-            say(self._note, self.tr("Set by the account. For a different address, add another account."))
+            self._note.say(self.tr("Set by the account. For a different address, add another account."))
         self._update_warning()
 
     def _update_warning(self) -> None:
@@ -75,7 +74,7 @@ class AddressEditor(QWidget):
             return
         self._known = address
         if address and (reason := why_no_address(address)):
-            say(self._note, self.tr("This address cannot be used: {0}.").format(reason), "error")
+            self._note.say(self.tr("This address cannot be used: {0}.").format(reason), "error")
         else:
             self._actions.change("model.base_url", address)
 
@@ -88,8 +87,7 @@ class ServerNote(QWidget):
         self._actions = actions
         self._account: Account | None = None
         self._address = ""
-        self._words = note("")
-        self._words.setObjectName("localServerNote")
+        self._words = Note("", object_name="localServerNote")
         self._again = make_button(self.tr("Look again"), object_name="lookAgainButton", clicked=self._on_look)
         hbox((self._words, 1), self._again, on=self, spacing=Space.S)
         self.hide()
@@ -106,14 +104,14 @@ class ServerNote(QWidget):
         """Show what was found there; nothing, when another account is shown by now."""
         if account != self._account:
             return
-        say(self._words, server.words, "good" if server.is_usable else "warning")
+        self._words.say(server.words, "good" if server.is_usable else "warning")
         self._again.setEnabled(True)
         self.show()
 
     def _on_look(self) -> None:
         if self._account is not None:
             self._again.setEnabled(False)
-            say(self._words, self.tr("Looking…"))
+            self._words.say(self.tr("Looking…"))
             self._actions.look_for_server(self._account)
 
 
@@ -207,7 +205,7 @@ class ModelPage(Page):
         """Show the key alone of a provider that is not the chosen one, and say which is."""
         self._which.setHidden(bool(self._connecting))
         text = self.tr("Add a key, and you can choose models of it in any conversation. New ones begin with {0}.")
-        say(self._unchosen, text.format(words(PROVIDER_LABELS[chosen])))
+        self._unchosen.say(text.format(words(PROVIDER_LABELS[chosen])))
         self._unchosen.setVisible(bool(self._connecting))
 
     def _show_name(self, view: SettingsView) -> None:
@@ -232,20 +230,20 @@ class ModelPage(Page):
         self._asked.setVisible(self._view is not None and self._view.settings.model.provider != DEMO)
         asked = vbox(on=self._asked, spacing=Space.M)
         self.column.addWidget(self._asked)
-        self._unchosen = note("")
+        self._unchosen = Note("")
         self._unchosen.hide()
         asked.addWidget(self._unchosen)
         self._which = QWidget(self._asked)
         self._which.hide()
         asked.addWidget(self._which)
         yield from self._build_which()
-        self._variables = note("", "warning")
+        self._variables = Note("", "warning")
         self._variables.hide()
         self.key.hide()  # whose key it asks for is not known yet
         for widget in (self._variables, hairline(), self.sign_in, self.key):
             asked.addWidget(widget)
             yield
-        self._demo = note(self.tr("The demo follows a script. It needs no key, no network and no address."))
+        self._demo = Note(self.tr("The demo follows a script. It needs no key, no network and no address."))
         self._demo.setVisible(self._asked.isHidden())
         self.column.addWidget(self._demo)
         self.column.addWidget(hairline())

@@ -11,7 +11,7 @@ from desktop_agent.ui.runtime.painting import measured, placed, polished
 from desktop_agent.ui.settings.settings_view import SettingsView
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import Picker
-from desktop_agent.ui.widgets.labels import Note, make_label
+from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import scroll_down, vbox
 
 _NAME_WIDTH = 92
@@ -108,17 +108,6 @@ def name_of(text: str) -> QLabel:
     name = QLabel(text)
     name.setMinimumWidth(_NAME_WIDTH)
     return name
-
-
-def note(text: str, role: str = "secondary") -> Note:
-    return Note(text, role)
-
-
-def say(note: QLabel, text: str, role: str = "secondary") -> None:
-    note.setText(text)
-    note.setProperty("role", role)
-    note.style().unpolish(note)
-    note.style().polish(note)
 
 
 def picker(name: str, choices: Iterable[tuple[str, object]]) -> Picker:

@@ -10,12 +10,12 @@ from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
 from desktop_agent.core.settings import FileProblem, declared_settings
 from desktop_agent.core.settings.workspace_settings import ProjectProposal, Tightened
 from desktop_agent.ui.settings.generated_page import shown
-from desktop_agent.ui.settings.page_parts import Page, note
+from desktop_agent.ui.settings.page_parts import Page
 from desktop_agent.ui.settings.setting_controls import words
 from desktop_agent.ui.settings.settings_view import SettingsActions, section_title
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.labels import Note, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox
 from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import visible_line
@@ -34,7 +34,7 @@ class ProjectPage(Page):
         self._shown: tuple[ProjectProposal, str | None] | None = None
 
     def _build(self) -> Iterator[None]:
-        self._path = note("")
+        self._path = Note("")
         self._answer = make_label(role="strong")
         self._lines = QVBoxLayout()
         self._lines.setSpacing(Space.S)
@@ -43,7 +43,7 @@ class ProjectPage(Page):
         self.ignore = make_button(self.tr("Ignore"), object_name="ignoreProjectButton", clicked=self._on_ignore)
         self.ignore.setAccessibleName(self.tr("Ignore the project's settings"))
         self.column.addWidget(
-            note(
+            Note(
                 self.tr(
                     "A project can only make the rules stricter and define MCP servers, and only after you trusted its "
                     "file as it is."
@@ -80,10 +80,10 @@ class ProjectPage(Page):
         if not changes and not servers.servers:
             changes = [self.tr("Nothing: all of it applies already or is refused.")]
         for text in changes:
-            self._lines.addWidget(note(text, "text"))
+            self._lines.addWidget(Note(text, "text"))
         self._show_servers(server_lines(servers), is_trusted=answer == "trusted")
         for text in problem_lines((*proposal.problems, *servers.problems)):
-            self._lines.addWidget(note(text, "warning"))
+            self._lines.addWidget(Note(text, "warning"))
         is_readable = not any(problem.is_about_the_file for problem in proposal.problems)
         self.trust.setVisible(answer != "trusted" and is_readable)
         self.ignore.setVisible(answer != "ignored")
@@ -92,7 +92,7 @@ class ProjectPage(Page):
         if not lines:
             return
         self._lines.addWidget(
-            note(
+            Note(
                 self.tr("It lets these MCP servers start. Those not said to be confined can do all that you can:")
                 if is_trusted
                 else self.tr(

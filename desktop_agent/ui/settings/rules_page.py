@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from PySide6.QtCore import QLocale, Qt, Signal
-from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.protocol.model import Rule
-from desktop_agent.ui.settings.page_parts import Page, note
+from desktop_agent.ui.settings.page_parts import Page
 from desktop_agent.ui.settings.settings_view import section_title
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.buttons import make_button, make_line
+from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.wording.phrases import long_moment, short_moment, short_path
 from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip, visible
@@ -113,18 +113,13 @@ class RulesPage(Page):
         self._rows: list[RuleRow] = []
 
     def _build(self) -> Iterator[None]:
-        self._filter = QLineEdit()
-        self._filter.setObjectName("rulesFilter")
-        self._filter.setAccessibleName(self.tr("Filter rules"))
-        self._filter.setPlaceholderText(self.tr("Filter rules"))
-        self._filter.setClearButtonEnabled(True)
+        self._filter = make_line("rulesFilter", self.tr("Filter rules"), self.tr("Filter rules"), is_clearable=True)
         self._filter.textChanged.connect(self._apply_filter)
-        self._empty = note("")
-        self._empty.setObjectName("rulesEmpty")
+        self._empty = Note("", object_name="rulesEmpty")
         self._list = QVBoxLayout()
         self._list.setSpacing(0)
         self.column.addWidget(
-            note(self.tr("What your earlier answers allow without a question, in the session that is shown."))
+            Note(self.tr("What your earlier answers allow without a question, in the session that is shown."))
         )
         self.column.addWidget(self._filter)
         self.column.addWidget(self._empty)

@@ -12,14 +12,13 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPlainTextEdit, QSize
 from desktop_agent.core.base.plain_text import duration_text, named
 from desktop_agent.core.mcp.server_status import STATE_WORDS, LastCall, unused_line
 from desktop_agent.ui.runtime.pacing import GradualWork
-from desktop_agent.ui.settings.page_parts import note, say
 from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_view import ServerActions, ServerView, SignInProgress, ToolView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.account_fields import BrowserWait
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 from desktop_agent.ui.wording.phrases import long_moment
 from desktop_agent.ui.wording.visible_text import plain_tooltip
@@ -95,7 +94,7 @@ class SignInWait(QWidget):
 
     def __init__(self, server: str, cancel: Callable[[], None]) -> None:
         super().__init__()
-        self._preparing = note(self.tr("Preparing the sign-in…"))
+        self._preparing = Note(self.tr("Preparing the sign-in…"))
         self._wait = BrowserWait()
         stop = make_button(
             self.tr("Cancel"),
@@ -340,9 +339,8 @@ class ServerCard(QFrame):
         self._where = ElidedLabel(Qt.TextElideMode.ElideRight)
         self._where.setFont(theme.code_font())
         self._where.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._state, self._facts, self._problem = note(""), note(""), note("", "error")
-        self._confinement = note("")
-        self._confinement.setObjectName("serverConfinement")
+        self._state, self._facts, self._problem = Note(""), Note(""), Note("", "error")
+        self._confinement = Note("", object_name="serverConfinement")
         self._state.setObjectName("serverState")
         self._tools = ServerToolList(theme, self._on_tool)
         self._calls = CallList(theme)
@@ -364,7 +362,7 @@ class ServerCard(QFrame):
         self._switch.setToolTip("" if is_mine else self.tr("The project's file defines it"))
         self._where.setText(server.definition.where)
         self._where.setToolTip(plain_tooltip(server.definition.where))
-        say(self._state, state_line(server), state_role(server))
+        self._state.say(state_line(server), state_role(server))
         self._state.setAccessibleName(f"{server.name}: {state_line(server)}")
         for label, text in (
             (self._facts, facts_line(server)),

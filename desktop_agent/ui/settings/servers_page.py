@@ -11,21 +11,21 @@ from desktop_agent.core.mcp.definition import ServerDefinition, ServerSandbox
 from desktop_agent.core.mcp.new_servers import KNOWN_SERVERS, is_address, known_server, typed_definition, typed_sandbox
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
-from desktop_agent.ui.settings.page_parts import Page, form, name_of, note, picker
+from desktop_agent.ui.settings.page_parts import Page, form, name_of, picker
 from desktop_agent.ui.settings.server_card import ServerCard
 from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_view import ServersView, SettingsActions, SettingsView, section_title
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.buttons import make_button, make_line
+from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _MOST_HEADERS = 8
 
 
-class AddressFields(QWidget):
-    """Asks for it. Values of headers and the secret of a client are not shown while they are typed.
+class ServerFields(QWidget):
+    """Several lines of the form.
 
     Signals:
         edited: the user changed something.
@@ -35,22 +35,36 @@ class AddressFields(QWidget):
     edited = Signal()
     submitted = Signal()
 
+    def add_line(self, object_name: str, accessible_name: str, placeholder: str = "") -> QLineEdit:
+        line = make_line(object_name, accessible_name, placeholder)
+        line.returnPressed.connect(self.submitted)
+        line.textEdited.connect(self.edited)
+        return line
+
+
+class AddressFields(ServerFields):
+    """Headers and client of a server at an address. Values and secrets are not shown while they are typed."""
+
     def __init__(self) -> None:
         super().__init__()
         self._headers: list[tuple[QLineEdit, QLineEdit]] = []
         self._header_rows = QVBoxLayout()
         self._header_rows.setSpacing(Space.S)
-        self._client_id = self._line("serverClientIdEdit", self.tr("Client ID at the server"))
-        self._client_id.setPlaceholderText(self.tr("Only if you registered this application there by hand"))
+        self._client_id = self.add_line(
+            "serverClientIdEdit",
+            self.tr("Client ID at the server"),
+            self.tr("Only if you registered this application there by hand"),
+        )
         self._client_id.textChanged.connect(self._on_client_id)
-        self._secret = self._line("serverClientSecretEdit", self.tr("Client secret at the server"))
+        self._secret = self.add_line(
+            "serverClientSecretEdit", self.tr("Client secret at the server"), self.tr("If there is one")
+        )
         self._secret.setEchoMode(QLineEdit.EchoMode.Password)
-        self._secret.setPlaceholderText(self.tr("If there is one"))
         client = form()
         client.addRow(name_of(self.tr("Client ID")), self._client_id)
         self._secret_name = name_of(self.tr("Client secret"))
         client.addRow(self._secret_name, self._secret)
-        about = note(self.tr("Headers that are secrets, and the client secret, go to the keyring of your system."))
+        about = Note(self.tr("Headers that are secrets, and the client secret, go to the keyring of your system."))
         headers = hbox(name_of(self.tr("Headers")), (self._header_rows, 1), spacing=Space.L)
         vbox(headers, client, hbox(name_of(""), (about, 1), spacing=Space.L), on=self, spacing=Space.M)
         self.clear()
@@ -85,22 +99,20 @@ class AddressFields(QWidget):
 
     def _add_header(self) -> None:
         number = len(self._headers) + 1
-        name = self._line("serverHeaderNameEdit", self.tr("Name of header {0}").format(number))
-        name.setPlaceholderText(self.tr("Authorization") if number == 1 else self.tr("Another header"))
-        value = self._line("serverHeaderValueEdit", self.tr("Value of header {0}").format(number))
+        name = self.add_line(
+            "serverHeaderNameEdit",
+            self.tr("Name of header {0}").format(number),
+            self.tr("Authorization") if number == 1 else self.tr("Another header"),
+        )
+        value = self.add_line(
+            "serverHeaderValueEdit",
+            self.tr("Value of header {0}").format(number),
+            self.tr("Bearer …") if number == 1 else "",
+        )
         value.setEchoMode(QLineEdit.EchoMode.Password)
-        value.setPlaceholderText(self.tr("Bearer …") if number == 1 else "")
         name.textChanged.connect(self._on_header)
         self._headers.append((name, value))
         self._header_rows.addLayout(hbox((name, 1), (value, 2), spacing=Space.S))
-
-    def _line(self, name: str, accessible_name: str) -> QLineEdit:
-        line = QLineEdit()
-        line.setObjectName(name)
-        line.setAccessibleName(accessible_name)
-        line.returnPressed.connect(self.submitted)
-        line.textEdited.connect(self.edited)
-        return line
 
     def _on_header(self) -> None:
         if self._headers[-1][0].text() and len(self._headers) < _MOST_HEADERS:
@@ -111,16 +123,8 @@ class AddressFields(QWidget):
             widget.setVisible(bool(self.client_id))
 
 
-class SandboxFields(QWidget):
-    """Asks for it.
-
-    Signals:
-        edited: the user changed something.
-        submitted: the user pressed Enter in a field.
-    """
-
-    edited = Signal()
-    submitted = Signal()
+class SandboxFields(ServerFields):
+    """What a server that runs here may write, read and reach."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -128,15 +132,22 @@ class SandboxFields(QWidget):
         self._switch.setObjectName("serverSandboxSwitch")
         self._switch.setAccessibleName(self.tr("Run the server in the sandbox"))
         self._switch.toggled.connect(self._on_toggled)
-        self._words = note("")
-        self._folders = self._line("serverFoldersEdit", self.tr("Folders that the server may write"))
-        self._folders.setPlaceholderText(self.tr("None. For example: . (the open folder), ~/notes"))
-        self._read_folders = self._line(
-            "serverReadFoldersEdit", self.tr("Folders of your home that the server may read")
+        self._words = Note("")
+        self._folders = self.add_line(
+            "serverFoldersEdit",
+            self.tr("Folders that the server may write"),
+            self.tr("None. For example: . (the open folder), ~/notes"),
         )
-        self._read_folders.setPlaceholderText(self.tr("None. It reads the open folder and tool chains"))
-        self._hosts = self._line("serverHostsEdit", self.tr("Hosts that the server may reach"))
-        self._hosts.setPlaceholderText(self.tr("None. For example: example.org, *.example.org"))
+        self._read_folders = self.add_line(
+            "serverReadFoldersEdit",
+            self.tr("Folders of your home that the server may read"),
+            self.tr("None. It reads the open folder and tool chains"),
+        )
+        self._hosts = self.add_line(
+            "serverHostsEdit",
+            self.tr("Hosts that the server may reach"),
+            self.tr("None. For example: example.org, *.example.org"),
+        )
         fields = form()
         for name, line in (
             (self.tr("May write"), self._folders),
@@ -168,14 +179,6 @@ class SandboxFields(QWidget):
         self._switch.setChecked(sandbox is not None)
         self._on_toggled()
 
-    def _line(self, name: str, accessible_name: str) -> QLineEdit:
-        line = QLineEdit()
-        line.setObjectName(name)
-        line.setAccessibleName(accessible_name)
-        line.returnPressed.connect(self.submitted)
-        line.textEdited.connect(self.edited)
-        return line
-
     def _on_toggled(self) -> None:
         is_on = self._switch.isChecked()
         self._rows.setVisible(is_on)
@@ -204,14 +207,12 @@ class ServerForm(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._names: tuple[str, ...] = ()
-        self._name = QLineEdit()
-        self._name.setObjectName("serverNameEdit")
-        self._name.setAccessibleName(self.tr("Name of the server"))
-        self._name.setPlaceholderText(self.tr("For example: git"))
-        self._where = QLineEdit()
-        self._where.setObjectName("serverWhereEdit")
-        self._where.setAccessibleName(self.tr("Command line or address of the server"))
-        self._where.setPlaceholderText(self.tr("uvx mcp-server-git, or https://…"))
+        self._name = make_line("serverNameEdit", self.tr("Name of the server"), self.tr("For example: git"))
+        self._where = make_line(
+            "serverWhereEdit",
+            self.tr("Command line or address of the server"),
+            self.tr("uvx mcp-server-git, or https://…"),
+        )
         known = [(server.name, server.name) for server in KNOWN_SERVERS]
         self._known = picker(self.tr("Known servers"), [(self.tr("Your own"), None), *known])
         self._known.setObjectName("knownServerPicker")
@@ -223,8 +224,7 @@ class ServerForm(QWidget):
             label.hide()
         self._sandbox = SandboxFields(theme)
         self._address = AddressFields()
-        self._problem = note("", "error")
-        self._problem.setObjectName("serverProblem")
+        self._problem = Note("", "error", object_name="serverProblem")
         self._problem.hide()
         self._lay_out()
         for line in (self._name, self._where):
@@ -331,15 +331,15 @@ class ServersPage(Page):
         self._form: ServerForm | None = None
 
     def _build(self) -> Iterator[None]:
-        self._empty = note(
+        self._empty = Note(
             self.tr(
                 "No servers yet. An MCP server is a program or service that offers the model tools: for a "
                 "browser, a database, an issue tracker. Add one by the command line or address that its guide names, "
                 "or import those of another tool."
-            )
+            ),
+            object_name="serversEmpty",
         )
-        self._empty.setObjectName("serversEmpty")
-        self._problems = note("", "warning")
+        self._problems = Note("", "warning")
         self._problems.hide()
         self._add = make_button(self.tr("Add server…"), object_name="addServerButton", clicked=self._on_add)
         self._import = make_button(self.tr("Import…"), object_name="importServersButton", clicked=self._on_import)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QFileDialog, QLineEdit, QListWidg
 from desktop_agent.core.settings import Setting
 from desktop_agent.ui.settings.page_parts import pick, picker
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import make_button, make_line
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.wording.visible_text import quoted
@@ -58,14 +58,22 @@ class Switch(QAbstractButton):
 _SHOWN_ROWS = 5
 
 
-class TextsControl(QWidget):
-    """Shows the entries; adds with Enter or a button, removes with Delete or a button.
+class SettingControl(QWidget):
+    """Shows the value of a setting, and lets the user choose another.
 
     Signals:
-        changed: the user wants these entries, a tuple.
+        changed: the user wants this value.
     """
 
     changed = Signal(object)
+
+    def show_value(self, value: object) -> None:
+        """Show what is in force. Emits nothing."""
+        raise NotImplementedError
+
+
+class TextsControl(SettingControl):
+    """Shows the entries; adds with Enter or a button, removes with Delete or a button."""
 
     def __init__(self, title: str, text: str, *, has_folders: bool) -> None:
         super().__init__()
@@ -75,9 +83,11 @@ class TextsControl(QWidget):
         self._list.setAccessibleDescription(text)
         self._list.setProperty("variant", "boxed")
         self._list.installEventFilter(self)
-        self._entry = QLineEdit()
-        self._entry.setAccessibleName(self.tr("New entry for {0}").format(title))
-        self._entry.setPlaceholderText(self.tr("Add a folder") if has_folders else self.tr("Add an entry"))
+        self._entry = make_line(
+            "",
+            self.tr("New entry for {0}").format(title),
+            self.tr("Add a folder") if has_folders else self.tr("Add an entry"),
+        )
         self._add = make_button(self.tr("Add"), clicked=self._on_add)
         self._add.setAccessibleName(self.tr("Add to {0}").format(title))
         self._remove = make_button(self.tr("Remove"), clicked=self._on_remove)
@@ -167,14 +177,8 @@ def title_of(setting: Setting) -> str:
     return QCoreApplication.translate("Actions", title)
 
 
-class ChoiceControl(QWidget):
-    """One of a few.
-
-    Signals:
-        changed: the user chose this value.
-    """
-
-    changed = Signal(object)
+class ChoiceControl(SettingControl):
+    """One of a few."""
 
     def __init__(self, setting: Setting) -> None:
         super().__init__()
@@ -193,14 +197,8 @@ class ChoiceControl(QWidget):
         self.changed.emit(self._box.currentData())
 
 
-class SwitchControl(QWidget):
-    """On or off.
-
-    Signals:
-        changed: the user chose this value.
-    """
-
-    changed = Signal(object)
+class SwitchControl(SettingControl):
+    """On or off."""
 
     def __init__(self, setting: Setting, theme: Theme) -> None:
         super().__init__()
@@ -217,14 +215,8 @@ class SwitchControl(QWidget):
         self.changed.emit(self._switch.isChecked())
 
 
-class TextControl(QWidget):
-    """A line of text. It emits the text when it is complete, not while it is typed.
-
-    Signals:
-        changed: the user chose this value.
-    """
-
-    changed = Signal(object)
+class TextControl(SettingControl):
+    """A line of text. It emits the text when it is complete, not while it is typed."""
 
     def __init__(self, setting: Setting) -> None:
         super().__init__()
@@ -306,10 +298,7 @@ class NumberControl(TextControl):
         return int(value) if self._setting.kind == "whole" and value.is_integer() else value
 
 
-Control = ChoiceControl | SwitchControl | TextControl | TextsControl
-
-
-def control_for(setting: Setting, theme: Theme) -> Control:
+def control_for(setting: Setting, theme: Theme) -> SettingControl:
     match setting.kind:
         case "choice":
             return ChoiceControl(setting)

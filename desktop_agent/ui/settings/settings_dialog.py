@@ -11,7 +11,6 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QFontMetrics, QKeySequence, QPainter, QShortcut
 from PySide6.QtWidgets import (
     QDialog,
-    QLineEdit,
     QListWidget,
     QStackedWidget,
     QStyleOptionViewItem,
@@ -19,8 +18,6 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.models.account import Account
-from desktop_agent.core.models.vendors import LocalServer
 from desktop_agent.core.protocol.model import Rule
 from desktop_agent.core.settings import declared_settings
 from desktop_agent.core.settings.live_settings import SettingChange
@@ -29,14 +26,13 @@ from desktop_agent.ui.settings.approvals_page import ApprovalsPage
 from desktop_agent.ui.settings.generated_page import GeneratedPage, SearchPage, shown
 from desktop_agent.ui.settings.keys_page import KeysPage
 from desktop_agent.ui.settings.model_page import ModelPage
-from desktop_agent.ui.settings.page_parts import Page, note, say
+from desktop_agent.ui.settings.page_parts import Page
 from desktop_agent.ui.settings.project_page import ProjectPage
 from desktop_agent.ui.settings.rules_page import RulesPage
 from desktop_agent.ui.settings.servers_page import ServersPage
 from desktop_agent.ui.settings.setting_controls import title_of, words
 from desktop_agent.ui.settings.settings_view import (
     SECTIONS,
-    AccountsView,
     Section,
     ServersView,
     SettingsActions,
@@ -45,7 +41,8 @@ from desktop_agent.ui.settings.settings_view import (
 )
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import make_button, make_line
+from desktop_agent.ui.widgets.labels import Note
 from desktop_agent.ui.widgets.layouts import hairline, hbox, resize_within_screen, vbox
 from desktop_agent.ui.widgets.rows import LEFT, AnyIndex, RowDelegate, draw_ground, set_up_list
 from desktop_agent.ui.wording.visible_text import plain_tooltip
@@ -193,8 +190,7 @@ class SettingsFoot(QWidget):
         self._change: SettingChange | None = None
         self._undoing = ""
         self.setAutoFillBackground(True)
-        self._note = note(self.tr("Changes apply and are saved at once."))
-        self._note.setObjectName("settingsNote")
+        self._note = Note(self.tr("Changes apply and are saved at once."), object_name="settingsNote")
         self._undo = make_button(self.tr("Undo"), object_name="undoSettingButton", clicked=self._on_undo)
         file_button = make_button(
             self.tr("Open the settings file"), object_name="openSettingsFileButton", clicked=actions.open_file
@@ -214,18 +210,18 @@ class SettingsFoot(QWidget):
         else:
             before, after = shown(setting, change.before), shown(setting, change.after)
             text = f"{title_of(setting)}: {before} → {after}. {_from_when(setting.about.effect)}".strip()
-        say(self._note, text)
+        self._note.say(text)
         self._change = None if is_undo else change
         self._undo.setVisible(not is_undo)
 
     def show_note(self, text: str) -> None:
-        say(self._note, text)
+        self._note.say(text)
         self._note.setToolTip("")
         self._change = None
         self._undo.hide()
 
     def show_failure(self, error: AgentError) -> None:
-        say(self._note, f"{core_words(error.title)} {core_words(error.hint)}".strip(), "error")
+        self._note.say(f"{core_words(error.title)} {core_words(error.hint)}".strip(), "error")
         self._note.setToolTip(plain_tooltip(error.detail))
         self._undo.hide()
 
@@ -275,16 +271,18 @@ class SettingsDialog(QDialog):
         self.setAccessibleName(self.tr("Settings"))
         self.setModal(True)
         self.settings_actions = actions
-        self._pages = pages or Pages(theme, now, actions, self)
-        self._model = self._pages.model
-        self.key = self._model.key
-        self.sign_in = self._model.sign_in
-        self._search = self._build_search()
+        self.pages = pages or Pages(theme, now, actions, self)
+        self.model = self.pages.model
+        self.key = self.model.key
+        self.sign_in = self.model.sign_in
+        self._search = make_line(
+            "settingsSearch", self.tr("Search settings"), self.tr("Search settings"), is_clearable=True
+        )
         self._sections = SettingsNavigation(theme, map(section_title, SECTIONS))
         self._sections.item(self._row_of("project")).setHidden(True)
         self._section_row = 0
         """Of the section that is shown, also while a search hides it."""
-        self._problems = note("", "warning")
+        self._problems = Note("", "warning")
         self.foot = SettingsFoot(actions, self.accept)
         self._lay_out()
         self._connect()
@@ -292,7 +290,7 @@ class SettingsDialog(QDialog):
 
     @property
     def page(self) -> Page:
-        return self._pages.page
+        return self.pages.page
 
     def fit_screen(self) -> None:
         resize_within_screen(self, _SIZE, _MINIMUM_SIZE)
@@ -300,15 +298,9 @@ class SettingsDialog(QDialog):
     # --- what the window asks -------------------------------------------------------------------------------------
 
     def show_view(self, view: SettingsView) -> None:
-        self._pages.show_view(view)
+        self.pages.show_view(view)
         self._problems.setText("\n".join(view.other_problems))
         self._problems.setVisible(bool(view.other_problems))
-
-    def show_accounts(self, accounts: AccountsView) -> None:
-        self._model.show_accounts(accounts)
-
-    def show_server(self, account: Account, server: LocalServer) -> None:
-        self._model.show_server(account, server)
 
     def show_section(self, section: Section) -> None:
         self._sections.setCurrentRow(self._row_of(section))
@@ -321,33 +313,19 @@ class SettingsDialog(QDialog):
 
     def enter_key(self, pasted: str = "") -> None:
         self.show_section("model")
-        self._model.show_key((lambda: self.key.offer(pasted)) if pasted else self.key.take_focus)
+        self.model.show_key((lambda: self.key.offer(pasted)) if pasted else self.key.take_focus)
 
     def connect_provider(self, provider: str) -> None:
         self.show_section("model")
-        self._model.connect_provider(provider)
-        self._model.when_built(self.key.take_focus)
+        self.model.connect_provider(provider)
+        self.model.when_built(self.key.take_focus)
 
     def show_project(self, proposal: ProjectProposal | None, answer: str | None) -> None:
         self._sections.item(self._row_of("project")).setHidden(proposal is None)
         if proposal is not None:
-            self._pages.show_proposal(proposal, answer)
-
-    def show_rules(self, rules: tuple[Rule, ...]) -> None:
-        self._pages.show_rules(rules)
-
-    def show_servers(self, servers: ServersView) -> None:
-        self._pages.show_servers(servers)
+            self.pages.show_proposal(proposal, answer)
 
     # --- building -------------------------------------------------------------------------------------------------
-
-    def _build_search(self) -> QLineEdit:
-        search = QLineEdit()
-        search.setObjectName("settingsSearch")
-        search.setPlaceholderText(self.tr("Search settings"))
-        search.setAccessibleName(self.tr("Search settings"))
-        search.setClearButtonEnabled(True)
-        return search
 
     def _lay_out(self) -> None:
         navigation = QWidget(self)
@@ -355,7 +333,7 @@ class SettingsDialog(QDialog):
         navigation.setFixedWidth(max(_NAVIGATION_WIDTH, self._sections.text_width + 2 * Space.S))
         margins = (Space.S, Space.M, Space.S, Space.S)
         vbox(self._search, self._sections, on=navigation, spacing=Space.S, margins=margins)
-        upper = hbox(navigation, hairline(is_vertical=True), (self._pages, 1))
+        upper = hbox(navigation, hairline(is_vertical=True), (self.pages, 1))
         self._problems.setObjectName("settingsProblems")
         self._problems.setContentsMargins(Space.XL, Space.S, Space.XL, Space.S)
         self._problems.hide()
@@ -379,11 +357,11 @@ class SettingsDialog(QDialog):
             self._section_row = row
             if self._search.text().strip():
                 self._search.clear()
-            self._pages.turn_to(list(SECTIONS)[row])
+            self.pages.turn_to(list(SECTIONS)[row])
 
     def _on_search(self, text: str) -> None:
         if text.strip():
-            self._pages.search(text)
+            self.pages.search(text)
             self._sections.setCurrentRow(-1)  # what is found is of all of them
         else:
             self._sections.setCurrentRow(self._section_row)

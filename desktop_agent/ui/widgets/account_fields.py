@@ -10,7 +10,7 @@ from desktop_agent.core.base.secrets import is_provider_key
 from desktop_agent.core.models.account import Account, is_same_name, why_unusable
 from desktop_agent.core.models.vendors import Vendor
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import Picker, make_button
+from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
 
@@ -124,13 +124,8 @@ class AccountFields(QObject):
     def __init__(self, name_edit: str, address_edit: str, *, may_need_no_key: bool = False) -> None:
         """`name_edit` and `address_edit` are the object names of the lines. `may_need_no_key` offers to send none."""
         super().__init__()
-        self.name = QLineEdit()
-        self.name.setObjectName(name_edit)
-        self.name.setAccessibleName(self.tr("Name of the account"))
-        self.name.setPlaceholderText(self.tr("For example: work"))
-        self.address = QLineEdit()
-        self.address.setObjectName(address_edit)
-        self.address.setAccessibleName(self.tr("Address of the account"))
+        self.name = make_line(name_edit, self.tr("Name of the account"), self.tr("For example: work"))
+        self.address = make_line(address_edit, self.tr("Address of the account"))
         self.header = Picker(min_chars=24)
         self.header.setAccessibleName(self.tr("How the key is sent"))
         self.header.addItem("Authorization: Bearer", "bearer")

@@ -1,4 +1,4 @@
-"""Buttons with a look of the theme, cards and pickers: all that is pressed or chosen."""
+"""Buttons with a look of the theme, pickers and lines: all that is pressed, chosen or written in."""
 
 from collections.abc import Callable
 
@@ -8,6 +8,7 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
     QComboBox,
+    QLineEdit,
     QMenu,
     QPushButton,
     QSizePolicy,
@@ -75,6 +76,20 @@ def make_button(
     if clicked is not None:
         button.clicked.connect(clicked)
     return button
+
+
+def make_line(
+    object_name: str,
+    accessible_name: str,
+    placeholder: str = "",
+    *,
+    is_clearable: bool = False,
+    parent: QWidget | None = None,
+) -> QLineEdit:
+    line = QLineEdit(parent, placeholderText=placeholder, clearButtonEnabled=is_clearable)
+    line.setObjectName(object_name)
+    line.setAccessibleName(accessible_name)
+    return line
 
 
 class DrawnButton(QAbstractButton):

@@ -77,7 +77,7 @@ class Desk:
         self.dialog = SettingsDialog(Theme(app, "light"), lambda: NOW, actions)
         qtbot.addWidget(self.dialog)
         self.show(Settings())
-        self.dialog.show_accounts(AccountsView(is_known=True))
+        self.dialog.model.show_accounts(AccountsView(is_known=True))
         self.dialog.key.show_status(KeyStatus())
         with qtbot.waitExposed(self.dialog):
             self.dialog.open()

@@ -134,7 +134,7 @@ def desk(qapp: QApplication, qtbot: QtBot) -> Desk:
 
 
 def at(desk: Desk, provider: str, account: str = "") -> None:
-    desk.dialog.show_accounts(AccountsView(added=(CHATGPT,), is_known=True))
+    desk.dialog.model.show_accounts(AccountsView(added=(CHATGPT,), is_known=True))
     desk.show(Settings(model=ModelSettings(provider=provider, account=account)))
 
 

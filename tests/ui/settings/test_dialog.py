@@ -94,7 +94,7 @@ def test_a_page_is_made_when_it_is_turned_to_and_shows_what_came_before(desk: De
     assert len(desk.dialog.findChildren(Page)) == 1
     desk.show(with_setting(Settings(), "compaction.auto", value=False))
     rule = Rule(id="r-1", effect="allow", kind="edit", pattern="src/**", scope="always", created_at=NOW)
-    desk.dialog.show_rules((rule,))
+    desk.dialog.pages.show_rules((rule,))
     desk.turn_to("conversations")
     assert not desk.setting("compaction.auto").control.findChildren(Switch)[0].isChecked()
     desk.turn_to("rules")
@@ -265,7 +265,7 @@ def test_the_sandbox_of_new_sessions_is_chosen_and_its_consequence_said(desk: De
 def test_the_rules_in_force_are_listed_and_revoked(desk: Desk) -> None:
     rule = Rule(id="r-1", effect="allow", kind="command", pattern="git push", scope="always", created_at=NOW)
     desk.turn_to("rules")
-    desk.dialog.show_rules((rule,))
+    desk.dialog.pages.show_rules((rule,))
     desk.click("revokeRuleButton")
     assert desk.revoked == ["r-1"]
 

@@ -36,18 +36,18 @@ def test_the_server_of_a_local_account_is_looked_for_once(desk: Desk) -> None:
 
 
 def test_what_does_not_run_is_said_and_looked_for_again(desk: Desk) -> None:
-    desk.dialog.show_server(OLLAMA, ABSENT)
+    desk.dialog.model.show_server(OLLAMA, ABSENT)
     assert said(desk) == "Ollama is not running on 127.0.0.1:11434. Start it with “ollama serve”."
     desk.click("lookAgainButton")
     assert desk.looked_for == [OLLAMA, OLLAMA]
     assert not desk.button("lookAgainButton").isEnabled()
-    desk.dialog.show_server(OLLAMA, RUNNING)
+    desk.dialog.model.show_server(OLLAMA, RUNNING)
     assert said(desk) == "Ollama runs on 127.0.0.1:11434, with 2 models."
     assert desk.button("lookAgainButton").isEnabled()
 
 
 def test_the_models_of_a_server_are_offered_and_none_is_chosen_for_the_user(desk: Desk) -> None:
-    desk.dialog.show_server(OLLAMA, RUNNING)
+    desk.dialog.model.show_server(OLLAMA, RUNNING)
     box = desk.picker("Model")
     assert [box.itemText(index) for index in range(box.count())] == ["qwen3:8b", "gpt-oss:20b"]
     assert box.currentText() == ""
@@ -61,14 +61,14 @@ def test_another_address_is_looked_at_anew(desk: Desk) -> None:
 
 def test_what_was_found_for_another_account_is_not_shown(desk: Desk) -> None:
     other = Account(provider="ollama", name="big", address="http://127.0.0.1:5000/v1", kind="none")
-    desk.dialog.show_accounts(AccountsView(added=(other,), is_known=True))
-    desk.dialog.show_server(other, RUNNING)
+    desk.dialog.model.show_accounts(AccountsView(added=(other,), is_known=True))
+    desk.dialog.model.show_server(other, RUNNING)
     assert said(desk) == ""
     assert desk.picker("Model").count() == 0
 
 
 def test_of_vendors_elsewhere_nothing_is_said(desk: Desk) -> None:
-    desk.dialog.show_server(OLLAMA, RUNNING)
+    desk.dialog.model.show_server(OLLAMA, RUNNING)
     desk.show(Settings())
     assert said(desk) == ""
     assert desk.looked_for == [OLLAMA]
