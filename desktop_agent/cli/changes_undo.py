@@ -7,7 +7,7 @@ from pathlib import Path
 
 from desktop_agent.cli.changes import ChangedSession, revertible, selection_of, with_hunks
 from desktop_agent.cli.console import Console, table
-from desktop_agent.composition.session_plan import SessionOptions
+from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from desktop_agent.cli.console import Console, table
 from desktop_agent.cli.mcp import required_definition
 from desktop_agent.cli.signals import run_to_end
-from desktop_agent.composition.tool_parts import build_server_pool
+from desktop_agent.composition.application import build_server_pool
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.paths import AppPaths, real_path

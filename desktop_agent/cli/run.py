@@ -14,7 +14,7 @@ from typing import TextIO, cast
 from desktop_agent.cli.config import SettingsWarnings, warn_of_project
 from desktop_agent.cli.console import Console, OutputError
 from desktop_agent.cli.signals import run_to_end
-from desktop_agent.composition.session_plan import SessionOptions
+from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError

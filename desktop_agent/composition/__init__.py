@@ -1,6 +1,5 @@
 """Puts sessions together, opens and lists them. Front ends begin with the `Workbench`; only they import this.
 
-`foundation` is what the sessions of a workbench share and what finds them on the disk. `session_opener` makes and opens
-sessions: `assembly` puts one together of its `session_plan` and the `shared_parts`, with `tool_parts` for its calls. No
-behaviour of its own.
+`application` is what the sessions of a data folder share, `session_context` what one has to itself, of which `assembly`
+makes the session. `session_opener` makes and opens them. No behaviour of its own.
 """

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from hashlib import blake2b
@@ -11,227 +11,235 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from desktop_agent.composition.session_plan import SessionPlan
-from desktop_agent.composition.shared_parts import SharedParts
-from desktop_agent.composition.tool_parts import (
-    ChangeParts,
-    ToolParts,
-    build_change_parts,
-    build_mentions,
-    build_session_tools,
-    build_tool_parts,
-)
+from desktop_agent.composition.application import Application
+from desktop_agent.composition.session_context import SessionContext
 from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.base.paths import place_of_spare_cache
 from desktop_agent.core.context.guidance import GuidanceReader
 from desktop_agent.core.context.packing import image_digests, with_pictures, without_pictures
 from desktop_agent.core.context_window import ContextManager, ContextParts
+from desktop_agent.core.mentions.files import FileMentions, SymbolMentions
+from desktop_agent.core.mentions.pasted import PastedContents, PastedMentions
+from desktop_agent.core.mentions.prompts import PromptMentions
+from desktop_agent.core.mentions.resources import ResourceMentions, SessionMentions
 from desktop_agent.core.models.vendors import PROVIDER_IDS
-from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest
 from desktop_agent.core.session.aside_requests import Retries, SessionModel, Titling
-from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.session.resume import close_with_snapshot, read_whole_history
 from desktop_agent.core.session.session import Session
-from desktop_agent.core.session.session_parts import SessionParts
-from desktop_agent.core.session.spending import SpendingGuard, TurnLimits
+from desktop_agent.core.session.session_parts import SessionParts, SessionTools
+from desktop_agent.core.session.spending import SpendingGuard
 from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.slash.prompt_commands import declarations_of, prompts_of, read_own_commands
 from desktop_agent.core.slash.session_commands import CommandParts
 from desktop_agent.core.store.journal.records import Yielder
 from desktop_agent.core.telemetry.telemetry import SessionFacts, SessionTelemetry
-from desktop_agent.core.tools.access import Access, ToolOffer
+from desktop_agent.core.tools.access import ToolOffer
+from desktop_agent.core.tools.execution.executor import ToolExecutor
+from desktop_agent.core.tools.execution.runtime import ToolRuntime
+from desktop_agent.core.tools.gate import ApprovalGate, LiveJudging
+from desktop_agent.core.tools.judging import Judge
 from desktop_agent.core.tools.secret_files import finder_of_secrets
+from desktop_agent.core.tools.servers.asking_back import AsideModel, ServerQuestions, ServerSampling
 from desktop_agent.core.tools.servers.search_tools import DefinitionBudget
-from desktop_agent.core.tools.servers.session_servers import SessionServers
 
 
-def build_context_manager(
-    shared: SharedParts, plan: SessionPlan, log: EventLog, access: Access, limits: TurnLimits, retries: Retries
-) -> ContextManager:
-    secrets = finder_of_secrets(plan.root, shared.environ)
+def declared_commands(app: Application, root: Path) -> tuple[Declaration, ...]:
+    """Return the commands of a session in a workspace: built in, then the user's and the project's. Blocks."""
+    secrets = finder_of_secrets(root, app.environ)
+    own = read_own_commands(app.paths.config, root, secrets().secret_at)
+    theirs = prompts_of(app.tools.servers.connections(root))
+    return (*app.services.commands, *declarations_of(own), *(prompt.declaration for prompt in theirs))
+
+
+def assemble(context: SessionContext) -> Session:
+    """Return the session, ready to run."""
+    app, recorder = context.app, context.recorder
+    approvals = Approvals()
+    retries = Retries(app.retry, recorder, app.clock)
+    spending = SpendingGuard(
+        state=context.state,
+        limits=context.limits,
+        settings=context.settings,
+        approvals=approvals,
+        is_attended=context.is_attended,
+        others=partial(app.catalog.summaries, without=(context.id,)),
+        log=recorder,
+        clock=app.clock,
+        before=context.state.transcript.turns.usage,
+    )
+    model = SessionModel(
+        state=context.state,
+        provider_source=app.provider_source,
+        known=app.known_models.of,
+        retries=retries,
+        spending=spending,
+        log=recorder,
+    )
+    context_manager = _context_manager(context, retries)
+    facts = SessionFacts(session_id=context.id, is_tool=lambda name: name in context.registry, clock=app.clock)
+    return Session(
+        SessionParts(
+            session_id=context.id,
+            opening=context.opening,
+            is_attended=context.is_attended,
+            state=context.state,
+            recorder=recorder,
+            tools=_session_tools(context, approvals, model),
+            context_manager=context_manager,
+            commands=_commands(context, context_manager),
+            mentions=_mentions(context),
+            titling=Titling(
+                context.state.transcript,
+                recorder,
+                app.provider_source,
+                app.clock,
+                lambda: app.makes_titles and context.settings.current.model.generates_titles,
+            ),
+            settings=context.settings,
+            limits=context.limits,
+            spending=spending,
+            retries=retries,
+            telemetry=SessionTelemetry(
+                app.telemetry, lambda: context.settings.current.telemetry, recorder.observe, facts
+            ),
+            clock=app.clock,
+            provider_source=app.provider_source,
+            model_meant=app.model_meant,
+            takes_images=app.known_models.takes_images,
+            efforts_of=app.known_models.efforts,
+            accounts=app.accounts,
+            read_history=partial(_read_history, context),
+            release=partial(_release, context),
+        )
+    )
+
+
+def _context_manager(context: SessionContext, retries: Retries) -> ContextManager:
+    app, settings, access = context.app, context.settings, context.access
+    secrets = finder_of_secrets(context.root, app.environ)
 
     def offer(window: int, loaded: Sequence[str]) -> ToolOffer:
-        return access.offer(DefinitionBudget(window, plan.settings.current.mcp.tools_share), loaded)
+        return access.offer(DefinitionBudget(window, settings.current.mcp.tools_share), loaded)
 
     def secret_at(path: Path, status: os.stat_result) -> str:
         return secrets().secret_at(path, status)
 
     async def pictured(request: ModelRequest, model: ModelRef) -> ModelRequest:
-        if image_digests(request.messages) and await shared.takes_images(model) is False:
+        if image_digests(request.messages) and await app.known_models.takes_images(model) is False:
             return replace(request, messages=without_pictures(request.messages))
-        return await with_pictures(request, shared.blobs)
+        return await with_pictures(request, app.blobs)
 
     return ContextManager(
         ContextParts(
-            history=plan.state.history,
-            transcript=plan.state.transcript,
-            log=log,
-            clock=shared.clock,
+            history=context.state.history,
+            transcript=context.state.transcript,
+            log=context.recorder,
+            clock=app.clock,
             wait=retries.wait,
-            settings=lambda: plan.settings.current,
-            reader=GuidanceReader(plan.root, shared.paths.config, secret_at),
-            calibration=shared.calibration,
-            system=plan.system,
+            settings=lambda: settings.current,
+            reader=GuidanceReader(context.root, app.paths.config, secret_at),
+            calibration=app.calibration,
+            system=context.system,
             offer=offer,
             make_definitions=access.make_definitions,
             with_pictures=pictured,
-            read_history=history_reader(shared, plan),
-            max_tokens=lambda: limits.max_tokens or plan.settings.current.model.max_tokens,
-            known=shared.known_models.of,
-            conversation=_cache_key(plan),
+            read_history=partial(_read_history, context),
+            max_tokens=lambda: context.limits.max_tokens or settings.current.model.max_tokens,
+            known=app.known_models.of,
+            # What a provider's cache knows the requests by: a digest, so that no id of ours leaves.
+            conversation=blake2b(context.id.encode(), digest_size=16).hexdigest(),
         )
     )
 
 
-def _cache_key(plan: SessionPlan) -> str:
-    """Return what requests of a session are known by in a provider's cache: a digest, so that no id of ours leaves."""
-    return blake2b(plan.storage.session_id.encode(), digest_size=16).hexdigest()
+async def _read_history(context: SessionContext) -> None:
+    """Read the part of the history that was left out because a compaction had summarised it."""
+    app, journal = context.app, context.app.journal_path(context.id)
+    await asyncio.to_thread(read_whole_history, context.state, journal, app.blobs, yield_gil=Yielder())
 
 
-def history_reader(shared: SharedParts, plan: SessionPlan) -> Callable[[], Awaitable[None]]:
-    """Return what reads the part of the history that was left out because a compaction had summarised it."""
-    journal = shared.journal_path(plan.storage.session_id)
-
-    async def read() -> None:
-        await asyncio.to_thread(read_whole_history, plan.state, journal, shared.blobs, yield_gil=Yielder())
-
-    return read
-
-
-def declared_commands(shared: SharedParts, root: Path) -> tuple[Declaration, ...]:
-    """Return the commands of a session in a workspace: built in, then the user's and the project's. Blocks."""
-    secrets = finder_of_secrets(root, shared.environ)
-    own = read_own_commands(shared.paths.config, root, secrets().secret_at)
-    theirs = prompts_of(shared.tools.servers.connections(root))
-    return (*shared.services.commands, *declarations_of(own), *(prompt.declaration for prompt in theirs))
-
-
-def build_commands(
-    shared: SharedParts, plan: SessionPlan, context_manager: ContextManager, servers: SessionServers
-) -> CommandParts:
-    return CommandParts(
-        transcript=plan.state.transcript,
-        context_manager=context_manager,
-        workspace=plan.root,
-        config_folder=shared.paths.config,
-        secrets=finder_of_secrets(plan.root, shared.environ),
-        contents=shared.blobs.of_file,
-        services=shared.services,
-        provider_ids=PROVIDER_IDS,
-        model_meant=shared.model_meant,
-        accounts=shared.accounts,
-        servers=servers.connections,
-    )
-
-
-def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
-    state, limits = plan.state, plan.limits or TurnLimits()
-    last_seq = state.transcript.session.last_seq
-    recorder = Recorder(plan.storage.journal, shared.clock, last_seq=last_seq, folds=(state.apply,), sink=plan.sink)
-    changes = build_change_parts(shared, plan, recorder)
-    parts = build_tool_parts(shared, plan, changes, recorder)
-    approvals = Approvals()
-    retries = Retries(shared.retry, recorder, shared.clock)
-    spending = _spending_guard(shared, plan, limits, approvals, recorder)
-    model = SessionModel(
-        state=state,
-        provider_source=shared.provider_source,
-        known=shared.known_models.of,
-        retries=retries,
-        spending=spending,
-        log=recorder,
-    )
-    tools = build_session_tools(shared, changes, parts, recorder, approvals, model)
-    context_manager = build_context_manager(shared, plan, recorder, parts.access, limits, retries)
-    return Session(
-        SessionParts(
-            session_id=plan.storage.session_id,
-            opening=plan.opening,
-            is_attended=plan.is_attended,
-            state=state,
-            recorder=recorder,
-            tools=tools,
-            context_manager=context_manager,
-            commands=build_commands(shared, plan, context_manager, parts.servers),
-            mentions=build_mentions(shared, plan, parts),
-            titling=_titling(shared, plan, recorder),
-            settings=plan.settings,
-            limits=limits,
-            spending=spending,
-            retries=retries,
-            telemetry=_telemetry(shared, plan, parts, recorder),
-            clock=shared.clock,
-            provider_source=shared.provider_source,
-            model_meant=shared.model_meant,
-            takes_images=shared.takes_images,
-            efforts_of=shared.known_models.efforts,
-            accounts=shared.accounts,
-            read_history=history_reader(shared, plan),
-            release=_release(shared, plan, changes, parts),
-        )
-    )
-
-
-def _spending_guard(
-    shared: SharedParts, plan: SessionPlan, limits: TurnLimits, approvals: Approvals, recorder: Recorder
-) -> SpendingGuard:
-    return SpendingGuard(
-        state=plan.state,
-        limits=limits,
-        settings=plan.settings,
+def _session_tools(context: SessionContext, approvals: Approvals, model: AsideModel) -> SessionTools:
+    """Return what runs the calls; `model` answers what servers ask of one."""
+    recorder, policies, clock = context.recorder, context.policies, context.app.clock
+    judge = Judge(policies, context.safeguard)
+    gate = ApprovalGate(approvals, recorder, policies, judge)
+    questions = ServerQuestions(approvals, recorder, policies)
+    sampling = ServerSampling(model, recorder, policies)
+    executor = ToolExecutor(context.toolbox, gate, questions, sampling, context.effects, recorder, clock)
+    return SessionTools(
         approvals=approvals,
-        is_attended=plan.is_attended,
-        others=partial(shared.catalog.summaries, without=(plan.storage.session_id,)),
-        log=recorder,
-        clock=shared.clock,
-        before=plan.state.transcript.turns.usage,
+        judging=LiveJudging(gate, approvals, judge, recorder),
+        rulebook=context.rulebook,
+        runtime=ToolRuntime(
+            registry=context.registry,
+            access=context.access,
+            executor=executor,
+            servers=context.servers,
+            log=recorder,
+            clock=clock,
+        ),
+        jobs=context.jobs,
+        ledger=context.ledger,
+        effects=context.effects,
     )
 
 
-def _telemetry(shared: SharedParts, plan: SessionPlan, parts: ToolParts, recorder: Recorder) -> SessionTelemetry:
-    facts = SessionFacts(
-        session_id=plan.storage.session_id, is_tool=lambda name: name in parts.registry, clock=shared.clock
+def _commands(context: SessionContext, context_manager: ContextManager) -> CommandParts:
+    app = context.app
+    return CommandParts(
+        transcript=context.state.transcript,
+        context_manager=context_manager,
+        workspace=context.root,
+        config_folder=app.paths.config,
+        secrets=finder_of_secrets(context.root, app.environ),
+        contents=app.blobs.of_file,
+        services=app.services,
+        provider_ids=PROVIDER_IDS,
+        model_meant=app.model_meant,
+        accounts=app.accounts,
+        servers=context.servers.connections,
     )
-    return SessionTelemetry(shared.telemetry, lambda: plan.settings.current.telemetry, recorder.observe, facts)
 
 
-def _titling(shared: SharedParts, plan: SessionPlan, recorder: Recorder) -> Titling:
-    def is_wanted() -> bool:
-        return shared.makes_titles and plan.settings.current.model.generates_titles
+def _mentions(context: SessionContext) -> PromptMentions:
+    app = context.app
 
-    return Titling(plan.state.transcript, recorder, shared.provider_source, shared.clock, is_wanted)
+    async def takes_pictures() -> bool | None:
+        model = context.state.transcript.session.model
+        return await app.known_models.takes_images(model) if model is not None else None
+
+    files = FileMentions(context.toolbox, context.policies, takes_pictures)
+    return PromptMentions(
+        ResourceMentions(context.servers.connections, app.blobs.put_ref),
+        files,
+        SymbolMentions(files, context.toolbox),
+        SessionMentions(app.catalog, app.blobs),
+        PastedMentions(PastedContents.of(app.paths), app.blobs.put_ref, takes_pictures),
+    )
+
+
+async def _release(context: SessionContext) -> None:
+    app = context.app
+    async with AsyncExitStack() as stack:  # whatever fails, the rest is let go, last the lock
+        stack.push_async_callback(asyncio.to_thread, _release_storage, context)
+        stack.callback(context.workspace.close)
+        # So that no caller has to wait for it later.
+        stack.push_async_callback(asyncio.to_thread, app.catalog.summary, context.id)
+        stack.push_async_callback(asyncio.to_thread, close_with_snapshot, app.journal_path(context.id), app.blobs)
+        stack.push_async_callback(asyncio.to_thread, _remove_temp, context.temp_folder)
+        stack.push_async_callback(context.aclose)
+
+
+def _release_storage(context: SessionContext) -> None:
+    """Release the lock of a session; remove it if it could never be written. Blocks."""
+    if context.state.transcript.session.last_seq == 0:
+        context.storage.discard(context.app.catalog)
+    else:
+        context.storage.lock.release()
 
 
 def _remove_temp(folder: Path) -> None:
     with suppress(OSError):
         shutil.rmtree(place_of_spare_cache(folder), ignore_errors=True)
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _release_storage(shared: SharedParts, plan: SessionPlan) -> None:
-    """Release the lock of a session; remove it if it could never be written. Blocks."""
-    if plan.state.transcript.session.last_seq == 0:
-        plan.storage.discard(shared.catalog)
-    else:
-        plan.storage.lock.release()
-
-
-def _release(
-    shared: SharedParts, plan: SessionPlan, changes: ChangeParts, parts: ToolParts
-) -> Callable[[], Awaitable[None]]:
-    session_id = plan.storage.session_id
-
-    async def release() -> None:
-        async with AsyncExitStack() as stack:  # whatever fails, the rest is let go, last the lock
-            stack.push_async_callback(asyncio.to_thread, _release_storage, shared, plan)
-            stack.callback(changes.workspace.close)
-            # So that no caller has to wait for it later.
-            stack.push_async_callback(asyncio.to_thread, shared.catalog.summary, session_id)
-            journal = shared.journal_path(session_id)
-            stack.push_async_callback(asyncio.to_thread, close_with_snapshot, journal, shared.blobs)
-            temp = shared.temp_folder(session_id)
-            stack.push_async_callback(asyncio.to_thread, _remove_temp, temp)
-            stack.push_async_callback(parts.aclose)
-
-    return release

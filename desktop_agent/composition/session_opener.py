@@ -10,33 +10,29 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from desktop_agent.composition.application import Application
 from desktop_agent.composition.assembly import assemble
-from desktop_agent.composition.session_plan import (
-    SessionModels,
-    SessionOptions,
-    SessionPlan,
-    SessionStorage,
-    sweep_folders,
-)
-from desktop_agent.composition.shared_parts import SharedParts, UserSettings
+from desktop_agent.composition.session_context import SessionContext, SessionOptions, SessionStorage
 from desktop_agent.composition.stored_sessions import OpenedSession, ViewedSession
-from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.errors import AccountGoneError, AgentError, StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId, new_session_id
 from desktop_agent.core.base.package import __version__
-from desktop_agent.core.models.vendors import usual_model
+from desktop_agent.core.models.known_model import effort_meant
+from desktop_agent.core.models.vendors import known_vendor, usual_model
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import FolderIdentity
+from desktop_agent.core.protocol.model import FolderIdentity, ModelRef
+from desktop_agent.core.session.failure_notices import NO_ACCOUNT, notice_of
 from desktop_agent.core.session.recorder import Sink
 from desktop_agent.core.session.resume import ReplayState, resume_beside, show_end
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal.records import Yielder
+from desktop_agent.core.store.journal.records import Follower, Yielder
 from desktop_agent.core.store.session_upkeep import NEVER_WRITTEN
 from desktop_agent.core.system.workspace import identity_of, usable_workspace
-from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.transcript import NoticeEntry, Transcript
 
 
 class Resumption(Struct, frozen=True):
@@ -50,7 +46,7 @@ class Resumption(Struct, frozen=True):
     """What of it could not be read."""
 
 
-async def take_up(session_id: SessionId, catalog: Catalog, blobs: Blobs) -> Resumption:
+async def resume(session_id: SessionId, catalog: Catalog, blobs: Blobs) -> Resumption:
     """Lock a session and read it. Raises `SessionNotFoundError`, `SessionBusyError` or `StorageError`."""
     storage, torn = await asyncio.to_thread(SessionStorage.open, session_id, catalog, blobs)
     try:
@@ -115,12 +111,10 @@ def _damage_notices(torn: Path | None, resumed: ReplayState) -> tuple[ev.Notice,
 
 
 class SessionOpener:
-    """Makes each session from the parts that all share, with the settings in force in its workspace."""
+    """Makes each session from what the application shares, with the settings in force in its workspace."""
 
-    def __init__(self, shared: SharedParts, settings: UserSettings) -> None:
-        self._shared = shared
-        self._settings = settings
-        self._models = SessionModels(shared, settings)
+    def __init__(self, app: Application) -> None:
+        self._app = app
 
     async def create(
         self, workspace: Path, sink: Sink, options: SessionOptions, *, is_attended: bool = True
@@ -129,16 +123,16 @@ class SessionOpener:
 
         Raises `UsageError` when no model is named, and only the server knows which there are.
         """
-        shared, model = self._shared, self._models.model_of(options)
+        app, model = self._app, self._model_of(options)
         if not model.model:
             model = replace(model, model=usual_model(model.provider))
         root = await asyncio.to_thread(usable_workspace, workspace)
-        settings = await self._settings.safe_in(root)
-        now = shared.clock.now()
+        settings = await app.safe_in(root)
+        now = app.clock.now()
         system = await asyncio.to_thread(options.system_prompt, root, now)
         folder = await asyncio.to_thread(identity_of, root)
         session_id = new_session_id(now)
-        storage = await asyncio.to_thread(SessionStorage.create, session_id, shared.catalog, shared.blobs)
+        storage = await asyncio.to_thread(SessionStorage.create, session_id, app.catalog, app.blobs)
         opened = ev.SessionOpened(
             session_id=session_id,
             workspace=str(root),
@@ -150,24 +144,23 @@ class SessionOpener:
             folder=folder,
             at=now,  # the system prompt names the day
         )
-        plan = SessionPlan(
-            storage=storage,
-            state=SessionState(),
-            root=root,
-            folder=folder,
-            system=system,
-            opening=(opened,),
-            sink=sink,
-            settings=settings,
-            rules=options.rules,
-            limits=options.limits,
-            is_attended=is_attended,
-        )
         try:
-            await asyncio.to_thread(sweep_folders, plan)
-            return assemble(shared, plan)
+            context = SessionContext(
+                app,
+                storage,
+                SessionState(),
+                settings,
+                options,
+                folder=folder,
+                system=system,
+                opening=(opened,),
+                sink=sink,
+                is_attended=is_attended,
+            )
+            await asyncio.to_thread(context.sweep_folders)
+            return assemble(context)
         except BaseException:
-            storage.discard(shared.catalog)
+            storage.discard(app.catalog)
             raise
 
     async def open(
@@ -179,33 +172,32 @@ class SessionOpener:
 
         Raises `SessionNotFoundError`, `SessionBusyError` or `StorageError`.
         """
-        shared, options = self._shared, options or SessionOptions()
-        taken = await take_up(session_id, shared.catalog, shared.blobs)
+        app, options = self._app, options or SessionOptions()
+        resumed = await resume(session_id, app.catalog, app.blobs)
+        session = resumed.state.transcript.session
         try:
-            root = Path(taken.state.transcript.session.workspace)
-            settings = self._settings.settings_in(root)
+            root = Path(session.workspace)
+            settings = app.settings_in(root)
             await settings.refresh()
-            system = await asyncio.to_thread(options.system_prompt, root, taken.state.transcript.session.opened_at)
-            gone = await self._models.notices_of(options, taken.state.transcript)
-            folder = taken.state.transcript.session.folder
-            accepted = await _accepted(root, folder) if options.accepts_folder else ()
-            plan = SessionPlan(
-                storage=taken.storage,
-                state=taken.state,
-                root=root,
-                folder=accepted[0].folder if accepted else folder,
+            system = await asyncio.to_thread(options.system_prompt, root, session.opened_at)
+            gone = await self._notices_of(options, resumed.state.transcript)
+            accepted = await _accepted(root, session.folder) if options.accepts_folder else ()
+            context = SessionContext(
+                app,
+                resumed.storage,
+                resumed.state,
+                settings,
+                options,
+                folder=accepted[0].folder if accepted else session.folder,
                 system=system,
-                opening=(*accepted, *taken.notices, *gone),
+                opening=(*accepted, *resumed.notices, *gone),
                 sink=sink,
-                settings=settings,
-                rules=options.rules,
-                limits=options.limits,
                 is_attended=is_attended,
             )
-            await asyncio.to_thread(sweep_folders, plan)
-            return OpenedSession(assemble(shared, plan), taken.transcript)
+            await asyncio.to_thread(context.sweep_folders)
+            return OpenedSession(assemble(context), resumed.transcript)
         except BaseException:
-            taken.storage.close()
+            resumed.storage.close()
             raise
 
     async def open_unattended(
@@ -224,23 +216,75 @@ class SessionOpener:
         Raises what `create` and `open` raise, and `UsageError` for an account that is not there.
         """
         if resumed is None:
-            model = self._models.model_of(options)
-            await self._models.require_account(model)
-            options = replace(options, model=await self._models.with_known_effort(model, options.named.effort))
+            model = self._model_of(options)
+            await self._require_account(model)
+            options = replace(options, model=await self._with_known_effort(model, options.named.effort))
             return OpenedSession(await self.create(workspace, sink, options, is_attended=is_attended), Transcript())
         opened = await self.open(resumed, sink, options, is_attended=is_attended)
         is_named = options.model is not None or not options.named.is_nothing
-        model = self._models.model_of(options, opened.session.transcript.session.model) if is_named else None
+        model = self._model_of(options, opened.session.transcript.session.model) if is_named else None
         if model is not None:
-            model = await self._models.with_known_effort(model, options.named.effort)
+            model = await self._with_known_effort(model, options.named.effort)
         if (model, options.approval, options.sandbox) != (None, None, None):
             opened.session.submit(ops.SetMode(model=model, approval=options.approval, sandbox=options.sandbox))
         return opened
 
     async def view(self, session_id: SessionId, sink: Sink) -> ViewedSession:
         """Open a session only to read it. Raises `SessionNotFoundError` or `StorageError`."""
-        path = await asyncio.to_thread(self._shared.catalog.journal_path, session_id)
-        return await ViewedSession.open(session_id, path, self._shared, sink, partial(self.open, session_id))
+        path = await asyncio.to_thread(self._app.catalog.journal_path, session_id)
+        follower = Follower(path, self._app.blobs)
+        return ViewedSession(
+            session_id,
+            await asyncio.to_thread(follower.read),
+            follower=follower,
+            folder=path.parent,
+            clock=self._app.clock,
+            sink=sink,
+            take_over=partial(self.open, session_id),
+        )
+
+    # -- the model that is meant; no network is asked --
+
+    def _model_of(self, options: SessionOptions, before: ModelRef | None = None) -> ModelRef:
+        """Return the model that the options ask for; what they leave open is as `before`, or as the settings say."""
+        return options.model or self._app.model_meant(options.named, before)
+
+    async def _with_known_effort(self, model: ModelRef, effort: str | None) -> ModelRef:
+        """Return the model with the effort that was named, if any. Raises `UsageError` for a level it does not know."""
+        if effort is None:
+            return model
+        known = await self._app.known_models.of(model)
+        if known is None:
+            raise UsageError(f"No effort can be asked of {model.provider}/{model.model}.")
+        return replace(model, effort=effort_meant(effort, known))
+
+    async def _require_account(self, model: ModelRef) -> None:
+        """Raise `UsageError` when the account of a model is not there."""
+        try:
+            await self._look_for_account(model)
+        except AccountGoneError as error:
+            raise UsageError(error.title, hint=error.hint) from error
+
+    async def _notices_of(self, options: SessionOptions, transcript: Transcript) -> tuple[ev.Notice, ...]:
+        """Say that the account of a session is not there any more, if that is not the last thing that was said.
+
+        Of one that the options name it is an error.
+        """
+        model = self._model_of(options, transcript.session.model)
+        if options.named.account is not None:
+            await self._require_account(model)
+        await self._with_known_effort(model, options.named.effort)
+        last = transcript.entries[-1] if transcript.entries else None
+        try:
+            await self._look_for_account(model)
+        except AgentError as error:
+            is_said = isinstance(last, NoticeEntry) and last.notice.code == NO_ACCOUNT
+            return () if is_said else (replace(notice_of(error, None), level="warning"),)  # nothing has failed yet
+        return ()
+
+    async def _look_for_account(self, model: ModelRef) -> None:
+        if model.account and known_vendor(model.provider) is not None:
+            (await asyncio.to_thread(self._app.accounts.load)).of_model(model)
 
 
 async def _accepted(root: Path, known: FolderIdentity | None) -> tuple[ev.FolderAccepted, ...]:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import SessionBusyError
 from desktop_agent.core.base.ids import SessionId, new_session_id
@@ -178,7 +177,7 @@ POLL_S = 0.5
 
 
 class ViewedSession:
-    """A session as a reader has it; `open` makes one. It takes no ops: another process writes it."""
+    """A session as a reader has it. It takes no ops: another process writes it."""
 
     def __init__(
         self,
@@ -199,21 +198,6 @@ class ViewedSession:
         self._clock = clock
         self._sink = sink
         self._take_over = take_over
-
-    @classmethod
-    async def open(
-        cls,
-        session_id: SessionId,
-        journal: Path,
-        shared: SharedParts,
-        sink: Sink,
-        take_over: Callable[[Sink], Awaitable[OpenedSession]],
-    ) -> "ViewedSession":
-        """Read what there is of it. Raises `StorageError`."""
-        follower = Follower(journal, shared.blobs)
-        events = await asyncio.to_thread(follower.read)
-        folder, clock = journal.parent, shared.clock
-        return cls(session_id, events, follower=follower, folder=folder, clock=clock, sink=sink, take_over=take_over)
 
     async def run(self) -> None:
         """Pass the events that its writer records to the sink, until this is cancelled.

@@ -14,11 +14,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Unpack
 
+from desktop_agent.composition.application import Application, OwnParts
 from desktop_agent.composition.assembly import declared_commands
-from desktop_agent.composition.foundation import OwnParts, lay_foundation
+from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.session_opener import SessionOpener
-from desktop_agent.composition.session_plan import SessionOptions
-from desktop_agent.composition.shared_parts import UserSettings
 from desktop_agent.composition.stored_sessions import OpenedSession, ViewedSession
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths, real_path
@@ -43,40 +42,38 @@ class Workbench:
 
         What a program brings itself, by name, is listed in `OwnParts`.
         """
-        self._settings = UserSettings(paths, settings, own.get("environ", os.environ))
-        foundation = lay_foundation(paths, self._settings, **own)
-        self._shared = foundation.shared
-        self.opener = SessionOpener(self._shared, self._settings)
+        self._app = app = Application(paths, settings, own)
+        self.opener = SessionOpener(app)
         """What the sessions here are opened by, for a front end without a user."""
         self.paths = paths
-        self.live = self._settings.live
+        self.live = app.live
         """The user's settings: follow their file, and change them here."""
-        self.rules = self._settings.rules
+        self.rules = app.rules
         """The user's lasting rules."""
-        self.settings_in = self._settings.settings_in
-        self.faults_in = self._settings.faults_in
-        self.default_model = self._settings.default_model
-        self.model_meant = self._settings.model_meant
-        self.accounts = self._settings.accounts
+        self.settings_in = app.settings_in
+        self.faults_in = app.faults_in
+        self.default_model = app.default_model
+        self.model_meant = app.model_meant
+        self.accounts = app.accounts
         """The user's accounts with providers."""
-        self.models_file = self._settings.models_file
+        self.models_file = app.models_file
         """What the user says of models."""
-        self.blobs = self._shared.blobs
-        self.catalog = self._shared.catalog
-        self.environ = self._shared.environ
+        self.blobs = app.blobs
+        self.catalog = app.catalog
+        self.environ = app.environ
         """Where settings and keys are looked for: a process of ours keeps the keys here only."""
-        self.tools = self._shared.tools.tools
-        self.shared_tools = self._shared.tools
+        self.tools = app.tools.tools
+        self.shared_tools = app.tools
         """The tools and MCP servers of all sessions, with who still uses them."""
-        self.services = self._shared.services
+        self.services = app.services
         """What slash commands reach beyond their session."""
-        self.stored = foundation.stored
+        self.stored = app.stored
         """The sessions on the disk, open or not."""
-        self.search = foundation.search
-        self.keys = foundation.keys
-        self.models = foundation.models
+        self.search = app.search
+        self.keys = app.keys
+        self.models = app.models
         """What is known of the models of each account, without asking the network."""
-        self.sign_ins = foundation.sign_ins
+        self.sign_ins = app.sign_ins
         """What signs accounts in and out."""
 
     @classmethod
@@ -98,16 +95,16 @@ class Workbench:
 
         Name the workspace where `PATH` may lead into it: programs there do not count.
         """
-        return await self._shared.probe.search(workspace)
+        return await self._app.probe.search(workspace)
 
     async def shell_kind(self, workspace: Path) -> ShellKind:
         """Return the kind of shell that commands run in here: what it cannot read as it was judged asks."""
-        shell = await asyncio.to_thread(find_shell, self._shared.probe.environ, workspace)
+        shell = await asyncio.to_thread(find_shell, self._app.probe.environ, workspace)
         return shell.kind if shell is not None else ""
 
     def slash_commands(self, workspace: Path) -> tuple[Declaration, ...]:
         """Return the commands of a session in `workspace`: built in, then the user's and the project's. Blocks."""
-        return declared_commands(self._shared, real_path(workspace))
+        return declared_commands(self._app, real_path(workspace))
 
     async def create_session(
         self,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from desktop_agent.composition.session_plan import SessionOptions
+from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import SessionId

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar, cast, overload
 
-from desktop_agent.composition.session_plan import SessionOptions
+from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId

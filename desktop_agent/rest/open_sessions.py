@@ -18,7 +18,7 @@ from typing import Final
 from starlette.responses import StreamingResponse
 from starlette.types import Send
 
-from desktop_agent.composition.session_plan import SessionOptions
+from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId

@@ -107,7 +107,7 @@ def test_without_a_network_it_says_so_and_a_second_try_is_a_click_away(
     go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "desktop_agent.composition.foundation.RetryPolicy", lambda: RetryPolicy(max_tries=2, base_s=0.001)
+        "desktop_agent.composition.application.RetryPolicy", lambda: RetryPolicy(max_tries=2, base_s=0.001)
     )
 
     async def journey(user: Driver) -> None:

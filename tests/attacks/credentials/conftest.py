@@ -15,5 +15,5 @@ def world(
 ) -> World:
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("desktop_agent.composition.foundation.RetryPolicy", lambda: RetryPolicy(max_tries=1))
+    monkeypatch.setattr("desktop_agent.composition.application.RetryPolicy", lambda: RetryPolicy(max_tries=1))
     return World(CommandLine(capsys), isolated_home, tmp_path)

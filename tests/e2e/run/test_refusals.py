@@ -36,7 +36,7 @@ def test_what_the_provider_refuses_is_said_in_words_with_the_way_out(
 
 def test_nobody_listening_is_said_in_words(agent: Agent, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "desktop_agent.composition.foundation.RetryPolicy", lambda: RetryPolicy(max_tries=2, base_s=0.001)
+        "desktop_agent.composition.application.RetryPolicy", lambda: RetryPolicy(max_tries=2, base_s=0.001)
     )
     ran = agent.run(workspace, "http://127.0.0.1:9")
     assert (ran.code, ran.json["stopped_reason"]) == (1, "provider_error")

@@ -1,0 +1,197 @@
+"""What all sessions of one data folder share: settings, rules, accounts, providers, tools, servers, and the store."""
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TypedDict
+
+from desktop_agent.composition.stored_sessions import StoredSessions
+from desktop_agent.core.approvals import RULES_NAME, LiveRules, RulesFile
+from desktop_agent.core.base.clock import Clock, SystemClock
+from desktop_agent.core.base.errors import UnsafeSettingsError
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.context.tokens import Calibration
+from desktop_agent.core.mcp.server_pool import ServerPool
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.catalogue import MODELS_NAME, ModelCatalogue
+from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
+from desktop_agent.core.providers.auth.keys import SystemKeyStore
+from desktop_agent.core.providers.auth.server_credentials import KeyringCredentials, ServerKeyring
+from desktop_agent.core.providers.auth.sign_ins import SignIns
+from desktop_agent.core.providers.catalog import KnownModels, ProviderCatalog
+from desktop_agent.core.providers.provider import ProviderSource, RetryPolicy
+from desktop_agent.core.search.session_search import SessionSearch
+from desktop_agent.core.settings import FileProblem, Settings
+from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.model_choice import NamedModel, model_meant
+from desktop_agent.core.settings.models_file import MODELS_FILE_NAME, ModelsFile
+from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings
+from desktop_agent.core.slash.session_commands import LiveConfig, Services
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.journal.journal import JOURNAL_NAME
+from desktop_agent.core.system.environment import child_environment
+from desktop_agent.core.telemetry.telemetry import Telemetry
+from desktop_agent.core.tools.builtin import builtin_tools
+from desktop_agent.core.tools.execution.confiner import SandboxProbe, server_confiner
+from desktop_agent.core.tools.tool import AnyTool
+
+
+class OwnParts(TypedDict, total=False):
+    """What a program may bring itself, each in place of what the application has."""
+
+    environ: Mapping[str, str]
+    """Where settings and keys are looked for, instead of the process's environment."""
+    clock: Clock | None
+    key_store: SystemKeyStore | None
+    sign_ins: SignIns | None
+    """With the same keys."""
+    is_paced: bool
+    """Whether the demo writes at a pace that people can follow."""
+    provider_source: ProviderSource | None
+    """Instead of the catalogue of real providers."""
+    retry: RetryPolicy | None
+    tools: Sequence[AnyTool] | None
+    """Instead of the built-in tools."""
+    probe: SandboxProbe | None
+    """Instead of the look for a sandbox."""
+    services: Services | None
+    """What slash commands reach beyond their session."""
+    makes_titles: bool
+    """Whether the model names each session after its first turn, if the settings say so."""
+
+
+class SharedTools:
+    """The tools and servers that all sessions have in common, and who still uses them."""
+
+    def __init__(self, tools: Sequence[AnyTool], servers: ServerPool) -> None:
+        self.tools = tuple(tools)
+        self.servers = servers
+        self._users = 0
+
+    def take(self) -> None:
+        self._users += 1
+
+    async def give_back(self) -> None:
+        """Count one session less. With the last one end the servers, and what tools do in the background."""
+        self._users -= 1
+        if self._users == 0:
+            async with AsyncExitStack() as ends:
+                ends.push_async_callback(self.servers.aclose)
+                for tool in self.tools:
+                    ends.push_async_callback(tool.aclose)
+
+
+def build_server_pool(
+    paths: AppPaths, environ: Mapping[str, str], clock: Clock, keyring: ServerKeyring, probe: SandboxProbe
+) -> ServerPool:
+    return ServerPool(
+        clock,
+        child_environment(environ),
+        paths.logs / "mcp",
+        credentials=KeyringCredentials(keyring, paths.data, clock),
+        confiner=server_confiner(paths, environ, probe),
+    )
+
+
+class Application:
+    """Everything that sessions share, made for each other. Made without touching the disk."""
+
+    def __init__(self, paths: AppPaths, settings: Settings | LiveSettings, own: OwnParts) -> None:
+        """With plain `settings` there is no file: they change only through `live`."""
+        self.paths = paths
+        self.environ = own.get("environ", os.environ)
+        self.clock = own.get("clock") or SystemClock()
+        self.live = settings if isinstance(settings, LiveSettings) else LiveSettings(settings)
+        self.rules = LiveRules(RulesFile(paths.config / RULES_NAME))
+        self.accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
+        self.models_file = ModelsFile(paths.config / MODELS_FILE_NAME)
+        self._workspaces: dict[Path, WorkspaceSettings] = {}
+        self._trust = ProjectTrust(paths.project_answers)
+        self.blobs = Blobs(paths.blobs)
+        self.catalog = Catalog(paths.sessions, self.blobs, paths.cache)
+        self.stored = StoredSessions(
+            paths=paths,
+            catalog=self.catalog,
+            blobs=self.blobs,
+            live=self.live,
+            clock=self.clock,
+            default_model=self.default_model,
+        )
+        self.search = SessionSearch(paths.sessions, self.blobs, paths.cache)
+        self.keys = own.get("key_store") or SystemKeyStore()
+        self.sign_ins = own.get("sign_ins") or SignIns(
+            self.keys, self.accounts, paths.data, clock=self.clock, environ=self.environ
+        )
+        self.models = ModelCatalogue(
+            paths.cache / MODELS_NAME,
+            self._listed_models,
+            clock=self.clock,
+            stated=lambda: self.models_file.load().models,
+        )
+        self.known_models = KnownModels(self.models, self.accounts)
+        self._providers = ProviderCatalog(
+            self.environ,
+            self.keys,
+            self.accounts,
+            sign_ins=self.sign_ins,
+            models=self.models,
+            is_paced=own.get("is_paced", False),
+            allows_readable_proxy=lambda: self.live.current.model.allow_readable_proxy,
+        )
+        self.provider_source = own.get("provider_source") or self._providers.build
+        self.retry = own.get("retry") or RetryPolicy()
+        self.calibration = Calibration()
+        self.probe = own.get("probe") or SandboxProbe(self.environ)
+        tools = own.get("tools") or builtin_tools(
+            paths.cache, longest_command_s=lambda: self.live.current.execution.timeout_seconds
+        )
+        servers = build_server_pool(paths, self.environ, self.clock, ServerKeyring(self.keys), self.probe)
+        self.tools = SharedTools(tools, servers)
+        self.telemetry = Telemetry(self.environ, servers.subscribe)
+        self.services = own.get("services") or Services(
+            config=LiveConfig(self.settings_in), forker=self.stored.fork, exporter=self.stored.export
+        )
+        self.makes_titles = own.get("makes_titles", False)
+
+    def settings_in(self, root: Path) -> WorkspaceSettings:
+        """Those in force in a workspace. Touches no disk: what its project tightens holds after `refresh()`."""
+        return self._workspaces.setdefault(root, WorkspaceSettings(self.live, root, self._trust))
+
+    def faults_in(self, root: Path) -> tuple[FileProblem, ...]:
+        """Why nothing may run in a workspace, as far as its settings and the rules have been looked at."""
+        return (*self.settings_in(root).faults, *self.rules.faults)
+
+    async def safe_in(self, root: Path) -> WorkspaceSettings:
+        """Look at all of them and return those in force. Raises `UnsafeSettingsError` while nothing may run there."""
+        settings = self.settings_in(root)
+        await settings.refresh()
+        await asyncio.to_thread(self.rules.look)
+        if faults := self.faults_in(root):
+            raise UnsafeSettingsError(faults)
+        return settings
+
+    def default_model(self) -> ModelRef:
+        return self.model_meant(NamedModel())
+
+    def model_meant(self, meant: NamedModel, now: ModelRef | None = None) -> ModelRef:
+        """The model that the user means, who leaves the rest as it is `now`, or to the settings."""
+        return model_meant(meant, self.live.loaded, self.environ, now)
+
+    async def _listed_models(self, account: Account) -> Sequence[ListedModel]:
+        return await self._providers.list_models(account)
+
+    @property
+    def own_places(self) -> tuple[Path, ...]:
+        """What edit tools never write: the application's folders, and the settings file wherever it is."""
+        own = (self.paths.config, self.paths.data, self.paths.cache, self.paths.logs)
+        return (*own, self.live.path) if self.live.path is not None else own
+
+    def journal_path(self, session_id: SessionId) -> Path:
+        """The journal of a session of ours, whether it exists or not."""
+        return self.catalog.session_folder(session_id) / JOURNAL_NAME

@@ -1,0 +1,363 @@
+"""One session in the making: its files, its workspace, who listens to it, and what its calls work with.
+
+The settings in force are asked for at each use, because they may have changed.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
+from datetime import datetime
+from functools import lru_cache, partial
+from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from desktop_agent.composition.application import Application
+from desktop_agent.core.approvals import RuleBook
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.mount_stand_ins import sweep
+from desktop_agent.core.capture.baseline import Baseline
+from desktop_agent.core.capture.capture import StatCapture
+from desktop_agent.core.capture.git_objects import BASELINES
+from desktop_agent.core.capture.safety import SafetyCopies, SafetyLimits
+from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.context.packing import system_prompt
+from desktop_agent.core.jobs import JobReports, Jobs
+from desktop_agent.core.mcp.definition import ServerDefinition
+from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
+from desktop_agent.core.mcp.trust import ToolTrust
+from desktop_agent.core.policy.boundary import Boundary
+from desktop_agent.core.policy.paths import sensitivity
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
+    ApprovalPolicy,
+    FileImage,
+    FolderIdentity,
+    ModelRef,
+    SandboxMode,
+    SessionPurpose,
+)
+from desktop_agent.core.sandbox.guarded import places_of_stand_ins
+from desktop_agent.core.session.recorder import Recorder, Sink
+from desktop_agent.core.session.session_state import SessionState
+from desktop_agent.core.session.spending import TurnLimits
+from desktop_agent.core.settings.model_choice import NamedModel
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
+from desktop_agent.core.store.session_folder import SessionLock
+from desktop_agent.core.store.session_upkeep import discard_session
+from desktop_agent.core.system.environment import child_environment, kept_back_from
+from desktop_agent.core.system.files import digest_of
+from desktop_agent.core.system.processes.cgroup import CommandLimits
+from desktop_agent.core.system.processes.process_tree import ended_by
+from desktop_agent.core.system.processes.runner import ProcessRunner
+from desktop_agent.core.system.workspace import HeldWorkspace
+from desktop_agent.core.tools.access import ROLES, Access, CallRules
+from desktop_agent.core.tools.execution.confiner import Confiner
+from desktop_agent.core.tools.execution.effects import Effects
+from desktop_agent.core.tools.execution.executor import Toolbox
+from desktop_agent.core.tools.execution.safeguard import Safeguard
+from desktop_agent.core.tools.execution.writers import RunningServer
+from desktop_agent.core.tools.judging import Policies
+from desktop_agent.core.tools.output import ContextLimits
+from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.tools.secret_files import finder_of_secrets
+from desktop_agent.core.tools.servers.mcp_tool import SessionTrust
+from desktop_agent.core.tools.servers.search_tools import SearchTools
+from desktop_agent.core.tools.servers.session_servers import SessionServers
+from desktop_agent.core.tools.tool import AnyServerTool, AnyTool
+
+ALL_SERVERS = "mcp://local"
+"""What `mcp.servers` says for every server that is defined."""
+
+
+class SessionStorage(Struct, frozen=True):
+    """The files of one session, held for writing."""
+
+    session_id: SessionId
+    lock: SessionLock
+    journal: Journal
+
+    @classmethod
+    def create(cls, session_id: SessionId, catalog: Catalog, blobs: Blobs) -> "SessionStorage":
+        """Make the files of a new session. Blocks. Raises `StorageError`."""
+        folder = catalog.session_folder(session_id)
+        journal = Journal.create(folder / JOURNAL_NAME, blobs)
+        try:
+            return cls(session_id, SessionLock(folder), journal)
+        except BaseException:
+            journal.close()
+            discard_session(folder)
+            raise
+
+    @classmethod
+    def open(cls, session_id: SessionId, catalog: Catalog, blobs: Blobs) -> "tuple[SessionStorage, Path | None]":
+        """Lock a session and open its journal; also where a torn last record was put, if there was one. Blocks.
+
+        Raises `SessionNotFoundError`, `SessionBusyError` or `StorageError`.
+        """
+        path = catalog.journal_path(session_id)
+        lock = SessionLock(path.parent)
+        try:
+            journal, torn = Journal.open(path, blobs)
+        except BaseException:
+            lock.release()
+            raise
+        return cls(session_id, lock, journal), torn
+
+    def close(self) -> None:
+        self.journal.close()
+        self.lock.release()
+
+    def discard(self, catalog: Catalog) -> None:
+        """Close a new session that was never written, and remove it. Blocks."""
+        with suppress(StorageError):
+            self.journal.close()
+        self.lock.release()
+        discard_session(catalog.session_folder(self.session_id))
+
+
+class SessionOptions(Struct, frozen=True, kw_only=True):
+    """What a front end may ask of a session when it opens it; what is None is as the settings say."""
+
+    model: ModelRef | None = None
+    named: NamedModel = NamedModel()
+    """Some of a model, in place of all of it: in a session that goes on, the rest stays as it is."""
+    approval: ApprovalPolicy | None = None
+    sandbox: SandboxMode | None = None
+    rules: CallRules | None = None
+    limits: TurnLimits | None = None
+    purpose: SessionPurpose = "conversation"
+    instructions: str = ""
+    """What the system prompt ends with, as long as the session is open."""
+    accepts_folder: bool = False
+    """Whether to go on in the folder that is there now, even if it is not the one that the session worked in."""
+
+    def system_prompt(self, root: Path, opened_at: datetime) -> str:
+        """Return the system prompt of a session in `root`. Blocks shortly: it reads shipped files."""
+        role = ROLES[self.rules.role].instructions if self.rules is not None else ""
+        return "\n\n".join(filter(None, (system_prompt(root, opened_at), role, self.instructions)))
+
+
+class SessionContext:
+    """What one session has to itself. `aclose` ends what its calls started, and gives back the shared tools."""
+
+    def __init__(
+        self,
+        app: Application,
+        storage: SessionStorage,
+        state: SessionState,
+        settings: WorkspaceSettings,
+        options: SessionOptions,
+        *,
+        folder: FolderIdentity | None,
+        system: str,
+        opening: tuple[ev.KnownEvent, ...],
+        sink: Sink,
+        is_attended: bool,
+    ) -> None:
+        """`folder` is the one that the session worked in, if it is known; `settings` those in force in its workspace.
+
+        A user can answer the approval requests of an earlier process, and whether to spend more, if it `is_attended`.
+        """
+        self.app = app
+        self.id = storage.session_id
+        self.storage = storage
+        self.state = state
+        self.settings = settings
+        self.root = settings.root
+        self.limits = options.limits or TurnLimits()
+        self.system = system
+        self.opening = opening
+        self.is_attended = is_attended
+        self.temp_folder = app.paths.cache / "tmp" / self.id
+        """For temporary files of its commands. It goes when the session closes."""
+        self._job_logs = app.paths.logs / "jobs" / self.id
+        self._folder = app.catalog.session_folder(self.id)
+        seq = state.transcript.session.last_seq
+        self.recorder = Recorder(storage.journal, app.clock, last_seq=seq, folds=(state.apply,), sink=sink)
+        self.workspace = HeldWorkspace(self.root, folder)
+        self.ledger = Ledger(
+            self.root, app.blobs, held=self.workspace, is_special=lambda path: sensitivity(path) is not None
+        )
+        self._capture = self._make_capture()
+        copies = SafetyCopies(self.root, self._folder / "safety", self._safety_limits)
+        self.safeguard = Safeguard(self.root, copies, self._folder / "safety", writable=self._allowed_folders)
+        self.effects = Effects(
+            self.ledger, self._capture, self.safeguard, self.recorder, self._last_number, self._watched_images
+        )
+        self._processes = ProcessRunner(app.clock, limits=self._command_limits, end=self._folder / "ended")
+        self.jobs = self._make_jobs()
+        self._reports = JobReports(self.jobs, self.recorder, app.clock)
+        self.rulebook = RuleBook(app.rules, state.rules, self.recorder)
+        self.policies = self._make_policies()
+        self.registry = ToolRegistry(self._tools())
+        self.access = Access(
+            self.registry,
+            options.rules or CallRules(),
+            self.policies.sandbox,
+            lambda: settings.current.model.web_search == "provider",
+        )
+        self.toolbox = self._make_toolbox()
+        trust = SessionTrust(ToolTrust(app.paths.tool_trust), self.recorder)
+        self.servers = SessionServers(
+            app.tools.servers, self.root, self._wanted_servers, self.registry, trust, self.recorder
+        )
+        app.tools.take()
+
+    async def aclose(self) -> None:
+        """End background commands and processes. What ends with an error does not keep the rest from ending."""
+        async with AsyncExitStack() as ends:
+            ends.push_async_callback(asyncio.to_thread, self._capture.close)
+            ends.push_async_callback(self._processes.aclose)
+            ends.push_async_callback(self.app.tools.give_back)
+            ends.callback(self.servers.close)
+            ends.push_async_callback(self.jobs.aclose)
+            ends.push_async_callback(self._reports.aclose)
+
+    def sweep_folders(self) -> None:
+        """Remove what a sandbox of a killed process has left in the folders of the session. Blocks."""
+        sweep(places_of_stand_ins((self.root, *self._allowed_folders())))
+
+    # -- what the settings say --
+
+    def _allowed_folders(self) -> tuple[Path, ...]:
+        """The folders beside the workspace that calls may write."""
+        return tuple(map(Path, self.settings.current.execution.allowed_paths))
+
+    def _wanted_servers(self) -> Definitions:
+        mcp = self.settings.current.mcp
+        if not mcp.enable:
+            return Definitions()
+        found = read_definitions(self.settings.loaded.tables)
+        used = tuple(
+            server
+            for server in found.servers
+            if server.is_enabled and (ALL_SERVERS in mcp.servers or server.name in mcp.servers)
+        )
+        return Definitions(servers=used, problems=found.problems)
+
+    def _command_limits(self) -> CommandLimits:
+        """What a command may use of the machine."""
+        execution = self.settings.current.execution
+        gib = execution.max_memory_gib
+        return CommandLimits(
+            max_processes=execution.max_processes,
+            max_memory_bytes=None if gib is None else int(gib * 2**30),
+            max_open_files=execution.max_open_files,
+        )
+
+    def _safety_limits(self) -> SafetyLimits:
+        """How much is copied before a command that may destroy it."""
+        copied, captured = self.settings.current.safety_copy, self.settings.current.capture
+        return SafetyLimits(
+            max_files=copied.max_files,
+            max_bytes=copied.max_mib * 2**20,
+            ignored_folders=frozenset(captured.ignored_folders),
+            max_captured_bytes=captured.max_file_bytes,
+        )
+
+    # -- changes --
+
+    def _make_capture(self) -> StatCapture:
+        cache = self.app.paths.cache
+        name = digest_of(os.fsencode(self.root))[:32]
+        baseline = Baseline(cache / BASELINES / f"{name}.sqlite3", trouble=self.app.paths.cache_problem)
+        return StatCapture(self.root, baseline, lambda: self.settings.current.capture)
+
+    def _last_number(self, turn: int) -> int:
+        return self.state.transcript.changed.last_number(turn)
+
+    def _watched_images(self) -> dict[str, FileImage | None]:
+        """How the records left the files that the capture watches; a safety copy may have recorded others."""
+        ignored = frozenset(self.settings.current.capture.ignored_folders)
+        images = self.state.transcript.changed.last_images().items()
+        return {path: image for path, image in images if ignored.isdisjoint(PurePosixPath(path).parts[:-1])}
+
+    # -- calls --
+
+    def _make_jobs(self) -> Jobs:
+        jobs = Jobs(self._processes, self.app.clock, folder=self._job_logs)
+        watch, end = self.effects.jobs, self._folder / "ended"
+        jobs.on_end, jobs.on_look = watch.end, watch.look
+        watch.forget_end = partial(end.unlink, missing_ok=True)
+        if self.state.unfinished.jobs:
+            watch.ended_ns = ended_by(end, self._folder / JOURNAL_NAME)
+        watch.see_to_end = self._processes.prepare
+        watch.activity_of, watch.servers = jobs.activity, self._running_servers
+        return jobs
+
+    def _running_servers(self) -> tuple[RunningServer, ...]:
+        """The servers of the folder that run and may write there."""
+
+        def may_write(definition: ServerDefinition, path: str) -> bool:
+            return definition.may_write(self.root / path, self.root)
+
+        return tuple(
+            RunningServer(each.definition.name, activity, partial(may_write, each.definition), is_shared=is_shared)
+            for each, activity, is_shared in self.app.tools.servers.activities(self.root)
+        )
+
+    def _tools(self) -> tuple[AnyTool, ...]:
+        """The shared tools with the search for those of servers, unless a program has a tool of that name."""
+        tools = self.app.tools.tools
+        return (
+            tools if any(tool.name == SearchTools.name for tool in tools) else (*tools, SearchTools(self._of_servers))
+        )
+
+    def _of_servers(self) -> tuple[AnyServerTool, ...]:
+        return self.access.of_servers()
+
+    def _make_policies(self) -> Policies:
+        transcript = self.state.transcript
+        return Policies(
+            approval=lambda: transcript.session.approval,
+            sandbox=lambda: transcript.session.sandbox,
+            rulebook=self.rulebook,
+            confiner=Confiner(
+                probe=self.app.probe,
+                workspace=self.root,
+                temp=self.temp_folder,
+                allowed=self._allowed_folders,
+                visible=lambda: tuple(map(Path, self.settings.current.execution.home_visible)),
+                passed=lambda: self.settings.current.execution.passed_variables,
+                logs=self._job_logs,
+                secrets=finder_of_secrets(self.root, self.app.environ),
+            ),
+            workspace=self.root,
+            settings=self.settings,
+            clock=self.app.clock,
+        )
+
+    def _make_toolbox(self) -> Toolbox:
+        app, passed = self.app, self.settings.current.execution.passed_variables
+        return Toolbox(
+            workspace=self.workspace,
+            access=self.access,
+            boundary=self._boundary_in_force(),
+            confiner=self.policies.confiner,
+            secrets=finder_of_secrets(self.root, app.environ),
+            reads=self.state.reads,
+            processes=self._processes,
+            jobs=self.jobs,
+            blobs=app.blobs,
+            environ=child_environment(app.environ, passed),
+            kept_back=kept_back_from(app.environ, passed),
+            spool_folder=app.paths.data / "spool",
+            todos=lambda: self.state.transcript.turns.todos,
+            limits=lambda: ContextLimits(**asdict(self.settings.current.tools.limits)),
+        )
+
+    def _boundary_in_force(self) -> Callable[[], Boundary]:
+        """Return what gives the boundary of calls; it is built again only when the settings changed."""
+
+        @lru_cache(maxsize=1)
+        def build(allowed: tuple[Path, ...]) -> Boundary:
+            return Boundary(self.root, allowed, guarded=self.app.own_places)
+
+        return lambda: build(self._allowed_folders())
