@@ -64,8 +64,6 @@ class BaselineModel(QAbstractListModel):
             return len(self._few) + groups * (len(self._turns) + 1) + 1 + self._turns.index(baseline.turn)
         return next((row for row, choice in enumerate(self._few) if choice.baseline == baseline), 0)
 
-    # -- Qt --
-
     def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         if parent.isValid():
             return 0
@@ -86,8 +84,6 @@ class BaselineModel(QAbstractListModel):
         if choice.baseline is None:
             return Qt.ItemFlag.NoItemFlags
         return Qt.ItemFlag.ItemIsSelectable if choice.obstacle else super().flags(index)
-
-    # -- what is listed --
 
     def _choice(self, row: int) -> _Choice:
         if row < len(self._few):
@@ -147,15 +143,10 @@ _FEW_TURNS = 100
 
 
 class BaselinePicker(Picker):
-    """Offers the baselines there are. Shows the chosen one also when the others change under it.
+    """Offers the baselines there are. Shows the chosen one also when the others change under it."""
 
-    Signals:
-        chosen: the user picked a baseline; carries a `ReviewBaseline`.
-        opened: the user is about to pick one: a good moment to look what git has.
-    """
-
-    chosen = Signal(object)
-    opened = Signal()
+    chosen = Signal(object)  # a `ReviewBaseline`
+    opened = Signal()  # the user is about to choose
 
     def __init__(self) -> None:
         super().__init__(min_chars=_MIN_CHARS)

@@ -34,13 +34,11 @@ class FileFilter(NamedTuple):
         return not (self.author or self.state or self.text.strip())
 
     def passes(self, file: ChangedFile) -> bool:
-        return self._has_author(file) and self._has_state(file) and self._has_text(file)
+        has_author = not self.author or self.author in file.authors
+        return has_author and self._has_state(file) and self._has_text(file)
 
     def select(self, files: Iterable[ChangedFile]) -> list[ChangedFile]:
         return list(files) if self.is_empty else [file for file in files if self.passes(file)]
-
-    def _has_author(self, file: ChangedFile) -> bool:
-        return not self.author or self.author in file.authors
 
     def _has_state(self, file: ChangedFile) -> bool:
         match self.state:
@@ -57,12 +55,7 @@ class FileFilter(NamedTuple):
 
 
 class FilterButton(QPushButton):
-    """Says what is listed, and opens a menu to choose something else.
-
-    Signals:
-        changed: another author or state was chosen; ask `chosen`.
-        text_requested: the user wants to filter by the path.
-    """
+    """Says what is listed, and opens a menu to choose something else."""
 
     changed = Signal()
     text_requested = Signal()
@@ -150,29 +143,16 @@ _FIELD_FROM_FILES = 9
 
 
 class ChangeListing(QWidget):
-    """Lists the reviewed files that pass the filter, or says why there are none.
-
-    Signals:
-        listed: the files were listed, the same ones or others.
-    """
+    """Lists the reviewed files that pass the filter, or says why there are none."""
 
     listed = Signal()
 
-    def __init__(
-        self,
-        theme: Theme,
-        picker: BaselinePicker,
-        button: FilterButton,
-        files: ChangedFileList,
-        reviewed: Reviewed,
-        git: GitListing,
-        parent: QWidget | None = None,
-    ) -> None:
+    def __init__(self, theme: Theme, reviewed: Reviewed, git: GitListing, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._picker = picker
-        self._button = button
-        self.files = files
+        self.picker = BaselinePicker()
+        self._button = button = FilterButton()
+        self.files = ChangedFileList(theme)
         self._reviewed = reviewed
         self._git = git
         self._field = QLineEdit()
@@ -189,7 +169,7 @@ class ChangeListing(QWidget):
     def show_reviewed(self) -> None:
         reviewed = self._reviewed
         prompts = dict(reviewed.transcript.turns.prompts)  # what was shown is compared with what is shown next
-        self._picker.set_choices(reviewed.turns, prompts, self._git.state, reviewed.baseline)
+        self.picker.set_choices(reviewed.turns, prompts, self._git.state, reviewed.baseline)
         self._button.set_has_authors(has_authors=not reviewed.baseline.is_git)
         self.files.set_can_revert(not reviewed.transcript.turns.is_running)
         self._list()
@@ -246,7 +226,7 @@ class ChangeListing(QWidget):
         self._field.hide()
         self._note.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
         totals = hbox(self._added, self._removed, spacing=Space.S)
-        header = header_row(self._picker, self._button, STRETCH, totals)
+        header = header_row(self.picker, self._button, STRETCH, totals)
         margins = (Space.S - 1, 0, Space.S - 1, Space.XS)
         vbox(header, vbox(self._field, self.files, self._note, margins=margins, spacing=Space.XS), on=self)
 

@@ -6,7 +6,6 @@ from typing import Literal
 from PySide6.QtCore import (
     QAbstractListModel,
     QItemSelectionModel,
-    QModelIndex,
     QObject,
     QPoint,
     QPointF,
@@ -278,11 +277,7 @@ _ROW_GAP = 1
 
 
 class FileList(QListView):
-    """Lists changed files. As high as its rows, up to a limit.
-
-    Signals:
-        current_changed: another file is current now.
-    """
+    """Lists changed files. As high as its rows, up to a limit."""
 
     current_changed = Signal()
 
@@ -300,7 +295,7 @@ class FileList(QListView):
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.selectionModel().currentChanged.connect(self._on_current_changed)
+        self.selectionModel().currentChanged.connect(self.current_changed)
         theme.changed.connect(self.viewport().update)
 
     @property
@@ -354,17 +349,9 @@ class FileList(QListView):
         if index.isValid():
             self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
 
-    def _on_current_changed(self, _current: QModelIndex, _previous: QModelIndex) -> None:
-        self.current_changed.emit()
-
 
 class ChangedFileList(FileList):
-    """Lists the changed files; the current one is what the panel shows.
-
-    Signals:
-        open_requested, call_requested, keep_requested, reopen_requested, undo_requested, undo_with_word_requested,
-            redo_requested: the user wants this for the current file.
-    """
+    """Lists the changed files; the current one is what the panel shows."""
 
     open_requested = Signal()
     call_requested = Signal()
@@ -381,13 +368,10 @@ class ChangedFileList(FileList):
         self._can_revert = True
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._open_menu)
-        self.activated.connect(self._on_activated)
+        self.activated.connect(self.open_requested)
 
     def set_can_revert(self, can_revert: bool) -> None:
         self._can_revert = can_revert
-
-    def _on_activated(self, _index: QModelIndex) -> None:
-        self.open_requested.emit()
 
     def _open_menu(self, at: QPoint) -> None:
         file = self.current_file

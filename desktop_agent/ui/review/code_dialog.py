@@ -22,13 +22,9 @@ _TYPING_MS = 200
 
 
 class ApplyDialog(QDialog):
-    """Shows what writing `code` into a file would change. Show it with `open()`.
+    """Shows what writing `code` into a file would change. Show it with `open()`."""
 
-    Signals:
-        chosen: the user has seen the difference and wants it: a `WriteFile`.
-    """
-
-    chosen = Signal(object)
+    chosen = Signal(object)  # a `WriteFile`
 
     def __init__(
         self, theme: Theme, code: str, paths: Sequence[str], source: ApplySource, spawn: Spawn, parent: QWidget

@@ -1,6 +1,7 @@
 """The diff of the chosen file: fetched in the background, below the file's bar, with a bar to find text in it."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
+from functools import cached_property
 from typing import Literal
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
@@ -85,23 +86,15 @@ def _button(text: str, name: str, clicked: Slot) -> QPushButton:
 
 
 class DiffPane(QWidget):
-    """Draws the file it is given, and decides nothing: `bar`, `review` and `editing` say what the user wants.
+    """Draws the file it is given, and decides nothing: `bar`, `review` and `editing` say what the user wants."""
 
-    Signals:
-        mode_chosen: the user wants diffs shown in this mode from now on.
-        made: the diff is there, to hear what the user wants; carries its `DiffReview`.
-    """
-
-    mode_chosen = Signal(str)
-    made = Signal(object)
+    mode_chosen = Signal(str)  # a `RowMode`
+    made = Signal(object)  # a `DiffReview`
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._wanted_mode: RowMode | None = None
-        self._review: DiffReview | None = None
-        self._is_review_held = False
-        self._stack: MediaStack | None = None
         self._find: DiffFindBar | None = None
         self.bar = FileBar(theme, PartKeys("diff", self))
         self.bar.mode_toggled.connect(self._on_mode_toggled)
@@ -110,51 +103,32 @@ class DiffPane(QWidget):
 
     # -- the diff, made when first needed: the empty window does without it --
 
-    def made_in_pieces(self) -> Iterator[None]:
-        """Make the diff, unless it is there, in steps that each take a part of a frame."""
-        if self._stack is None:
-            self._stack = MediaStack(self._theme, self)
-            self._stack.switched.connect(self._on_switched)
-            self._column.addWidget(self._stack, 1)
-            yield
-        if self._review is None:
-            self._review = DiffReview(self._theme, self._stack)
-            yield
-        if not self._is_review_held:
-            self._is_review_held = True
-            self._stack.hold(self._review.view)
-            self._connect(self._review)
-            yield
+    @cached_property
+    def stack(self) -> MediaStack:
+        """The place of the diff, in which a picture may be shown instead."""
+        stack = MediaStack(self._theme, self)
+        stack.switched.connect(self._on_switched)
+        self._column.addWidget(stack, 1)
+        return stack
 
-    def _connect(self, review: DiffReview) -> None:
-        review.view.setObjectName("diffView")
+    @cached_property
+    def review(self) -> DiffReview:
+        """The diff, with what it can be decided by."""
+        review = DiffReview(self._theme, self.stack)
+        view = review.view
+        view.setObjectName("diffView")
+        self.stack.hold(view)
         if self._wanted_mode is not None:
-            review.view.set_mode(self._wanted_mode)
-        review.view.mode_changed.connect(self._show_mode)
+            view.set_mode(self._wanted_mode)
+        view.mode_changed.connect(self._show_mode)
         review.editing.find_requested.connect(self._open_find)
         self.editing.set_review(review)
         self.made.emit(review)
-
-    def _made(self) -> tuple[DiffReview, MediaStack]:
-        for _ in self.made_in_pieces():
-            pass
-        assert self._review is not None
-        assert self._stack is not None
-        return self._review, self._stack
-
-    @property
-    def review(self) -> DiffReview:
-        """The diff, with what it can be decided by."""
-        return self._made()[0]
+        return review
 
     @property
     def view(self) -> DiffView:
         return self.review.view
-
-    @property
-    def stack(self) -> MediaStack:
-        """The place of the diff, in which a picture may be shown instead."""
-        return self._made()[1]
 
     # -- what is shown --
 
@@ -183,11 +157,10 @@ class DiffPane(QWidget):
         self._show_counts()
 
     def clear(self) -> None:
-        if self._review is not None:
-            self.editing.set_path("")
-            self.view.show_diff(None)
-            self.stack.show_text()
-            self.editing.on_diff_shown()
+        self.editing.set_path("")
+        self.view.show_diff(None)
+        self.stack.show_text()
+        self.editing.on_diff_shown()
 
     def set_mode(self, mode: RowMode) -> None:
         self._wanted_mode = mode
@@ -226,8 +199,6 @@ class DiffPane(QWidget):
             self._find = DiffFindBar(self.view, self)
             self._column.insertWidget(1, self._find)
         self._find.open_bar()
-
-    # -- what happens in its parts --
 
     def _on_mode_toggled(self) -> None:
         mode: RowMode = "unified" if self.view.document.mode == "side_by_side" else "side_by_side"

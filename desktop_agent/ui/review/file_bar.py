@@ -22,15 +22,7 @@ EditStage = Literal["reading", "editing", "asking", "saving", "stale"]
 
 
 class FileBar(QWidget):
-    """Names the file that is shown.
-
-    Signals:
-        mode_toggled: the user wants the diff in the other mode.
-        call_clicked: the user wants to see the call behind the change.
-        edit_clicked, save_clicked, cancel_clicked: the user wants to edit the file, and to end that.
-        discard_clicked, continue_clicked: the answers when something would be lost.
-        decided: what to do about the whole file, where it is not shown in hunks: a `HunkChoice`.
-    """
+    """Names the file that is shown."""
 
     mode_toggled = Signal()
     call_clicked = Signal()
@@ -39,7 +31,7 @@ class FileBar(QWidget):
     cancel_clicked = Signal()
     discard_clicked = Signal()
     continue_clicked = Signal()
-    decided = Signal(str)
+    decided = Signal(str)  # a `HunkChoice` for the whole file, where it is not shown in hunks
 
     def __init__(self, theme: Theme, keys: PartKeys) -> None:
         super().__init__()

@@ -36,12 +36,9 @@ class FileEditing(QObject):
 
     What is not saved is kept when another file is shown, and is there again on Edit. When the file changes while it is
     edited, it cannot be saved: that would overwrite the other change.
-
-    Signals:
-        saved: the file shall be these `bytes`.
     """
 
-    saved = Signal(object)
+    saved = Signal(object)  # the bytes that the file shall have
 
     def __init__(self, theme: Theme, bar: FileBar, parent: QObject) -> None:
         super().__init__(parent)
@@ -90,7 +87,7 @@ class FileEditing(QObject):
             is_same_file = diff is not None and diff.path == self._diff.path
             if not is_same_file or diff is None:
                 self.leave()
-            elif self._saved is not None and _text_bytes(diff) == self._saved:
+            elif self._saved is not None and encode_lines(diff.new_lines, diff.new_encoding) == self._saved:
                 self._close()
             elif diff.new_lines != self._diff.new_lines:
                 self._is_stale = True
@@ -205,10 +202,6 @@ class FileEditing(QObject):
         if diff.new_size and not diff.new_lines:
             return self.tr("Only text can be edited here")
         return ""
-
-
-def _text_bytes(diff: FileDiff) -> bytes:
-    return encode_lines(diff.new_lines, diff.new_encoding)
 
 
 _NOT_WRITTEN = ("not_written", "storage")

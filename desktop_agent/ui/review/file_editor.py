@@ -16,11 +16,7 @@ _LINES_AROUND = 200
 
 
 class FileEditor(QPlainTextEdit):
-    """A field with the text of a file, filled bit by bit when there is much of it.
-
-    Signals:
-        save_pressed, cancel_pressed: Ctrl+S or Esc.
-    """
+    """A field with the text of a file, filled bit by bit when there is much of it."""
 
     save_pressed = Signal()
     cancel_pressed = Signal()

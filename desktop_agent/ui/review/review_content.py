@@ -24,9 +24,7 @@ from desktop_agent.core.protocol.ops import (
 )
 from desktop_agent.core.transcript import Transcript, UndoEntry, UndoStep
 from desktop_agent.ui.part_keys import PartKeys
-from desktop_agent.ui.review.baseline_picker import BaselinePicker
-from desktop_agent.ui.review.change_listing import ChangeListing, FilterButton
-from desktop_agent.ui.review.changed_file_list import ChangedFileList
+from desktop_agent.ui.review.change_listing import ChangeListing
 from desktop_agent.ui.review.changed_files import ChangedFile, ReviewBaseline, is_decided, progress
 from desktop_agent.ui.review.diff.diff_words import HunkChoice, HunkDecisions
 from desktop_agent.ui.review.diff_pane import DiffLoader, DiffPane
@@ -52,9 +50,6 @@ class ReviewContent(QWidget):
 
     Its bigger widgets are made one by one in an idle window, each with its final parent: another parent would have Qt
     style it again, with all its children.
-
-    Signals:
-        file_open_requested, call_requested, diff_mode_changed: see `ReviewPanel`.
     """
 
     file_open_requested = Signal(str)
@@ -86,21 +81,8 @@ class ReviewContent(QWidget):
     # -- its parts, each made when it is first needed --
 
     @cached_property
-    def _picker(self) -> BaselinePicker:
-        return BaselinePicker()
-
-    @cached_property
-    def _filter(self) -> FilterButton:
-        return FilterButton()
-
-    @cached_property
-    def _list(self) -> ChangedFileList:
-        return ChangedFileList(self._theme)
-
-    @cached_property
     def _listing(self) -> ChangeListing:
-        parts = (self._picker, self._filter, self._list)
-        return ChangeListing(self._theme, *parts, self._reviewed, self._git, self)
+        return ChangeListing(self._theme, self._reviewed, self._git, self)
 
     @cached_property
     def _pane(self) -> DiffPane:
@@ -116,15 +98,14 @@ class ReviewContent(QWidget):
 
     @cached_property
     def _saving(self) -> FileSaving:
-        return FileSaving(self._pane.editing, self._list, self._reviewed, self._decisions)
+        return FileSaving(self._pane.editing, self._listing.files, self._reviewed, self._decisions)
 
     def made_in_pieces(self) -> Iterator[object]:
         """Make everything, in steps that each take a part of a frame."""
-        yield self._picker, self._filter
         yield self._listing, self._bar
         yield self._pane
         yield self.complete()
-        yield from self._pane.made_in_pieces()
+        yield self._pane.review
 
     def complete(self) -> None:
         """Make what is not there yet, and put all of it together."""
@@ -132,8 +113,8 @@ class ReviewContent(QWidget):
             return
         self._is_complete = True
         vbox(self._listing, hairline(), (self._pane, 1), (self._gap, 1), hairline(), self._bar, on=self)
-        self._picker.chosen.connect(self.choose)
-        self._picker.opened.connect(self._git.look)
+        self._listing.picker.chosen.connect(self.choose)
+        self._listing.picker.opened.connect(self._git.look)
         self._counts.changed.connect(self._on_counted)
         self._git.changed.connect(self._redraw.trigger)
         self._listing.listed.connect(self._show_list_state)
@@ -146,7 +127,7 @@ class ReviewContent(QWidget):
         self._connect_bar()
 
     def _connect_file(self) -> None:
-        files, pane = self._list, self._pane
+        files, pane = self._listing.files, self._pane
         files.current_changed.connect(self._show_file)
         files.clicked.connect(self._loader.try_again)
         files.clicked.connect(self._look_at_jobs)
@@ -209,8 +190,8 @@ class ReviewContent(QWidget):
         self._draw()
 
     def offer_baselines(self) -> None:
-        self._picker.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self._picker.showPopup()
+        self._listing.picker.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._listing.picker.showPopup()
 
     def set_mode(self, mode: RowMode) -> None:
         self._pane.set_mode(mode)
@@ -234,7 +215,7 @@ class ReviewContent(QWidget):
             self._show_comments()
 
     def _on_listed(self) -> None:
-        has_files = bool(self._list.files)
+        has_files = bool(self._listing.files.files)
         self._gap.setVisible(not has_files)
         self._pane.setVisible(has_files)
         if not has_files:
@@ -256,9 +237,9 @@ class ReviewContent(QWidget):
         if not self._reviewed.covers(record):
             self.choose(ReviewBaseline("turn", record.turn))
         path = record.change.moved_to or record.change.path
-        if not self._list.select(path):
+        if not self._listing.files.select(path):
             self._listing.clear_filter()
-        return self._list.select(path)
+        return self._listing.files.select(path)
 
     # -- what was changed elsewhere --
 
@@ -286,11 +267,11 @@ class ReviewContent(QWidget):
 
     def go_to_undecided(self, *, backwards: bool = False) -> None:
         """Go to the next undecided place, with the keyboard: in this file, else in the next one, round the end."""
-        file = self._list.current_file
+        file = self._listing.files.current_file
         is_open = file is not None and not is_decided(file)
         if is_open and self._pane.go_to_undecided(backwards=backwards):
             return
-        if self._list.select_next_undecided(backwards=backwards) or is_open:
+        if self._listing.files.select_next_undecided(backwards=backwards) or is_open:
             self._loader.start_at_undecided(backwards=backwards)
 
     def _next_change(self) -> None:
@@ -328,7 +309,7 @@ class ReviewContent(QWidget):
     # -- the file that is shown --
 
     def _show_file(self) -> None:
-        file, reviewed, pane = self._list.current_file, self._reviewed, self._pane
+        file, reviewed, pane = self._listing.files.current_file, self._reviewed, self._pane
         if file is None:
             return
         tool = reviewed.tool_behind(file)
@@ -354,11 +335,11 @@ class ReviewContent(QWidget):
         self._mark("pending")
 
     def _mark(self, state: ReviewState) -> None:
-        if (file := self._list.current_file) and not file.is_by_user:
+        if (file := self._listing.files.current_file) and not file.is_by_user:
             self._decisions.mark_files([file], state)
 
     def undo_file(self, reason: str = "") -> None:
-        file = self._list.current_file
+        file = self._listing.files.current_file
         if file is None or self._undo_obstacle(file):
             return
         self._decisions.problem.emit("")
@@ -368,23 +349,21 @@ class ReviewContent(QWidget):
             self._decisions.undo_file(file, reason=reason)
 
     def _undo_file_with_word(self) -> None:
-        if file := self._list.current_file:
+        if file := self._listing.files.current_file:
             dialog = WordDialog(_tr("Undo {0}").format(file.path), self)
             dialog.given.connect(self.undo_file)
             dialog.open()
 
     def _redo_file(self) -> None:
-        if file := self._list.current_file:
+        if file := self._listing.files.current_file:
             self._decisions.submit(RedoChanges(selection=self._reviewed.selection_of_file(file)))
-
-    # -- its hunks and lines --
 
     def _decide_all(self, choice: HunkChoice) -> None:
         self._decide(choice, self._pane.review.hunks.keys)
 
     def _decide(self, choice: HunkChoice, keys: tuple[HunkKey, ...]) -> None:
         """Do what the user wants with these hunks, unless it is the file before that is still there for a moment."""
-        file, submit = self._list.current_file, self._decisions.submit
+        file, submit = self._listing.files.current_file, self._decisions.submit
         if file is None or self._pane.shown_path != file.path:
             return
         match choice:
@@ -408,11 +387,11 @@ class ReviewContent(QWidget):
         self._decisions.submit(RemoveComment(comment_id=comment_id))
 
     def _open(self) -> None:
-        if file := self._list.current_file:
+        if file := self._listing.files.current_file:
             self.file_open_requested.emit(file.path)
 
     def _show_call_of_file(self) -> None:
-        file = self._list.current_file
+        file = self._listing.files.current_file
         if file is not None and (record := self._reviewed.record_behind(file)) is not None:
             self.call_requested.emit(record.call_id)
 
@@ -424,7 +403,7 @@ class ReviewContent(QWidget):
         self._bar.set_uncaptured([missed.path for missed in found], "\n".join(f"{m.path}: {m.reason}" for m in found))
 
     def _state(self) -> BarState:
-        files, transcript = self._list.files, self._reviewed.transcript
+        files, transcript = self._listing.files.files, self._reviewed.transcript
         decided, total = progress(files)
         step = self._last_step()
         return BarState(
@@ -449,11 +428,11 @@ class ReviewContent(QWidget):
         return steps[-1] if steps else None
 
     def keep_all(self) -> None:
-        self._decisions.mark_files([file for file in self._list.files if not is_decided(file)], "kept")
+        self._decisions.mark_files([file for file in self._listing.files.files if not is_decided(file)], "kept")
 
     def _undo(self, reason: str = "") -> None:
         self._decisions.problem.emit("")
-        reviewed, files = self._reviewed, self._list.files
+        reviewed, files = self._reviewed, self._listing.files.files
         if reviewed.baseline.is_git:
             self._decisions.undo_git(files, reason=reason)
             return
@@ -491,8 +470,6 @@ class ReviewContent(QWidget):
     def _forget_comments_dialog(self) -> None:
         self._comments_dialog = None
 
-    # -- Qt --
-
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._look_at_jobs()
@@ -506,7 +483,7 @@ class ReviewContent(QWidget):
         super().resizeEvent(event)
         if self._is_complete:
             rows = int(self.height() * _LIST_SHARE) // Height.LIST_ROW
-            self._list.set_max_rows(max(_MIN_LIST_ROWS, rows))
+            self._listing.files.set_max_rows(max(_MIN_LIST_ROWS, rows))
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

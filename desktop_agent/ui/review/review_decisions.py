@@ -30,13 +30,9 @@ from desktop_agent.ui.translation.core_words import core_words
 
 
 class ReviewDecisions(QObject):
-    """Turns decisions about files into ops, after comparing, asking git or asking the user where that is needed.
+    """Turns decisions about files into ops, after comparing, asking git or asking the user where that is needed."""
 
-    Signals:
-        problem: something could not be prepared; says what and why. Empty when something new is tried.
-    """
-
-    problem = Signal(str)
+    problem = Signal(str)  # what could not be prepared and why; empty when something new is tried
 
     def __init__(
         self,

@@ -37,15 +37,10 @@ _MAX_QUOTED_LINES = 3
 
 
 class CommentsDialog(QDialog):
-    """Lists the remarks that wait to be sent. Open it with `open()`; tell it with `set_comments` what is left.
+    """Lists the remarks that wait to be sent. Open it with `open()`; tell it with `set_comments` what is left."""
 
-    Signals:
-        removed: the user takes the remark of this id back.
-        sent: the user wants them sent, with this text in front.
-    """
-
-    removed = Signal(str)
-    sent = Signal(str)
+    removed = Signal(str)  # the id of a comment
+    sent = Signal(str)  # the text in front
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -139,11 +134,7 @@ _MESSAGE_HEIGHT = 84
 
 
 class WordDialog(QDialog):
-    """Asks for the word. Open it with `open()`.
-
-    Signals:
-        given: the user wants the undo, with these words.
-    """
+    """Asks for the word. Open it with `open()`."""
 
     given = Signal(str)
 

@@ -27,17 +27,11 @@ _PAUSE_MS = 4
 
 
 class ReviewPanel(QWidget):
-    """Shows the changes of a transcript, and asks its session for what the user decides. It changes nothing itself.
+    """Shows the changes of a transcript, and asks its session for what the user decides. It changes nothing itself."""
 
-    Signals:
-        file_open_requested: the user wants to open the file of this path.
-        call_requested: the user wants to see the call of this id in the conversation.
-        diff_mode_changed: the user chose how diffs are shown, `side_by_side` or `unified`.
-    """
-
-    file_open_requested = Signal(str)
-    call_requested = Signal(str)
-    diff_mode_changed = Signal(str)
+    file_open_requested = Signal(str)  # its path
+    call_requested = Signal(str)  # its id
+    diff_mode_changed = Signal(str)  # a `RowMode`
 
     def __init__(
         self,
@@ -187,8 +181,6 @@ class ReviewPanel(QWidget):
         content.diff_mode_changed.connect(self.diff_mode_changed)
         self._pages.addWidget(content)
         return content
-
-    # -- made before it is needed --
 
     def _make_next_piece(self) -> None:
         """One of the pieces now, the next after a pause; what is left when the content is needed is made then."""

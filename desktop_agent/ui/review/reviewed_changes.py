@@ -60,11 +60,7 @@ class BothSources:
 
 
 class GitListing(QObject):
-    """Asks git for one folder, one question after the other. An answer to an older question is dropped.
-
-    Signals:
-        changed: there is another answer.
-    """
+    """Asks git for one folder, one question after the other. An answer to an older question is dropped."""
 
     changed = Signal()
 
@@ -137,9 +133,6 @@ class NetCounts(QObject):
     """Compares the files it is asked for, one after the other, and remembers what came out.
 
     Adding up the counts of single changes overstates lines that were changed twice.
-
-    Signals:
-        changed: more is known.
     """
 
     changed = Signal()
@@ -266,8 +259,6 @@ class Reviewed:
     def disk_state(self) -> object:
         """Everything that git's answer depends on, as far as the session knows."""
         return len(self.transcript.changes), self.transcript.turns.is_running
-
-    # -- questions --
 
     def kept(self, file: ChangedFile) -> set[HunkKey]:
         return self.transcript.changed.kept.get(file.path, set())

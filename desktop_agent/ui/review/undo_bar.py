@@ -35,13 +35,7 @@ class BarState(NamedTuple):
 
 
 class UndoBar(QWidget):
-    """Decides about everything that is listed.
-
-    Signals:
-        undo_clicked, undo_with_word_clicked, redo_clicked, keep_clicked: the user wants it for all that is listed.
-        next_clicked: the user wants to see what is undecided next.
-        comments_clicked: the user wants to look at the remarks and send them.
-    """
+    """Decides about everything that is listed."""
 
     undo_clicked = Signal()
     undo_with_word_clicked = Signal()

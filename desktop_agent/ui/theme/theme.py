@@ -62,14 +62,9 @@ def last_theme(store: QSettings) -> ThemeChoice:
 
 
 class Theme(QObject):
-    """Colours and fonts of the whole window, and whether things move. Follows the system unless a choice is forced.
+    """Colours and fonts of the whole window, and whether things move. Follows the system unless a choice is forced."""
 
-    Signals:
-        changed: colours or fonts are different now; caches of either must be dropped.
-        motion_changed: `moves` is different now.
-    """
-
-    changed = Signal()
+    changed = Signal()  # caches of colours and fonts must be dropped
     motion_changed = Signal()
 
     def __init__(self, app: QApplication, choice: ThemeChoice = "system", interface_px: float = TypeSize.BODY) -> None:

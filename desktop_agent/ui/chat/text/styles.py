@@ -227,8 +227,6 @@ class TextStyles:
         made.setFontUnderline(tint.is_underlined)
         return made
 
-    # -- space --
-
     def gap(self, before: Block | None, block: Block) -> int:
         if before is None or block.joint is not None:
             return 0

@@ -323,8 +323,6 @@ class ReadingPlace:
             y += row.widget.column_origin.y() + row.widget.column.top(block)
         return max(0, min(y, maximum))
 
-    # -- over an exchange of rows --
-
     def from_end(self) -> tuple[int, int, int] | None:
         """Return what is read, with its row counted from the end; None while the end is followed."""
         if self.is_following or self._anchor is None:

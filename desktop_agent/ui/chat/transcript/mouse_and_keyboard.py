@@ -51,8 +51,6 @@ class Pointer(QObject):
         self._layout.widgets.held_row = None
         self._scroll_timer.stop()
 
-    # -- events --
-
     def press(self, event: QMouseEvent) -> None:
         """Begin a selection, or extend the one there is with Shift; a third click takes the line."""
         if event.button() != Qt.MouseButton.LeftButton:
@@ -110,8 +108,6 @@ class Pointer(QObject):
         self.cancel()
         self._pressed_link = ""
 
-    # -- what is where --
-
     def spot_at(self, at: QPoint) -> TranscriptPosition | None:
         """Return the place in the text nearest to a point of the viewport."""
         reading = self._layout.reading
@@ -139,8 +135,6 @@ class Pointer(QObject):
     def _widget_at(self, at: QPoint) -> EntryWidget | None:
         row = self._layout.reading.row_at(at.y() + self._layout.top_edge)
         return row.widget if row is not None else None
-
-    # -- drawing on --
 
     def _extend(self) -> None:
         spot = self.spot_at(self._at)

@@ -15,13 +15,9 @@ _NEAR = 2
 
 
 class Navigation(QObject):
-    """Scrolls to what is asked for, once it is there, and asks for the pages in the viewport.
+    """Scrolls to what is asked for, once it is there, and asks for the pages in the viewport."""
 
-    Signals:
-        pages_wanted: the pages (numbers, the most urgent first) that are in view or near it, loaded or not.
-    """
-
-    pages_wanted = Signal(object)
+    pages_wanted = Signal(object)  # numbers of pages in view or near it, loaded or not, the most urgent first
 
     def __init__(self, layout: RowLayout, finder: Finder, viewport: QWidget) -> None:
         super().__init__(layout)

@@ -39,11 +39,7 @@ _LEXER_POLL_MS = 15
 
 
 class RowLayout(QObject):
-    """Scrolls `area` and lays out what is in view. The area passes on that it was scrolled.
-
-    Signals:
-        laid_out: rows have been placed.
-    """
+    """Scrolls `area` and lays out what is in view. The area passes on that it was scrolled."""
 
     laid_out = Signal()
 
@@ -70,10 +66,8 @@ class RowLayout(QObject):
         self._colours_timer.timeout.connect(self._colour)
         self._gentle_timer = QTimer(self, interval=_PAINTING_MS, singleShot=True)
         self._gentle_timer.timeout.connect(self.lay_out_gently)
-        self.widgets.resized.connect(self._on_row_resized)
+        self.widgets.resized.connect(self.row_resized)
         theme.changed.connect(self.restyle)
-
-    # -- going somewhere --
 
     def scroll_to_bottom(self) -> None:
         """Go to the end, and follow it from now on."""
@@ -126,7 +120,7 @@ class RowLayout(QObject):
         else:
             self._lay_out_anew()
 
-    def row_resized(self, row: EntryRow, *, keeps_end: bool = False) -> None:
+    def row_resized(self, row: EntryRow, keeps_end: bool = False) -> None:
         """Take in that a row's widget has another height.
 
         What was clicked stays where it is, also when the end moves away by it, unless the end shall stay in view.
@@ -141,9 +135,6 @@ class RowLayout(QObject):
             self.lay_out()
         self.reading.is_following = self.top_edge >= self._area.verticalScrollBar().maximum()
         self.laid_out.emit()
-
-    def _on_row_resized(self, row: EntryRow, keeps_end: bool) -> None:
-        self.row_resized(row, keeps_end=keeps_end)
 
     def restyle(self) -> None:
         """Lay out again what is in view: the theme changed, or the files to which paths lead."""

@@ -23,17 +23,11 @@ _NARROW = 480
 
 
 class RowWidgets(QObject):
-    """Makes widgets with `make`, keeps the heights of their rows exact, and puts them in their places.
+    """Makes widgets with `make`, keeps the heights of their rows exact, and puts them in their places."""
 
-    Signals:
-        made: a row (`EntryRow`) got its widget.
-        changed: the widget of a row shows something else.
-        resized: the widget of a row has another height; whether the end shall stay in view if it was.
-    """
-
-    made = Signal(object)
-    changed = Signal(object)
-    resized = Signal(object, bool)
+    made = Signal(object)  # an `EntryRow`
+    changed = Signal(object)  # an `EntryRow`
+    resized = Signal(object, bool)  # an `EntryRow`, and whether the end stays in view if it was
 
     def __init__(
         self,

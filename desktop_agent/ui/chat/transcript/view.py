@@ -151,8 +151,6 @@ class TranscriptView(QAbstractScrollArea):
         self.status.show(transcript)
         self.row_layout.request_layout()
 
-    # -- rows --
-
     def _make_widget(self, row: EntryRow) -> EntryWidget:
         from desktop_agent.ui.chat.transcript.factory import make_widget
 
@@ -168,8 +166,6 @@ class TranscriptView(QAbstractScrollArea):
         if self.isVisible():
             self.status.update_ticking()
         self.navigation.ask_for_pages()
-
-    # -- Qt --
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self.pointer.press(event)

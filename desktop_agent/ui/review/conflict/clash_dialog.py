@@ -137,12 +137,9 @@ class ClashDialog(QDialog):
 
     It writes nothing itself, and closing it leaves everything as it is on disk. Keys: Ctrl+Enter writes the result once
     every clash is decided, F7 and Shift+F7 go from clash to clash, Alt+1 to Alt+3 choose.
-
-    Signals:
-        resolved: a file is to be written; carries a `Resolution`. At most once for each file.
     """
 
-    resolved = Signal(object)
+    resolved = Signal(object)  # a `Resolution`, at most one for each file
 
     def __init__(
         self,
@@ -189,8 +186,6 @@ class ClashDialog(QDialog):
         """The current file's clashes, once they are read; `None` when it can only be settled as a whole."""
         page = self._pages.get(self._row)
         return page if isinstance(page, ClashPage) else None
-
-    # -- the files --
 
     @property
     def _row(self) -> int:
@@ -296,8 +291,6 @@ class ClashDialog(QDialog):
             self._list.setCurrentRow(following[0])
             self._show_state()
 
-    # -- words --
-
     def _show_state(self) -> None:
         outcome, row = self._outcome, self._row
         is_open = row not in self._settled
@@ -340,8 +333,6 @@ class ClashDialog(QDialog):
                 button.style().unpolish(button)
                 button.style().polish(button)
         primary.setDefault(True)
-
-    # -- its shape --
 
     def _button(self, text: str, name: str, slot: object) -> QPushButton:
         button = QPushButton(text)

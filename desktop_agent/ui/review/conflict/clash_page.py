@@ -21,11 +21,7 @@ _KEEP = QTextCursor.MoveMode.KeepAnchor
 
 
 class ResultEditor(QPlainTextEdit):
-    """Starts with everything merged that merges, and with the user's own lines where it clashes.
-
-    Signals:
-        decided: something was chosen, or edited by hand.
-    """
+    """Starts with everything merged that merges, and with the user's own lines where it clashes."""
 
     decided = Signal()
 
@@ -47,8 +43,6 @@ class ResultEditor(QPlainTextEdit):
         theme.changed.connect(self._on_theme_changed)
         self._on_theme_changed()
         self._colours = EditorColours(theme, self)
-
-    # -- what was decided --
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -119,16 +113,11 @@ class ResultEditor(QPlainTextEdit):
         raw = self.document().toRawText().replace("\u2029", "\n").replace("\u2028", "\n")
         return encode_edited(merged, raw, self._three.yours.encoding)
 
-    # -- its parts --
-
     def _cursor(self, start: int, end: int) -> QTextCursor:
         cursor = QTextCursor(self.document())
         cursor.setPosition(start)
         cursor.setPosition(end, _KEEP)
         return cursor
-
-    def _text_at(self, number: int) -> str:
-        return self._places[number].selectedText().replace("\u2029", "\n")
 
     def _chosen(self, number: int) -> str:
         assert self._three is not None
@@ -141,7 +130,7 @@ class ResultEditor(QPlainTextEdit):
             return
         for number, place in enumerate(self._places):
             if place.selectionStart() <= position + added and position <= place.selectionEnd():
-                if self._text_at(number) == self._chosen(number):
+                if place.selectedText().replace("\u2029", "\n") == self._chosen(number):
                     self._edited.discard(number)
                 else:
                     self._edited.add(number)
@@ -189,9 +178,6 @@ class ClashPage(QWidget):
     """Lets the user go from clash to clash and decide.
 
     Keys, also beside it in its dialog: F7 and Shift+F7 go from clash to clash; Alt+1, Alt+2 and Alt+3 choose.
-
-    Signals:
-        decided: something was chosen or edited.
     """
 
     decided = Signal()
@@ -279,16 +265,13 @@ class ClashPage(QWidget):
         for button in (self._previous, self._next):
             button.setEnabled(count > 1)
 
-    def _on_decided(self) -> None:
-        self._show_decisions()
-        self.decided.emit()
-
     def _on_chosen(self, pressed: QPushButton) -> None:
         self.choose(next(choice for choice, button in self._buttons.items() if button is pressed))
 
     def _connect(self) -> None:
         self._columns.clash_clicked.connect(self._on_clash_clicked)
-        self.editor.decided.connect(self._on_decided)
+        self.editor.decided.connect(self._show_decisions)
+        self.editor.decided.connect(self.decided)
         self._group.buttonClicked.connect(self._on_chosen)
         choices = [(f"Alt+{number}", each.click) for number, each in enumerate(self._buttons.values(), 1)]
         for keys, slot in (("F7", self.go_on), ("Shift+F7", self.go_back), *choices):

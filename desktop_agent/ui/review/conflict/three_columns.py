@@ -146,13 +146,9 @@ _CONTEXT_ROWS = 3
 
 
 class ThreeColumns(QAbstractScrollArea):
-    """Paints the rows that can be seen. Read-only; the result is put together elsewhere.
+    """Paints the rows that can be seen. Read-only; the result is put together elsewhere."""
 
-    Signals:
-        clash_clicked: the user clicked into a clash; carries its number, from 0.
-    """
-
-    clash_clicked = Signal(int)
+    clash_clicked = Signal(int)  # its number, from 0
 
     def __init__(self, theme: Theme, titles: Sequence[str]) -> None:
         """`titles` are those of base, wanted and yours."""
@@ -201,8 +197,6 @@ class ThreeColumns(QAbstractScrollArea):
             bar = self.verticalScrollBar()
             bar.setValue(rows.first * ROW_HEIGHT - max(margin, _CONTEXT_ROWS * ROW_HEIGHT))
             self._placed = (number, bar.value())
-
-    # -- where things are --
 
     def _columns(self) -> list[QRect]:
         width, height = self.viewport().width(), self.viewport().height()
@@ -300,8 +294,6 @@ class ThreeColumns(QAbstractScrollArea):
         colour = self._theme.colour("border")
         colour.setAlpha(110 if ground else 70)
         return colour
-
-    # -- what happens to it --
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         row = (round(event.position().y()) + self.verticalScrollBar().value()) // ROW_HEIGHT

@@ -184,8 +184,6 @@ class DiffScroller:
         elif 0 <= row < len(self._document.rows):
             self._area.viewport().update(self.row_rect(row))
 
-    # -- where things are --
-
     def row_rect(self, row: int) -> QRect:
         """Return where the row is, without what stands below it."""
         top = self.geometry.top(row) - self._area.verticalScrollBar().value()

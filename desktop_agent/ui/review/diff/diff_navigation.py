@@ -18,13 +18,9 @@ from desktop_agent.ui.review.diff.diff_layout import DiffScroller
 
 
 class DiffNavigation(QObject):
-    """Moves the mark from row to row and from change to change, and selects.
+    """Moves the mark from row to row and from change to change, and selects."""
 
-    Signals:
-        moved: another row is marked, or the same one again.
-    """
-
-    moved = Signal()
+    moved = Signal()  # also to the same row again
 
     def __init__(self, document: DiffDocument, scroller: DiffScroller, parent: QObject) -> None:
         super().__init__(parent)

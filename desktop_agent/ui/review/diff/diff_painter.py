@@ -260,8 +260,6 @@ class DiffPainter:
                 return block, found[0]
         return None
 
-    # -- over the lines --
-
     def _paint_marker(self, painter: QPainter, scene: Scene) -> None:
         """Show where the keyboard is: a bar at the row's edge."""
         if scene.current_row is None:
@@ -305,8 +303,6 @@ class DiffPainter:
         width = QFontMetricsF(self._bars.font).horizontalAdvance(moved_label(block, side)) + 2 * _LABEL_PAD
         left = max(pane.text_left, pane.right - round(width))
         return QRect(left, top, pane.right - left, height)
-
-    # -- lines --
 
     def _paint_pane(self, painter: QPainter, scene: Scene, pane: Pane, lines: Sequence[_Line]) -> None:
         """Grounds and gutters first, then all texts with one clip: they scroll sideways under the gutter."""

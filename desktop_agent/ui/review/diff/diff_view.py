@@ -44,12 +44,9 @@ class DiffView(QAbstractScrollArea):
     Arrows, page keys, Home and End move the marked row, with Shift they select; Left and Right scroll sideways. The
     user may choose the other `keys`: by default F7 and Shift+F7 (or N and P) go from change to change, and Enter
     unfolds. Screen readers get the marked row.
-
-    Signals:
-        mode_changed: the diff is shown in the other mode now, by choice or by width, or whether it can be has changed.
     """
 
-    mode_changed = Signal()
+    mode_changed = Signal()  # or whether it can be chosen has
 
     _mouse: DiffMouse | None = None
     """Made when the base has been, which hears of the viewport's events before."""

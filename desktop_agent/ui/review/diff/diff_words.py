@@ -117,7 +117,7 @@ def ending_label(diff: FileDiff, row: DiffRow, side: LineSide) -> str:
         return ""
     if without_ending(diff.old_lines[old]) != without_ending(diff.new_lines[new]):
         return ""
-    return _ending(line)
+    return "CRLF" if line.endswith("\r\n") else "LF"
 
 
 def summary(diff: FileDiff) -> tuple[str, str]:
@@ -185,10 +185,6 @@ def _line_words(rows: DiffRows, index: int) -> str:
             return _tr("Line {0} added: {1}").format((row.new or 0) + 1, new)
         case "context" | "hunk" | "gap":
             return _tr("Line {0}: {1}").format((row.new or 0) + 1, new)
-
-
-def _ending(line: str) -> str:
-    return "CRLF" if line.endswith("\r\n") else "LF"
 
 
 def _author(author: Author) -> str:

@@ -181,12 +181,10 @@ class LineWords:
             if self._left_s <= 0:
                 return None
             start = time.monotonic()
-            words = self._found(diff.old_lines[old], diff.new_lines[new])
+            texts = (diff.old_lines[old], diff.new_lines[new])
+            words = changed_words(*(without_ending(text)[:MAX_DRAWN_CHARS] for text in texts))
             if len(self._known) >= _MAX_KEPT:
                 del self._known[next(iter(self._known))]
             self._known[old, new] = words
             self._left_s -= time.monotonic() - start
         return words.old if side == "old" else words.new
-
-    def _found(self, old: str, new: str) -> ChangedWords:
-        return changed_words(without_ending(old)[:MAX_DRAWN_CHARS], without_ending(new)[:MAX_DRAWN_CHARS])

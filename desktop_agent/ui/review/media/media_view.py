@@ -188,12 +188,9 @@ class MediaStack(QWidget):
     """Holds the text view of a diff and shows something better in its place where it can.
 
     A drawing or a notebook is both; the user switches between the two, and the choice holds for the next file.
-
-    Signals:
-        switched: text is shown in place of the picture or notebook, or the other way round.
     """
 
-    switched = Signal()
+    switched = Signal()  # between text and what is shown in place of it
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         """Hold nothing until `hold` is called; the text view that is given then had better be its child already."""

@@ -173,10 +173,6 @@ class PictureCanvas(QAbstractScrollArea):
 
     Keys: Left and Right move the swipe (with Shift by more), Home and End to its ends; + and − zoom, 0 fits, 1 is the
     pictures' own size; arrows scroll otherwise. Ctrl and the wheel zoom, the mouse drags the swipe or the pictures.
-
-    Signals:
-        scale_changed: it is shown in another size.
-        split_moved: the swipe, or how much of the newer version shines through, is at another place.
     """
 
     scale_changed = Signal()
@@ -264,8 +260,6 @@ class PictureCanvas(QAbstractScrollArea):
             bar.setPageStep(room)
             bar.setSingleStep(_SCROLL_STEP)
 
-    # -- where things are --
-
     def panes(self) -> list[QRect]:
         """Return the places for pictures: two beside each other, or one."""
         whole = self.viewport().rect()
@@ -352,8 +346,6 @@ class PictureCanvas(QAbstractScrollArea):
     def _swipe_to(self, x: float) -> None:
         whole = self.whole()
         self.set_split((x - whole.left()) / max(1.0, whole.width()))
-
-    # -- what happens to it --
 
     def paintEvent(self, event: QPaintEvent) -> None:
         self._painter.paint(event.rect(), self._split)

@@ -45,11 +45,7 @@ def card_height(text: str, theme: Theme, width: int) -> int:
 
 
 class CommentCard(QWidget):
-    """Shows one comment, with buttons to edit and to remove it.
-
-    Signals:
-        edit_clicked, remove_clicked: the user wants it.
-    """
+    """Shows one comment, with buttons to edit and to remove it."""
 
     edit_clicked = Signal()
     remove_clicked = Signal()
@@ -111,13 +107,7 @@ _REST_HEIGHT = 70
 
 
 class CommentEditor(QWidget):
-    """A field with Save and Cancel. Ctrl+Enter saves, Esc cancels; it grows with its text.
-
-    Signals:
-        saved: the user is done; ask `text`.
-        cancelled: the user does not want it now.
-        height_changed: it wants another height; ask `wanted_height`.
-    """
+    """A field with Save and Cancel. Ctrl+Enter saves, Esc cancels; it grows with its text."""
 
     saved = Signal()
     cancelled = Signal()

@@ -125,14 +125,10 @@ class CommentOverlay(DiffOverlay):
 
     C, or a click in the gutter, writes one on the selected lines or the marked one. What was written and not saved is
     kept for as long as the same file is shown.
-
-    Signals:
-        added: the user wrote or changed a comment; carries a `LineComment`.
-        removed: the user took back the comment with this id.
     """
 
-    added = Signal(object)
-    removed = Signal(str)
+    added = Signal(object)  # a `LineComment`, new or changed
+    removed = Signal(str)  # its id
 
     def __init__(self, theme: Theme, view: DiffView) -> None:
         super().__init__(view)

@@ -130,12 +130,7 @@ def _moves_in(diff: FileDiff) -> Moves:
 
 
 class EditingOverlay(DiffOverlay):
-    """Keeps an editor where the new side is. Keys edit the file, and find something in it.
-
-    Signals:
-        edit_requested: the user wants to edit the file, starting where the mark is.
-        find_requested: the user wants to find something in the diff.
-    """
+    """Keeps an editor where the new side is. Keys edit the file, and find something in it."""
 
     edit_requested = Signal()
     find_requested = Signal()

@@ -33,12 +33,9 @@ class HunkActions(QWidget):
 
     There are two of them in a diff, for the hunk of the keyboard and the one below the mouse. On all other bars a
     picture of them is painted: a thousand hunks cost no more than two.
-
-    Signals:
-        chosen: the user wants this `HunkChoice` for `key`.
     """
 
-    chosen = Signal(str)
+    chosen = Signal(str)  # a `HunkChoice`
 
     def __init__(self, parent: QWidget, keys: PartKeys) -> None:
         super().__init__(parent)
@@ -135,14 +132,10 @@ class HunkOverlay(DiffOverlay):
 
     Keys keep the hunk that the marked row is in, or leave it undecided again (K by default), undo it (U), or make it
     again (R). Tab goes to the buttons of the marked row.
-
-    Signals:
-        requested: the user wants this `HunkChoice` for these hunks, a tuple of `HunkKey`.
-        comment_requested: the user wants to comment on the hunk of this row.
     """
 
-    requested = Signal(str, object)
-    comment_requested = Signal(int)
+    requested = Signal(str, object)  # a `HunkChoice` and the hunks, a tuple of `HunkKey`
+    comment_requested = Signal(int)  # the row of the hunk
 
     def __init__(self, theme: Theme, view: DiffView) -> None:
         super().__init__(view)
@@ -163,8 +156,6 @@ class HunkOverlay(DiffOverlay):
         view.navigation.moved.connect(self.place)
         theme.changed.connect(self._forget_looks)
         view.keys.changed.connect(self._forget_looks)
-
-    # -- what it can be asked --
 
     @property
     def current_key(self) -> HunkKey | None:
