@@ -200,15 +200,10 @@ _TIMES_S: tuple[float | None, ...] = (None, 3_600, 86_400, 7 * 86_400)
 
 
 class PinList(QWidget):
-    """What is pinned.
+    """What is pinned."""
 
-    Signals:
-        added: pin this text (str) for so many seconds (float) or until it is removed (None).
-        removed: remove the pin of this id.
-    """
-
-    added = Signal(str, object)
-    removed = Signal(str)
+    added = Signal(str, object)  # the text, and for how many seconds; None until it is removed
+    removed = Signal(str)  # a pin's id
 
     def __init__(self) -> None:
         super().__init__()
@@ -281,13 +276,9 @@ _DATA = Qt.ItemDataRole.UserRole
 
 
 class SectionList(QListWidget):
-    """One row per part.
+    """One row per part."""
 
-    Signals:
-        section_chosen: the user wants to read this part (`ContextSection`).
-    """
-
-    section_chosen = Signal(object)
+    section_chosen = Signal(object)  # a ContextSection
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -357,13 +348,9 @@ _LEAST_TEXT_HEIGHT = 40
 
 
 class ContextInspector(QDialog):
-    """Open it with `open()`. It shows what it is given, and emits what the user asks for.
+    """Open it with `open()`. It shows what it is given, and emits what the user asks for."""
 
-    Signals:
-        op_requested: the session should carry this `Op` out.
-    """
-
-    op_requested = Signal(object)
+    op_requested = Signal(object)  # an Op
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

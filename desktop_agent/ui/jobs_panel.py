@@ -182,16 +182,10 @@ _MAX_WIDTH = 896
 
 
 class JobsPanel(QWidget):
-    """Lists jobs, those that run first, the newest first. Ages go on while it is visible, and only then.
+    """Lists jobs, those that run first, the newest first. Ages go on while it is visible, and only then."""
 
-    Signals:
-        stop_requested: a job (id) shall end.
-        output_requested: the user wants to read what a `Job` printed.
-        closed: the user does not want to see it any more.
-    """
-
-    stop_requested = Signal(str)
-    output_requested = Signal(object)
+    stop_requested = Signal(str)  # a job's id
+    output_requested = Signal(object)  # a Job
     closed = Signal()
 
     def __init__(self, theme: Theme, now: Callable[[], datetime]) -> None:

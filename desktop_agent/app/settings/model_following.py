@@ -24,7 +24,8 @@ class ModelFollowing(QObject):
         self._session = session
         self._default = default
         self._known: WeakKeyDictionary[SessionHandle, ModelRef] = WeakKeyDictionary()
-        """What the settings said when the conversation was last brought in line with them."""
+        """What the settings said when the conversation was last brought in line with them.
+        """
         session.prompts.retry_requested.connect(self.on_retry)
 
     def note_shown(self, handle: SessionHandle) -> None:

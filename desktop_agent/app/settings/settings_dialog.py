@@ -74,15 +74,10 @@ class SettingChanges:
 
 
 class Setup(QObject):
-    """Shows the settings dialog and carries out what it asks for. What comes when it is closed is shown nowhere.
+    """Shows the settings dialog and carries out what it asks for. What comes when it is closed is shown nowhere."""
 
-    Signals:
-        project_answered: the user says `trusted` or `ignored` to the project's settings.
-        rule_revoked: a rule (id) is to hold no longer.
-    """
-
-    project_answered = Signal(str)
-    rule_revoked = Signal(str)
+    project_answered = Signal(str)  # trusted or ignored
+    rule_revoked = Signal(str)  # a rule's id
 
     def __init__(self, window: MainWindow, theme: Theme, bench: Workbench, try_: Try) -> None:
         super().__init__(window)

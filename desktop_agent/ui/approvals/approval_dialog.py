@@ -110,12 +110,7 @@ _MOST_CHARS = 60
 
 
 class ScopeChoice(QWidget):
-    """Offers the scopes of a request. Where the user can make rules, their editor unfolds for all but this once.
-
-    Signals:
-        changed: a yes means something else now.
-        grown: it needs more room.
-    """
+    """Offers the scopes of a request. Where the user can make rules, their editor unfolds for all but this once."""
 
     changed = Signal()
     grown = Signal()
@@ -223,14 +218,10 @@ class ApprovalDialog(QDialog):
     """Asks about one call.
 
     Show it with `open()` once it is made; closing it decides nothing, and it never answers by itself.
-
-    Signals:
-        decided: the user answered; carries the call's id and a `Decision`. Emitted at most once.
-        edited: the command is another one now; carries the call's id and that command, which is to be judged.
     """
 
-    decided = Signal(str, object)
-    edited = Signal(str, str)
+    decided = Signal(str, object)  # the call's id and a Decision, at most once
+    edited = Signal(str, str)  # the call's id and the command, which is to be judged
 
     _head: QuestionHead
     _preview: ChangePreview | None

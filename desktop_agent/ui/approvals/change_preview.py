@@ -26,11 +26,7 @@ _COMPACT_HEIGHT = 190
 
 
 class ChangePreview(QWidget):
-    """Fetches what a call would change and shows it file by file.
-
-    Signals:
-        loaded: everything that would change can be seen now.
-    """
+    """Fetches what a call would change and shows it file by file."""
 
     loaded = Signal()
 

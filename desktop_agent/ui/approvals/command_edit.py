@@ -21,11 +21,7 @@ _SIDES = 18
 
 
 class CommandEdit(QWidget):
-    """Shows a command and lets the user edit it, saying so as long as it is not the agent's.
-
-    Signals:
-        changed: the command is another one now.
-    """
+    """Shows a command and lets the user edit it, saying so as long as it is not the agent's."""
 
     changed = Signal()
 

@@ -161,11 +161,7 @@ PATTERN_HEIGHT = Height.BUTTON + 2
 
 
 class PatternRow(QWidget):
-    """A field with patterns to choose from, narrowest first; any other can be typed.
-
-    Signals:
-        changed: another pattern is in the field.
-    """
+    """A field with patterns to choose from, narrowest first; any other can be typed."""
 
     changed = Signal()
 
@@ -220,11 +216,7 @@ _MAX_CHARS = 300
 
 
 class RulePreview(QWidget):
-    """Two lists side by side, always of the same height. It judges in slices, newest call first.
-
-    Signals:
-        finished: all calls were judged by the rules shown last.
-    """
+    """Two lists side by side, always of the same height. It judges in slices, newest call first."""
 
     finished = Signal()
 

@@ -34,12 +34,7 @@ _FOLDER_WIDTH = 220
 
 
 class OnboardingFoot(QWidget):
-    """Shows the button of the step that is shown, and what else can be done there.
-
-    Signals:
-        back_requested: leave the step, or give up what is being done.
-        folder_requested: let the user choose a folder.
-    """
+    """Shows the button of the step that is shown, and what else can be done there."""
 
     back_requested = Signal()
     folder_requested = Signal()

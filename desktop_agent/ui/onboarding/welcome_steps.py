@@ -36,7 +36,8 @@ class Step(QWidget):
         self._explanation = make_label(explanation, role="secondary", wraps=True, is_plain=True)
         self.column: QVBoxLayout = vbox(self._title, self._explanation, Space.S, on=self, spacing=Space.XS)
         self.buttons: list[QPushButton] = []
-        """Every button that may lead on."""
+        """Every button that may lead on.
+        """
 
     @property
     def primary(self) -> QPushButton | None:
@@ -73,12 +74,7 @@ def form() -> QFormLayout:
 
 
 class Cards(QWidget):
-    """Several cards that exclude each other, each standing for a value.
-
-    Signals:
-        chosen: another card was chosen.
-        confirmed: a card was double-clicked.
-    """
+    """Several cards that exclude each other, each standing for a value."""
 
     chosen = Signal()
     confirmed = Signal()

@@ -73,14 +73,9 @@ def _tr(text: str) -> str:
 
 
 class AccountForm(QWidget):
-    """Asks for a new account of one provider.
+    """Asks for a new account of one provider."""
 
-    Signals:
-        added: the user wants this account, which can be used as it is.
-        cancelled: the user wants none.
-    """
-
-    added = Signal(object)
+    added = Signal(object)  # an Account
     cancelled = Signal()
 
     def __init__(self) -> None:
@@ -134,13 +129,9 @@ class AccountForm(QWidget):
 
 
 class AccountChooser(QWidget):
-    """The accounts of one provider.
+    """The accounts of one provider."""
 
-    Signals:
-        chosen: the user wants new conversations to be by the account of this name.
-    """
-
-    chosen = Signal(str)
+    chosen = Signal(str)  # an account's name
 
     def __init__(self, actions: SettingsActions, form: AccountForm) -> None:
         super().__init__()

@@ -187,11 +187,7 @@ class KeyEditor(QWidget):
 
 
 class SignInPanel(QWidget):
-    """Offers the sign-in of one provider; hidden where there is none.
-
-    Signals:
-        grown: it has more to show.
-    """
+    """Offers the sign-in of one provider; hidden where there is none."""
 
     grown = Signal()
 

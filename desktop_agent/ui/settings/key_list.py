@@ -96,14 +96,9 @@ _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 class ShortcutField(QLineEdit):
     """Shows what was pressed last. Enter (unless it `takes_enter`), Esc and Tab alone keep their meaning: use
     it, leave, go on.
-
-    Signals:
-        keys_pressed: these keys, as the settings file has them.
-        confirmed: Enter was pressed.
-        left: Esc was pressed.
     """
 
-    keys_pressed = Signal(str)
+    keys_pressed = Signal(str)  # as the settings file has them
     confirmed = Signal()
     left = Signal()
 
@@ -165,9 +160,6 @@ class KeySearch(QWidget):
     """What is searched for: two fields beside each other, for what keys do and for keys to press.
 
     The keyboard goes to the first.
-
-    Signals:
-        changed: something else is searched for.
     """
 
     changed = Signal()
@@ -205,11 +197,7 @@ class KeySearch(QWidget):
 
 
 class KeyList(QTreeWidget):
-    """Groups of rows: name, keys, whether they are the user's own.
-
-    Signals:
-        opened: the keys of the chosen action are to be changed.
-    """
+    """Groups of rows: name, keys, whether they are the user's own."""
 
     opened = Signal()
 

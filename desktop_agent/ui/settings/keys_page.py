@@ -32,12 +32,7 @@ _MOST_FOLLOWING = 3
 
 
 class ShortcutRecorder(QFrame):
-    """A field for the keys, what is to be said about them, and the two ways out.
-
-    Signals:
-        chosen: these keys are to be the action's, and nobody else's.
-        ended: nothing is to be changed any more.
-    """
+    """A field for the keys, what is to be said about them, and the two ways out."""
 
     chosen = Signal(str)
     ended = Signal()
@@ -157,12 +152,7 @@ def _tr(text: str) -> str:
 
 
 class ResetQuestion(QFrame):
-    """Stands where the buttons were, until it is answered. Esc is a no.
-
-    Signals:
-        confirmed: they are to be reset.
-        refused: they are to stay.
-    """
+    """Stands where the buttons were, until it is answered. Esc is a no."""
 
     confirmed = Signal()
     refused = Signal()

@@ -18,13 +18,9 @@ from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip, visib
 
 
 class RuleRow(QFrame):
-    """Shows a rule and a button that takes it back.
+    """Shows a rule and a button that takes it back."""
 
-    Signals:
-        revoked: the rule (id) is to hold no longer.
-    """
-
-    revoked = Signal(str)
+    revoked = Signal(str)  # a rule's id
 
     def __init__(self, theme: Theme, rule: Rule, now: datetime, locale: QLocale, parent: QWidget | None = None) -> None:
         super().__init__(parent)

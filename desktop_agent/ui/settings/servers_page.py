@@ -25,12 +25,7 @@ _MOST_HEADERS = 8
 
 
 class ServerFields(QWidget):
-    """Several lines of the form.
-
-    Signals:
-        edited: the user changed something.
-        submitted: the user pressed Enter in a field.
-    """
+    """Several lines of the form."""
 
     edited = Signal()
     submitted = Signal()
@@ -193,15 +188,9 @@ class SandboxFields(ServerFields):
 
 
 class ServerForm(QWidget):
-    """Asks for a new server.
+    """Asks for a new server."""
 
-    Signals:
-        added: the user wants this server (a `ServerDefinition`), which can be used as it is, with the secret of its
-            client (a text, mostly empty).
-        cancelled: the user wants none.
-    """
-
-    added = Signal(object, str)
+    added = Signal(object, str)  # a ServerDefinition, and its client's secret
     cancelled = Signal()
 
     def __init__(self, theme: Theme) -> None:

@@ -59,13 +59,9 @@ _SHOWN_ROWS = 5
 
 
 class SettingControl(QWidget):
-    """Shows the value of a setting, and lets the user choose another.
+    """Shows the value of a setting, and lets the user choose another."""
 
-    Signals:
-        changed: the user wants this value.
-    """
-
-    changed = Signal(object)
+    changed = Signal(object)  # the value that the user wants
 
     def show_value(self, value: object) -> None:
         """Show what is in force. Emits nothing."""

@@ -10,12 +10,7 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class HoldBanner(BannerFrame):
-    """Names each mistake with its file and line, and takes the user's decision. It cannot be dismissed.
-
-    Signals:
-        file_requested: open the file that is named first.
-        go_on_requested: let what can be read hold, and defaults for the rest.
-    """
+    """Names each mistake with its file and line, and takes the user's decision. It cannot be dismissed."""
 
     file_requested = Signal()
     go_on_requested = Signal()
@@ -40,14 +35,9 @@ _LONGEST_LINE = 160
 
 
 class ProjectBanner(BannerFrame):
-    """Says what the project would change, and takes the answer.
+    """Says what the project would change, and takes the answer."""
 
-    Signals:
-        answered: the user says `trusted` or `ignored` to what is shown.
-        details_requested: the user wants to see all of it.
-    """
-
-    answered = Signal(str)
+    answered = Signal(str)  # trusted or ignored
     details_requested = Signal()
 
     def __init__(self) -> None:

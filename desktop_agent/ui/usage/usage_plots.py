@@ -23,13 +23,9 @@ AXIS_TEXT = 18
 
 
 class Plot(QWidget):
-    """Draws items, and knows which of them is current: the one under the mouse, else the one that was chosen.
+    """Draws items, and knows which of them is current: the one under the mouse, else the one that was chosen."""
 
-    Signals:
-        current_changed: another item is current (its number from 0, -1 for none).
-    """
-
-    current_changed = Signal(int)
+    current_changed = Signal(int)  # the number of the item from 0; -1 for none
 
     def __init__(self, theme: Theme, *, previous: Qt.Key, following: Qt.Key) -> None:
         super().__init__()

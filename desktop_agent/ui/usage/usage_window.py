@@ -335,11 +335,7 @@ _TEXT_WIDTH = 460
 
 
 class UsageProgress(QWidget):
-    """Says how far reading has come, why there is nothing to see, or what went wrong.
-
-    Signals:
-        cancelled: the user wants no more to be read.
-    """
+    """Says how far reading has come, why there is nothing to see, or what went wrong."""
 
     cancelled = Signal()
 
@@ -410,15 +406,9 @@ _USUAL = 1
 
 
 class UsageWindow(QDialog):
-    """A window of its own beside the conversation. It shows what it is given, and deletes itself when it is closed.
+    """A window of its own beside the conversation. It shows what it is given, and deletes itself when it is closed."""
 
-    Signals:
-        period_chosen: the user wants to see the last so many days (an `int`), or all of them (`None`).
-        cancelled: the user wants no more to be read.
-        finished: it is closed, and about to be gone, however that happened.
-    """
-
-    period_chosen = Signal(object)
+    period_chosen = Signal(object)  # the last so many days; None for all
     cancelled = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:

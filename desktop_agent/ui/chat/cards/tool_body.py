@@ -134,7 +134,8 @@ class ToolBody(QObject):
     unfolded = Signal()
 
     ground: ClassVar[str] = "sunken"
-    """The colour role it stands on."""
+    """The colour role it stands on.
+    """
     is_result: ClassVar[bool] = False
     """Whether what it shows is what the user wants to see: it is unfolded also when all went well."""
 

@@ -81,14 +81,9 @@ _COPIED_MS = 1_500
 
 
 class FenceButtons(QObject):
-    """Buttons for the fences of one entry, each at the right of the line with the language.
+    """Buttons for the fences of one entry, each at the right of the line with the language."""
 
-    Signals:
-        wanted: the user wants this done (`FenceAct`) with the fence that begins with this block.
-        changed: a button has another width now; the buttons want to be placed again.
-    """
-
-    wanted = Signal(str, int)
+    wanted = Signal(str, int)  # a FenceAct, and the first block of the fence
     changed = Signal()
 
     def __init__(self, entry: QWidget) -> None:

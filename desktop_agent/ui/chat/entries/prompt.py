@@ -178,13 +178,7 @@ _PADDING = 12
 
 
 class PromptEditor(QWidget):
-    """A message field with what will happen below it. Enter sends, Escape is `cancel`: all stays as it was.
-
-    Signals:
-        sent: the new text, and whether the files are to be put back, too.
-        changed: it reads so now.
-        resized: it wants another height.
-    """
+    """A message field with what will happen below it. Enter sends, Escape is `cancel`: all stays as it was."""
 
     sent = Signal(str, bool)
     changed = Signal(str)

@@ -40,10 +40,6 @@ class QuestionFields(QObject):
 
     `edit` is the button that lets the user change the command, and then restore the agent's. `unfold` shows what the
     server says of a tool that was never allowed; that may stay folded.
-
-    Signals:
-        changed: the command reads differently now.
-        resize_wanted: there is more or less to show.
     """
 
     changed = Signal()

@@ -135,9 +135,6 @@ class CardAnswers(QObject):
     """Calls `allow` or `deny` as the user wants; whether that counts is for them to decide.
 
     `review` is the button to see the question in full.
-
-    Signals:
-        switched: the buttons gave way to the reason for a no, or came back.
     """
 
     switched = Signal()

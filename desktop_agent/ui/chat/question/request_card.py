@@ -135,11 +135,7 @@ PADDING = 15
 
 
 class QuestionCard(QWidget):
-    """One question on the ground of what waits for the user. Its parent gives it a width; it is as high as that takes.
-
-    Signals:
-        resized: its height changed.
-    """
+    """One question that waits for the user. Its parent gives it a width; it is as high as that takes."""
 
     resized = Signal()
 

@@ -33,11 +33,7 @@ _WIDEST = 420
 
 
 class FormRow(QObject):
-    """What the user fills in; `drafts` keep it when the card goes out of sight.
-
-    Signals:
-        resized: what is wrong is said now, or no longer.
-    """
+    """What the user fills in; `drafts` keep it when the card goes out of sight."""
 
     resized = Signal()
 
