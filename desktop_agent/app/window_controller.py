@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, SignalInstance
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 
 from desktop_agent.app.background_tasks import BackgroundTasks
+from desktop_agent.app.connections import has_key
 from desktop_agent.app.composing import ContentPreviews, SpellChecking
 from desktop_agent.app.content_windows import ContentWindows
 from desktop_agent.app.file_changes import CodeApplying, FileChanging, FileWriting
@@ -19,14 +21,22 @@ from desktop_agent.app.settings.settings_controller import SettingsController
 from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.app.shown_folder import ShownFolder
 from desktop_agent.app.startup.arguments import WindowArguments
-from desktop_agent.app.startup.first_view import FirstView, model_named_by
+from desktop_agent.app.startup.desktop_wishes import follow_desktop
+from desktop_agent.app.startup.first_sight import first_session
 from desktop_agent.app.startup.news import News
+from desktop_agent.app.startup.preloading import preload
+from desktop_agent.app.startup.tidying import Tidying
 from desktop_agent.app.usage_display import UsageDisplay
 from desktop_agent.app.user_terminal import TerminalControl
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.base.errors import AgentError, WorkspaceError
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.protocol.ops import RevokeRule
+from desktop_agent.core.settings.model_choice import NamedModel
+from desktop_agent.core.system.workspace import current_folder, why_no_workspace
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
 
@@ -75,6 +85,8 @@ def _tr(text: str) -> str:
 
 
 class WindowController:
+    """Owns the controllers of one window, from its start to its end."""
+
     def __init__(
         self,
         panels: WindowPanels,
@@ -86,53 +98,83 @@ class WindowController:
     ) -> None:
         """`begun` is the session that is shown already."""
         self._panels = panels
+        self._theme = theme
+        self._arguments = arguments
         self._bench = bench
+        self._spawner = spawner
         self._begun = begun
         self._try = try_ = BackgroundTasks(spawner, panels.conversation.banner)
-        self._setup = Setup(panels.window, theme, bench, try_)
-        ModelOffering(panels, bench, self._setup, try_)
-        self._settings = SettingsController(panels, theme, bench, self._setup, spawner)
-        self._sessions = WindowSessions(
-            panels,
-            theme,
-            bench,
-            self._setup,
-            spawner,
-            try_,
-            begun,
-            default_model=lambda: bench.model_meant(model_named_by(arguments)),
+        self._setup = setup = Setup(panels.window, theme, bench, try_)
+        self._models = ModelOffering(panels, bench, setup, try_)
+        self._settings = SettingsController(panels, theme, bench, setup, spawner)
+        named = NamedModel(
+            provider=arguments.provider,
+            model=arguments.model,
+            base_url=arguments.base_url,
+            account=arguments.account,
         )
-        navigator, ways = self._sessions.navigator, self._sessions.ways
-        self._first_view = FirstView(navigator, arguments, bench, ways, try_)
+        self._sessions = sessions = WindowSessions(
+            panels, theme, bench, setup, spawner, try_, begun, default_model=lambda: bench.model_meant(named)
+        )
+        navigator = sessions.navigator
         self._quit_question = QuitQuestion(panels.window)
         self._contents = ContentWindows(panels.window, theme, bench.blobs, try_)
-        ContentPreviews(panels, bench, navigator, self._contents, try_)
-        SpellChecking(panels, theme, bench.live, try_)
+        self._previews = ContentPreviews(panels, bench, navigator, self._contents, try_)
+        self._spelling = SpellChecking(panels, theme, bench.live, try_)
         self._usage = UsageDisplay(panels.window, theme, bench, try_)
-        self._terminal = TerminalControl(panels, theme, bench, navigator, self._sessions.pasting, spawner)
+        self._terminal = TerminalControl(panels, theme, bench, navigator, sessions.pasting, spawner)
         saving = FileWriting(panels, navigator)
-        FileChanging(panels, navigator, saving, try_)
-        self._files = files = FileViewing(panels, navigator, self._sessions.files, saving, theme, spawner.spawn)
-        CodeApplying(panels, theme, self._sessions.files, spawner.spawn)
+        self._file_changes = FileChanging(panels, navigator, saving, try_)
+        self._files = files = FileViewing(panels, navigator, sessions.files, saving, theme, spawner.spawn)
+        self._code = CodeApplying(panels, theme, sessions.files, spawner.spawn)
         self._news = News(panels, try_)
-        self._palette = PaletteOpening(
-            panels, theme, bench, self._sessions, self._setup, try_, open_file=files.open_file
-        )
+        self._palette = PaletteOpening(panels, theme, bench, sessions, setup, try_, open_file=files.open_file)
         navigator.workspace_changed.connect(self._settings.show_workspace)
-        ShownFolder(panels, bench, navigator, try_)
+        self._folder = ShownFolder(panels, bench, navigator, try_)
         self._connect()
 
     async def start(self) -> None:
         """Show what the command line asks for, else what was open last, else the welcome; then what is wrong."""
         try:
             await self._sessions.start()
-            await self._first_view.show(self._begun.session_id if self._begun is not None else None)
+            await self._show_first()
         except AgentError as error:
             self._panels.conversation.banner.show_error(error)
             self._sessions.ways.welcome()
         self._settings.report_problems()
         self._news.tell()
         self._try(refresh_old_list(self._bench))
+
+    async def _show_first(self) -> None:
+        """Raises `AgentError` when it cannot be opened."""
+        navigator, arguments = self._sessions.navigator, self._arguments
+        if self._begun is not None:
+            session_id: SessionId | None = self._begun.session_id
+        else:
+            session_id = await asyncio.to_thread(first_session, self._bench.catalog, arguments)
+        if arguments.is_demo:
+            await navigator.show_demo()
+        elif session_id is not None:
+            await navigator.show_session(session_id)
+        elif arguments.resume is not None or arguments.workspace is not None:
+            await navigator.show_folder(arguments.workspace or await asyncio.to_thread(current_folder))
+        else:
+            if (folder := await asyncio.to_thread(_plausible_folder)) is not None:
+                await navigator.show_folder(folder)
+            self._try(self._welcome_without_key())  # beside the start: a keyring may wait for the user
+
+    async def _welcome_without_key(self) -> None:
+        """Open the welcome, but not over a dialog that the user opened while the keyring was waited for."""
+        if not await has_key(self._bench) and QApplication.activeModalWidget() is None:
+            self._sessions.ways.welcome()
+
+    def begin_upkeep(self) -> None:
+        """Begin with what the window does beside, once it is shown."""
+        bench, spawner = self._bench, self._spawner
+        spawner.spawn(follow_desktop(self._theme.follow_wishes))
+        # Not beside the imports of the review: each step of that would take half as long again.
+        self._panels.review.prepare(lambda: spawner.spawn(preload(bench, self._make_ahead)))
+        spawner.spawn(Tidying(bench.blobs, bench.paths.sessions, bench.paths.cache, SystemClock()).run())
 
     @property
     def shown(self) -> SignalInstance:
@@ -141,7 +183,7 @@ class WindowController:
     def bring_along(self, text: str) -> None:
         self._sessions.bring_along(text)
 
-    def make_ahead(self) -> Iterator[None]:
+    def _make_ahead(self) -> Iterator[None]:
         yield from self._palette.make_ahead()
         yield from self._setup.make_ahead()
 
@@ -178,3 +220,12 @@ class WindowController:
         handle = self._panels.session.handle
         if handle is not None and (model := handle.transcript.session.model) is not None:
             self._setup.sign_in_again(model)
+
+
+def _plausible_folder() -> Path | None:
+    """Return the folder the application was started in, if it looks like a project and not like a desktop's default."""
+    try:
+        folder = current_folder()
+    except WorkspaceError:
+        return None
+    return None if why_no_workspace(real_path(folder), "client") else folder

@@ -4,14 +4,12 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Coroutine
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Event
 from typing import Final
 
-from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.clock import Clock, SystemClock
+from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.capture.git_objects import BASELINES, drop_stranded
 from desktop_agent.core.store.blobs import Blobs
@@ -27,10 +25,6 @@ _STAMP_NAME: Final = "storage-collected"
 _BREATH_S: Final = 0.002
 
 _log = logging.getLogger(__name__)
-
-
-def tidying_of(bench: Workbench) -> Coroutine[object, object, None]:
-    return Tidying(bench.blobs, bench.paths.sessions, bench.paths.cache, SystemClock()).run()
 
 
 class Tidying:

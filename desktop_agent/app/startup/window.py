@@ -6,7 +6,7 @@ imported in a thread while the window already answers.
 
 import os
 import sys
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, QSettings, Qt, Signal
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     import asyncio
 
     from desktop_agent.app.sessions.own_sessions import OwnSession
-    from desktop_agent.app.startup.early_wishes import EarlyWishes
+    from desktop_agent.app.startup.early_actions import EarlyActions
     from desktop_agent.app.startup.first_sight import FirstSight
-    from desktop_agent.app.startup.services import WindowServices
     from desktop_agent.app.window_controller import WindowController
     from desktop_agent.app.window_panels import WindowPanels
     from desktop_agent.composition.workbench import Workbench
@@ -104,23 +103,23 @@ class Window(QObject):
         import asyncio
 
         from desktop_agent.app.startup.data_folders import WindowLog
-        from desktop_agent.app.startup.desktop_wishes import follow_desktop
-        from desktop_agent.app.startup.early_wishes import EarlyWishes
+        from desktop_agent.app.startup.early_actions import EarlyActions
         from desktop_agent.app.startup.first_sight import show_first_sight
-        from desktop_agent.app.startup.preloading import preload
-        from desktop_agent.app.startup.services import WindowServices
         from desktop_agent.ui.runtime.eventloop import idle
-        from desktop_agent.ui.runtime.painting import make_widget_classes
+        from desktop_agent.ui.runtime.painting import Movement, PaintTurns, make_widget_classes
+        from desktop_agent.ui.runtime.watchdog import Watchdog
 
         self.add_panels()
         # Beside the first painting of the panels, which takes about as long.
         reading = asyncio.get_running_loop().run_in_executor(None, _read_first_sight, self._paths, self._arguments)
-        early = EarlyWishes(self.panels)
+        early = EarlyActions(self.panels)
         self._quit = asyncio.Event()
         log = await asyncio.to_thread(WindowLog, self._paths.logs, self._environ)
         self._spawner.start()
-        services = WindowServices(self._app, self.main_window, self.theme, log)
-        self._icons.load()
+        watchdog = Watchdog(self.main_window)
+        watchdog.start()
+        movement = Movement(self._app, self.main_window, self.theme)
+        paint_turns = PaintTurns(self._app, watchdog.busy_ms)
         try:
             self.keyring_waited.connect(self._on_keyring_waited, Qt.ConnectionType.QueuedConnection)
             self.panels.review.wait_for_preparation()
@@ -133,19 +132,21 @@ class Window(QObject):
             early.watch_choices(controller.bring_along)
             await controller.start()
             if not self._quit.is_set():  # else what is written is kept
-                early.ask_again(controller.shown)
+                early.repeat(controller.shown)
             self.ready.emit()
-            self._spawner.spawn(follow_desktop(self.theme.follow_wishes))
-            make_ahead = self._controller.make_ahead
-            # Not beside these imports: each of its steps would take half as long again.
-            self.panels.review.prepare(lambda: self._spawner.spawn(preload(bench, make_ahead)))
-            self._spawner.spawn(_tidying(bench))
+            controller.begin_upkeep()
             await self._quit.wait()
         finally:
-            await self._end(services)
+            try:
+                await self._end()
+            finally:
+                for service in (watchdog, movement, paint_turns):
+                    service.stop()
+                log.close()
+                self.main_window.let_close()
         return 0
 
-    async def _wait_for_core(self, early: "EarlyWishes") -> "Workbench":
+    async def _wait_for_core(self, early: "EarlyActions") -> "Workbench":
         """Import the core and build it. What hinders it is said, and raised when the user has closed the window."""
         import asyncio
         import logging
@@ -169,17 +170,12 @@ class Window(QObject):
             await self._quit.wait()
             raise
 
-    async def _end(self, services: "WindowServices") -> None:
-        """End everything that was started; what nothing waits for also when this is cancelled."""
-        try:
-            self.main_window.save_layout()
-            if self._controller is not None:
-                await self._controller.aclose()
-            await self._diffs.aclose()
-            await self._spawner.aclose()
-        finally:
-            services.stop()
-            self.main_window.let_close()
+    async def _end(self) -> None:
+        self.main_window.save_layout()
+        if self._controller is not None:
+            await self._controller.aclose()
+        await self._diffs.aclose()
+        await self._spawner.aclose()
 
     def request_quit(self) -> None:
         """Quit as if the user had closed the window: with a question if an agent is working."""
@@ -279,9 +275,3 @@ def _read_first_sight(paths: AppPaths, arguments: WindowArguments) -> "FirstSigh
 
     close_data_folders(paths, LAYOUT_NAME)
     return read_first_sight(paths, arguments)
-
-
-def _tidying(bench: "Workbench") -> Coroutine[object, object, None]:
-    from desktop_agent.app.startup.tidying import tidying_of
-
-    return tidying_of(bench)

@@ -1,9 +1,8 @@
-"""What the user asks for, or writes and sends, in a window that has nothing yet that carries it out."""
+"""What the user clicks, or writes and sends, before the core is loaded that carries it out."""
 
 from collections.abc import Callable
 from functools import partial
 
-from msgspec import Struct
 from PySide6.QtCore import QObject, Qt, SignalInstance
 
 from desktop_agent.app.window_panels import WindowPanels
@@ -13,8 +12,8 @@ from desktop_agent.core.base.errors import AgentError
 class EarlyMessage(QObject):
     """Keeps a message in the field, says so in the banner, and sends it when a conversation is there.
 
-    One that the user changes is a draft again. One is not sent either when something was chosen to be shown: it may be
-    meant for that, or for what would have been shown without. It goes along to what was chosen, as drafts do.
+    A message that the user changes is a draft again. It is not sent either if the user chose something else to be
+    shown: then it is not known which conversation it is for. It goes along to what was chosen, as drafts do.
     """
 
     def __init__(self, panels: WindowPanels) -> None:
@@ -23,9 +22,9 @@ class EarlyMessage(QObject):
         self._composer = panels.composer
         self._session = panels.session
         self._message = ""
-        """What is in the field as it was sent; empty when nothing waits."""
+        """The text in the field as it was sent; empty when nothing waits."""
         self._written = ""
-        """What was in the field before a conversation was there."""
+        """The text in the field before a conversation was there."""
         self._is_something_chosen = False
         self._bring_along: Callable[[str], None] | None = None
         """Lets a text at the end of the field follow to what is shown next, when something can be shown."""
@@ -46,7 +45,7 @@ class EarlyMessage(QObject):
         self._composer.text_changed.connect(self._on_changed)
 
     def note_choice(self) -> None:
-        """Something was chosen to be shown, which is done later: no message is sent by itself any more."""
+        """Note that something was chosen to be shown: no message is sent by itself any more."""
         self._is_something_chosen = True
         if self._bring_along is not None:
             self._bring_along(self._written)
@@ -60,7 +59,6 @@ class EarlyMessage(QObject):
         self._written = self._composer.text() if self._message or self._session.handle is None else ""
 
     def bring_along_with(self, bring_along: Callable[[str], None]) -> None:
-        """Let what is written follow to what is chosen from now on, by this, which does it with the next one shown."""
         self._bring_along = bring_along
 
     def send(self, shown: SignalInstance) -> None:
@@ -120,42 +118,37 @@ class EarlyMessage(QObject):
         self._banner.withdraw(self._said)
 
 
-class _Wish(Struct, frozen=True):
-    ask_again: Callable[[], None]
-    is_choice: bool
+class EarlyActions(QObject):
+    """Keeps what the user clicks before the core is loaded, and repeats it in order once there is a controller.
 
-
-class EarlyWishes(QObject):
-    """Keeps every wish, and asks again in its order. Of several things to be shown only the last was meant.
-
-    Messages wait at the session that they are for, not here; one that was sent before any was shown is `message`.
+    Of several things to be shown only the last was meant. A message that was sent before anything was shown is
+    `message`; one to a session that is being opened waits there.
     """
 
     def __init__(self, panels: WindowPanels) -> None:
         super().__init__(panels.window)
         self.message = EarlyMessage(panels)
-        """What was sent before anything was shown."""
-        self._wishes: list[_Wish] = []
+        self._kept: list[tuple[SignalInstance, tuple[object, ...], bool]] = []
+        """Signals with their arguments, and whether they ask for something else to be shown."""
         self._ends: list[Callable[[], object]] = []
-        self._choices: list[SignalInstance] = []
         sessions, entries, actions = panels.sessions, panels.transcript.entry_actions, panels.window.actions_
-        self._listen(sessions.session_chosen, is_choice=True)
-        self._listen(sessions.new_requested, is_choice=True)
-        self._listen(panels.search.hit_chosen, is_choice=True)
-        self._listen(entries.session_requested, is_choice=True)
-        for action in (actions.new_session, actions.open_folder, actions.demo):
-            self._listen(action.triggered, is_choice=True)
-        for action in (actions.settings, actions.new_window, actions.import_session, actions.export_session):
-            self._listen(action.triggered)
-        for action in (actions.command_palette, actions.go_to_file, actions.shortcuts, actions.toggle_terminal):
-            self._listen(action.triggered)
-        self._listen(actions.whats_new.triggered)
-        for signal in (sessions.rename_requested, sessions.action_requested, panels.pasted_keys.found):
-            self._listen(signal)
-        for signal in (entries.resend_requested, entries.output_requested, entries.picture_requested):
-            self._listen(signal)
-        for signal in (entries.file_requested, entries.folder_requested, entries.settings_requested):
-            self._listen(signal)
+        self._choices = (
+            *(sessions.session_chosen, sessions.new_requested, panels.search.hit_chosen, entries.session_requested),
+            *(actions.new_session.triggered, actions.open_folder.triggered, actions.demo.triggered),
+        )
+        """The signals that ask for something else to be shown."""
+        others = (
+            *(actions.settings.triggered, actions.new_window.triggered, actions.import_session.triggered),
+            *(actions.export_session.triggered, actions.command_palette.triggered, actions.go_to_file.triggered),
+            *(actions.shortcuts.triggered, actions.toggle_terminal.triggered, actions.whats_new.triggered),
+            *(sessions.rename_requested, sessions.action_requested, panels.pasted_keys.found),
+            *(entries.resend_requested, entries.output_requested, entries.picture_requested),
+            *(entries.file_requested, entries.folder_requested, entries.settings_requested),
+        )
+        for signal in self._choices:
+            self._listen(signal, is_choice=True)
+        for signal in others:
+            self._listen(signal, is_choice=False)
 
     def stop_listening(self) -> None:
         """Keep nothing any more: from now on the controller listens."""
@@ -165,7 +158,7 @@ class EarlyWishes(QObject):
         self.message.stop_listening()
 
     def watch_choices(self, bring_along: Callable[[str], None]) -> None:
-        """See what is chosen while the controller shows the first thing: a message is not sent by itself then, either.
+        """Notice what is chosen while the controller shows the first thing: no message is sent by itself then, either.
 
         `bring_along` lets a text at the end of the field follow to what is shown next.
         """
@@ -173,31 +166,26 @@ class EarlyWishes(QObject):
         for signal in self._choices:
             signal.connect(self._on_chosen)
 
-    def ask_again(self, shown: SignalInstance) -> None:
-        """Ask for all that was kept. The argument is that of `EarlyMessage.send`."""
+    def repeat(self, shown: SignalInstance) -> None:
+        """Do again all that was kept. `shown` tells when something else is shown."""
         for signal in self._choices:
             signal.disconnect(self._on_chosen)
-        wishes, self._wishes = self._wishes, []
-        if any(wish.is_choice for wish in wishes):
+        kept, self._kept = self._kept, []
+        if any(is_choice for _, _, is_choice in kept):
             self.message.note_choice()
         self.message.send(shown)
-        for wish in wishes:
-            wish.ask_again()
+        for signal, arguments, _ in kept:
+            signal.emit(*arguments)
 
-    def _on_chosen(self, *_carried: object) -> None:
+    def _on_chosen(self, *_arguments: object) -> None:
         self.message.note_choice()
 
-    def _listen(self, signal: SignalInstance, *, is_choice: bool = False) -> None:
-        def keep(*carried: object) -> None:
-            self._keep(partial(signal.emit, *carried), is_choice=is_choice)
+    def _listen(self, signal: SignalInstance, *, is_choice: bool) -> None:
+        def keep(*arguments: object) -> None:
+            if is_choice:
+                self._kept = [kept for kept in self._kept if not kept[2]]
+                self.message.note_choice()
+            self._kept.append((signal, arguments, is_choice))
 
         signal.connect(keep)
         self._ends.append(partial(signal.disconnect, keep))
-        if is_choice:
-            self._choices.append(signal)
-
-    def _keep(self, ask_again: Callable[[], None], *, is_choice: bool) -> None:
-        if is_choice:
-            self._wishes = [wish for wish in self._wishes if not wish.is_choice]
-            self.message.note_choice()
-        self._wishes.append(_Wish(ask_again, is_choice))
