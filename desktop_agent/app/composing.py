@@ -9,7 +9,7 @@ from typing import TypeVar
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QLocale, QObject, QSize, Qt
 from PySide6.QtGui import QImage, QImageWriter
 
-from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.background_tasks import Try, in_background
 from desktop_agent.app.content_windows import ContentWindows
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
@@ -34,22 +34,14 @@ class ContentPreviews(QObject):
     def __init__(
         self, panels: WindowPanels, bench: Workbench, navigator: Navigator, windows: ContentWindows, try_: Try
     ) -> None:
-        """`windows` shows one large."""
         super().__init__(panels.window)
         self._contents = panels.composer.contents
         self._bench = bench
         self._navigator = navigator
         self._windows = windows
-        self._try = try_
-        self._contents.wanted.connect(self._on_wanted)
-        self._contents.opened.connect(self._on_opened)
+        self._contents.wanted.connect(in_background(try_, self._preview))
+        self._contents.opened.connect(in_background(try_, self._open))
         navigator.workspace_changed.connect(self._contents.look_again)
-
-    def _on_wanted(self, content: MentionedContent) -> None:
-        self._try(self._preview(content))
-
-    def _on_opened(self, content: MentionedContent) -> None:
-        self._try(self._open(content))
 
     async def _preview(self, content: MentionedContent) -> None:
         workspace = self._navigator.workspace
@@ -60,7 +52,7 @@ class ContentPreviews(QObject):
     async def _open(self, content: MentionedContent) -> None:
         read = await asyncio.to_thread(self._read, content, self._navigator.workspace)
         if read is not None and read[0]:
-            self._windows.show_draft_content(content.name, read[0], is_picture=content.is_picture)
+            await self._windows.show_draft_content(content.name, read[0], is_picture=content.is_picture)
 
     def _read_preview(self, content: MentionedContent, workspace: Path | None) -> ContentPreview | None:
         from desktop_agent.core.tools.servers.results import LARGEST_PICTURE_BYTES, LONGEST_SIDE
@@ -172,7 +164,6 @@ class SpellChecking(QObject):
     def __init__(self, panels: WindowPanels, theme: Theme, live: LiveSettings, try_: Try) -> None:
         super().__init__(panels.window)
         self._live = live
-        self._try = try_
         self._languages = QLocale.system().uiLanguages()
         self._speller: Speller | None = None
         self._is_opened = False
@@ -180,24 +171,15 @@ class SpellChecking(QObject):
         """A speller is not for two threads at once."""
         self._marks = SpellingMarks(panels.composer.edit, theme)
         self._menu = SpellingMenu(panels.composer.edit, self._marks)
-        self._marks.unknown_met.connect(self._on_unknown_met)
-        self._menu.suggestions_wanted.connect(self._on_suggestions_wanted)
-        self._menu.learned.connect(self._on_learned)
+        self._marks.unknown_met.connect(in_background(try_, self._look_up))
+        self._menu.suggestions_wanted.connect(in_background(try_, self._suggest))
+        self._menu.learned.connect(in_background(try_, self._learn))
         self._unsubscribe = live.subscribe(self._follow_setting)
         panels.window.destroyed.connect(self._unsubscribe)
         self._follow_setting()
 
     def _follow_setting(self) -> None:
         self._marks.set_on(is_on=self._live.current.ui.spelling)
-
-    def _on_unknown_met(self, words: frozenset[str]) -> None:
-        self._try(self._look_up(words))
-
-    def _on_suggestions_wanted(self, word: str) -> None:
-        self._try(self._suggest(word))
-
-    def _on_learned(self, word: str) -> None:
-        self._try(self._learn(word))
 
     async def _look_up(self, words: frozenset[str]) -> None:
         misspelled = await self._ask(lambda speller: speller.misspelled(words), frozenset[str]())

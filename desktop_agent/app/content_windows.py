@@ -4,9 +4,8 @@ import asyncio
 import os
 from pathlib import Path
 
-from PySide6.QtWidgets import QWidget
-
-from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.background_tasks import Try, in_background
+from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import Attachment, BlobRef, Job
@@ -25,50 +24,38 @@ _MAX_LOG_BYTES = 20_000_000
 class ContentWindows:
     """Opens them. Contents are read beside the window's thread."""
 
-    def __init__(self, window: QWidget, theme: Theme, blobs: Blobs, try_: Try) -> None:
-        self._window = window
+    def __init__(self, panels: WindowPanels, theme: Theme, blobs: Blobs, try_: Try) -> None:
+        self._window = panels.window
         self._theme = theme
         self._blobs = blobs
-        self._try = try_
+        entries = panels.transcript.entry_actions
+        entries.output_requested.connect(in_background(try_, self._show_output))
+        entries.attachment_requested.connect(in_background(try_, self._show_attachment))
+        entries.picture_requested.connect(in_background(try_, self._show_picture_of))
+        panels.jobs.output_requested.connect(in_background(try_, self._show_job_output))
 
-    def show_output(self, entry: ToolEntry) -> None:
-        self._try(self._show_output(entry))
-
-    def show_picture(self, ref: BlobRef, entry: ToolEntry) -> None:
-        self._try(self._show_picture(ref, entry.title))
-
-    def show_job_output(self, job: Job) -> None:
-        self._try(self._show_job_output(job))
-
-    def show_attachment(self, attachment: Attachment) -> None:
-        self._try(self._show_attachment(attachment))
-
-    def show_draft_content(self, name: str, content: bytes, *, is_picture: bool) -> None:
-        self._try(self._show_draft_content(name, content, is_picture))
-
-    async def _show_draft_content(self, name: str, content: bytes, is_picture: bool) -> None:
+    async def show_draft_content(self, name: str, content: bytes, *, is_picture: bool) -> None:
+        """Show what comes with a message that is not sent yet."""
         if is_picture:
             await self._show_read(content, named(name))
         else:
             await self._show_text(named(name), await asyncio.to_thread(content.decode, "utf-8", "replace"))
 
     async def _show_attachment(self, attachment: Attachment) -> None:
+        """Show what came with a prompt: the picture, or all of the text."""
         title = named(attachment.name or attachment.uri)
         if attachment.images:
             await self._show_picture(attachment.images[0], title)
             return
-        text = attachment.text
-        if attachment.content is not None:
-            content = await self._content(attachment.content)
-            text = await asyncio.to_thread(content.decode, "utf-8", "replace")
+        text = attachment.text if attachment.content is None else await self._text(attachment.content)
         await self._show_text(f"{title}:{attachment.lines}" if attachment.lines else title, text)
 
     async def _show_output(self, entry: ToolEntry) -> None:
+        """Show everything a call printed."""
         is_whole = bool(entry.output_tail) and entry.output_chars == len(entry.output_tail)
         text = entry.output_tail if entry.result is None or is_whole else entry.result.content
         if entry.result is not None and entry.result.output is not None:
-            content = await self._content(entry.result.output)
-            text = await asyncio.to_thread(content.decode, "utf-8", "replace")
+            text = await self._text(entry.result.output)
         await self._show_text(entry.title, text, is_printed=TerminalBody.fits(entry))
 
     async def _show_job_output(self, job: Job) -> None:
@@ -79,6 +66,9 @@ class ContentWindows:
         printed = await asyncio.to_thread(_read_printed, text, is_printed=is_printed)
         OutputWindow(self._theme, title, printed, self._window, is_cut=len(text) > MAX_CHARS).show()
 
+    async def _show_picture_of(self, ref: BlobRef, entry: ToolEntry) -> None:
+        await self._show_picture(ref, entry.title)
+
     async def _show_picture(self, ref: BlobRef, title: str) -> None:
         await self._show_read(await self._content(ref), title)
 
@@ -86,6 +76,9 @@ class ContentWindows:
         picture = await asyncio.to_thread(read_picture, content, LARGE)
         if not picture.problem:
             PictureWindow(title, picture.image, picture.size, self._window).show()
+
+    async def _text(self, ref: BlobRef) -> str:
+        return await asyncio.to_thread((await self._content(ref)).decode, "utf-8", "replace")
 
     async def _content(self, ref: BlobRef) -> bytes:
         return await asyncio.to_thread(self._blobs.get, ref.blob, size=ref.size)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QFileDialog
 
-from desktop_agent.app.background_tasks import LatestQuestion, Try
+from desktop_agent.app.background_tasks import LatestQuestion, Try, in_background
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.shown_folder import FolderFiles
 from desktop_agent.app.window_panels import WindowPanels
@@ -18,7 +18,15 @@ from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ServerError, ToolError, WorkspaceError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.mentions.mention_grammar import TypedMention
-from desktop_agent.core.mentions.offers import FolderPaths, MentionOffer, MentionSources, OfferedSession, offers_for
+from desktop_agent.core.mentions.offers import (
+    FolderPaths,
+    MentionOffer,
+    MentionSources,
+    OfferedSession,
+    completed,
+    offers_for,
+    part_typed,
+)
 from desktop_agent.core.mentions.symbol_search import name_typed, search_symbols, symbol_offers, with_name
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.protocol.model import SessionSummary
@@ -171,7 +179,7 @@ class MentionFinding(QObject):
         self._symbols = SymbolFinding(self._mentions, self._searched_folder, bench.environ, SystemClock(), try_)
         panels.composer.attach.clicked.connect(self._choose_files)
         self._mentions.wanted.connect(self._questions.ask)
-        panels.composer.edit.files_given.connect(self._on_files_given)
+        panels.composer.edit.files_given.connect(in_background(try_, self._mention))
         panels.files.file_actions.mention_requested.connect(self._mentions.insert)
         files.listed.connect(self._on_listed)
         navigator.workspace_changed.connect(self._on_workspace_changed)
@@ -196,11 +204,8 @@ class MentionFinding(QObject):
         dialog = QFileDialog(self._window, self.tr("Mention files"), str(workspace))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.filesSelected.connect(self._on_files_given)
+        dialog.filesSelected.connect(in_background(self._try, self._mention))
         dialog.open()
-
-    def _on_files_given(self, files: Sequence[str]) -> None:
-        self._try(self._mention(files))
 
     async def _mention(self, files: Sequence[str]) -> None:
         """Mention files that were dropped or pasted. Raises `WorkspaceError` for those outside of the folder."""
@@ -218,7 +223,7 @@ class MentionFinding(QObject):
         if self._questions.is_waiting or paths is None:
             return  # something else is being typed by now
         offers = await self._completions(workspace, typed) or await asyncio.to_thread(
-            _offers_for, typed, self._sources(workspace, paths)
+            offers_for, typed, self._sources(workspace, paths)
         )
         self._mentions.show(typed, offers)
 
@@ -244,8 +249,6 @@ class MentionFinding(QObject):
 
     async def _completions(self, workspace: Path, typed: TypedMention) -> tuple[MentionOffer, ...]:
         """Return what a server says that the part of a template may be; empty for anything else that is typed."""
-        from desktop_agent.core.mentions.offers import completed, part_typed
-
         connections = self._bench.shared_tools.servers.connections(workspace)
         server = next((each for each in connections if typed.source and each.definition.name == typed.source), None)
         if server is None or server.status.facts is None or not server.status.facts.has_completions:
@@ -277,7 +280,3 @@ def _below(workspace: Path, files: Sequence[str]) -> list[str]:
             )
         found.append(place.relative_to(root).as_posix() + ("/" if place.is_dir() else ""))
     return found
-
-
-def _offers_for(typed: TypedMention, sources: MentionSources) -> tuple[MentionOffer, ...]:
-    return offers_for(typed, sources)

@@ -5,7 +5,6 @@ import html
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, suppress
-from importlib import import_module
 
 from jeepney import DBusAddress, HeaderFields, MatchRule, Message, MessageType, new_method_call
 from jeepney.bus_messages import message_bus
@@ -157,8 +156,6 @@ async def connect(acted: Callable[[NotificationKey, str], None]) -> Notification
 PATIENCE_S = 5.0
 """How long a bus and a server of notifications may take for one answer."""
 
-_MODULES = ("jeepney", "jeepney.bus_messages", "jeepney.io.asyncio")
-
 _log = logging.getLogger(__name__)
 
 
@@ -181,7 +178,7 @@ class DesktopNotifications:
             try:
                 async with asyncio.timeout(self._patience_s):
                     if self._server is None:
-                        self._server = await self._connect()
+                        self._server = await connect(self._acted)
                     return await self._server.show(notification)
             except Exception as error:  # noqa: BLE001 - whatever else is on the bus answers as it likes
                 _log.info("The desktop shows no notification: %s", type(error).__name__)
@@ -205,12 +202,6 @@ class DesktopNotifications:
     async def aclose(self) -> None:
         """Leave the bus. Who waits for an answer of it gets none."""
         await self._drop()
-
-    async def _connect(self) -> "NotificationServer":
-        for module in _MODULES:  # together they take longer than a frame
-            await asyncio.to_thread(import_module, module)
-
-        return await connect(self._acted)
 
     async def _drop(self) -> None:
         server, self._server = self._server, None

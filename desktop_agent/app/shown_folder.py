@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.background_tasks import Try, in_background
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
@@ -95,7 +95,7 @@ class ShownFolder(QObject):
         self._try = try_
         navigator.workspace_changed.connect(self._on_workspace_changed)
         panels.files.repository_changed.connect(self._on_repository)
-        panels.composer.commands.wanted.connect(self._on_commands_wanted)
+        panels.composer.commands.wanted.connect(in_background(try_, self._show_commands))
 
     def _on_workspace_changed(self, root: Path) -> None:
         self._panels.files.set_workspace(root)
@@ -118,9 +118,6 @@ class ShownFolder(QObject):
     def _on_repository(self, status: object) -> None:
         branch = status.branch if isinstance(status, RepoStatus) else None
         self._panels.window.top_bar.set_branch(branch or "")
-
-    def _on_commands_wanted(self) -> None:
-        self._try(self._show_commands())
 
     async def _show_commands(self) -> None:
         """Tell the composer the commands, those in files as they are now."""

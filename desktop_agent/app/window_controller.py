@@ -8,8 +8,8 @@ from PySide6.QtCore import QCoreApplication, SignalInstance
 from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 
 from desktop_agent.app.background_tasks import BackgroundTasks
-from desktop_agent.app.connections import has_key
 from desktop_agent.app.composing import ContentPreviews, SpellChecking
+from desktop_agent.app.connections import has_key
 from desktop_agent.app.content_windows import ContentWindows
 from desktop_agent.app.file_changes import CodeApplying, FileChanging, FileWriting
 from desktop_agent.app.file_viewing import FileViewing
@@ -118,7 +118,7 @@ class WindowController:
         )
         navigator = sessions.navigator
         self._quit_question = QuitQuestion(panels.window)
-        self._contents = ContentWindows(panels.window, theme, bench.blobs, try_)
+        self._contents = ContentWindows(panels, theme, bench.blobs, try_)
         self._previews = ContentPreviews(panels, bench, navigator, self._contents, try_)
         self._spelling = SpellChecking(panels, theme, bench.live, try_)
         self._usage = UsageDisplay(panels.window, theme, bench, try_)
@@ -209,10 +209,6 @@ class WindowController:
         panels.composer.controls.cost.clicked.connect(self._usage.open)
         entries.settings_requested.connect(self._setup.open_settings)
         entries.sign_in_requested.connect(self._on_sign_in)
-        entries.output_requested.connect(self._contents.show_output)
-        entries.attachment_requested.connect(self._contents.show_attachment)
-        entries.picture_requested.connect(self._contents.show_picture)
-        panels.jobs.output_requested.connect(self._contents.show_job_output)
         panels.session.rules_changed.connect(self._setup.show_rules)
         panels.session.submit_on(self._setup.rule_revoked, RevokeRule, "rule_id")
 

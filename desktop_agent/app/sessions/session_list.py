@@ -8,13 +8,13 @@ from pathlib import Path
 from msgspec.structs import replace
 from PySide6.QtCore import QObject
 
-from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.background_tasks import Try, in_background
 from desktop_agent.app.navigator import Navigator, WaysToBegin
 from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.protocol.model import SearchHit, SessionSummary
+from desktop_agent.core.protocol.model import SessionSummary
 
 LISTED_EVENTS = frozenset(
     {
@@ -114,7 +114,7 @@ class SessionChoice(QObject):
         panels.sessions.session_chosen.connect(self.show)
         entries.session_requested.connect(self.show)
         entries.resend_requested.connect(self._on_resend)
-        panels.search.hit_chosen.connect(self._on_hit_chosen)
+        panels.search.hit_chosen.connect(in_background(try_, navigator.show_hit))
         panels.conversation.viewing_bar.take_over_requested.connect(self._on_take_over)
 
     def begin(self) -> None:
@@ -130,9 +130,6 @@ class SessionChoice(QObject):
     def _on_take_over(self) -> None:
         if (shown := self._session.handle) is not None:
             self.show(shown.transcript.session.session_id)
-
-    def _on_hit_chosen(self, hit: SearchHit) -> None:
-        self._try(self._navigator.show_hit(hit))
 
     def _on_resend(self, turn: int, text: str, takes_files_back: bool) -> None:
         shown = self._session.handle

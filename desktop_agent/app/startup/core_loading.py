@@ -23,6 +23,7 @@ def load_core(
     for module in ("ui.chat.transcript.factory", "ui.review.review_content", "app.review.git_review"):
         import_module(f"desktop_agent.{module}")
     import_module("pygit2")  # keeps the window's thread for two frames: rather now than while a session is being opened
+    import_module("jeepney.io.asyncio")  # likewise
     keys = SystemKeyStore(tell=tell, over=lambda: tell(""))
     accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
     sign_ins = SignIns(keys, accounts, paths.data, clock=SystemClock(), environ=environ, tell=tell)

@@ -13,14 +13,13 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from jeepney import DBusAddress, MatchRule, Message, MessageType, new_method_call
+from jeepney.bus_messages import message_bus
+from jeepney.io.asyncio import DBusRouter, open_dbus_connection
 
 from desktop_agent.ui.theme import Wishes
-
-if TYPE_CHECKING:
-    from jeepney import Message
-    from jeepney.io.asyncio import DBusRouter
 
 PATIENCE_S: Final = 5.0
 """How long a bus and a portal may take for one answer."""
@@ -30,7 +29,6 @@ _PATH: Final = "/org/freedesktop/portal/desktop"
 _INTERFACE: Final = "org.freedesktop.portal.Settings"
 _APPEARANCE: Final = "org.freedesktop.appearance"
 _GNOME: Final = "org.gnome.desktop.interface"
-_MODULES: Final = ("jeepney", "jeepney.bus_messages", "jeepney.io.asyncio")
 
 _log = logging.getLogger(__name__)
 
@@ -38,8 +36,6 @@ _log = logging.getLogger(__name__)
 async def follow_desktop(wished: Callable[[Wishes], None], *, patience_s: float = PATIENCE_S) -> None:
     """Tell what the desktop asks for, and again when that changes, until cancelled. Ends where there is no portal."""
     try:
-        for module in _MODULES:  # together they take longer than a frame
-            await asyncio.to_thread(import_module, module)
         async with asyncio.timeout(patience_s):
             bus = AsyncExitStack()
             portal = await bus.enter_async_context(_portal())
@@ -50,12 +46,8 @@ async def follow_desktop(wished: Callable[[Wishes], None], *, patience_s: float 
 
 
 @asynccontextmanager
-async def _portal() -> "AsyncGenerator[tuple[DBusRouter, asyncio.Queue[Message]]]":
+async def _portal() -> AsyncGenerator[tuple[DBusRouter, asyncio.Queue[Message]]]:
     """Connect with the portal, and collect what it tells."""
-    from jeepney import MatchRule
-    from jeepney.bus_messages import message_bus
-    from jeepney.io.asyncio import DBusRouter, open_dbus_connection
-
     async with AsyncExitStack() as stack:
         connection = await open_dbus_connection()
         stack.push_async_callback(connection.close)
@@ -69,10 +61,8 @@ async def _portal() -> "AsyncGenerator[tuple[DBusRouter, asyncio.Queue[Message]]
 
 
 async def _follow(
-    router: "DBusRouter", told: "asyncio.Queue[Message]", wished: Callable[[Wishes], None], patience_s: float
+    router: DBusRouter, told: asyncio.Queue[Message], wished: Callable[[Wishes], None], patience_s: float
 ) -> None:
-    from jeepney import DBusAddress, MessageType, new_method_call
-
     address = DBusAddress(_PATH, bus_name=_NAME, interface=_INTERFACE)
     call = new_method_call(address, "ReadAll", "as", ([_APPEARANCE, _GNOME],))
     async with asyncio.timeout(patience_s):
