@@ -7920,8 +7920,8 @@
         <translation>Verwerfen</translation>
     </message>
     <message>
-        <source>Go on editing</source>
-        <translation type="unfinished"></translation>
+        <source>Keep editing</source>
+        <translation>Weiter bearbeiten</translation>
     </message>
     <message>
         <source>Nothing was written; your text is still here.</source>

@@ -7888,8 +7888,8 @@
         <translation>放弃</translation>
     </message>
     <message>
-        <source>Go on editing</source>
-        <translation type="unfinished"></translation>
+        <source>Keep editing</source>
+        <translation>继续编辑</translation>
     </message>
     <message>
         <source>Nothing was written; your text is still here.</source>

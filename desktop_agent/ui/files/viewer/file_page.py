@@ -74,7 +74,7 @@ class SaveBar(BannerFrame):
         self.reload = self.add_button(self.tr("Reload"), "viewerReloadButton")
         self.save = self.add_button(self.tr("Save"), "viewerSaveNowButton")
         self.discard = self.add_button(self.tr("Discard"), "viewerDiscardButton")
-        self._later = self.add_button(self.tr("Go on editing"), "viewerGoOnButton", is_flat=True)
+        self._later = self.add_button(self.tr("Keep editing"), "viewerGoOnButton", is_flat=True)
         self._later.clicked.connect(self.close_bar)
 
     def ask(self, stage: SaveStage, reason: str = "") -> None:
