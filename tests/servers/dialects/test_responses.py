@@ -17,8 +17,7 @@ from openai.types.responses import (
 from desktop_agent.core.protocol.model import JsonObject
 from tests.servers import fault
 from tests.servers.dialects.official_client import asking
-from tests.servers.dialects.response_items import ARGUMENTS_DELTA
-from tests.servers.dialects.responses import RESPONSES, ResponsesDialect
+from tests.servers.dialects.responses import ARGUMENTS_DELTA, RESPONSES, ResponsesDialect
 from tests.servers.script import block, redacted_thinking, reply, text, thinking, tool_use
 
 SEALED: dict[str, Any] = {"store": False, "include": ["reasoning.encrypted_content"]}

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from desktop_agent.core.protocol.model import JsonObject
 from tests.servers.validation import openai_rules as rules
 from tests.servers.validation.openai_rules import fields_of, is_blank, objects
-from tests.servers.validation.response_pairing import pairing
 from tests.servers.validation.shape import mismatches
 
 _LONGEST_CALL_ID = 64
@@ -149,3 +148,35 @@ def _thinking(items: list[JsonObject], body: JsonObject) -> Iterator[str]:
             yield f"input.{number}: reasoning was not stored, and has no encrypted_content"
         if body.get("store") is False and _SEALED not in (included if isinstance(included, list) else ()):
             yield f"input.{number}: reasoning goes back without asking for {_SEALED}"
+
+
+def pairing(items: list[JsonObject]) -> Iterator[str]:
+    """Yield calls that are answered never, twice, late or that were not made."""
+    waiting: list[object] = []
+    answered: list[object] = []
+    for number, item in enumerate(items):
+        call_id = item.get("call_id")
+        if item.get("type") == "function_call_output":
+            if call_id in waiting:
+                waiting.remove(call_id)
+                answered.append(call_id)
+            elif call_id in answered:
+                yield f"input.{number}: the call {call_id!r} is answered twice"
+            else:
+                yield f"input.{number}: no tool call found for function call output with call_id {call_id}"
+            continue
+        is_next_answer = bool(answered)
+        if waiting and (is_next_answer or not _is_models(item)):
+            yield f"input.{number}: no tool output found for {waiting}"
+            waiting.clear()
+        answered.clear()
+        if item.get("type") == "function_call":
+            if call_id in waiting:
+                yield f"input.{number}: more than one call {call_id!r}"
+            waiting.append(call_id)
+    if waiting:
+        yield f"input: the conversation ends with unanswered calls: {waiting}"
+
+
+def _is_models(item: JsonObject) -> bool:
+    return item.get("role", "assistant") == "assistant"
