@@ -29,7 +29,6 @@ class Speller:
         self._dictionaries = dictionaries
 
     def misspelled(self, words: Collection[str]) -> frozenset[str]:
-        """Return those of the words that no dictionary has."""
         return frozenset(word for word in words if not self._has(_as_listed(word)))
 
     def suggestions(self, word: str) -> tuple[str, ...]:

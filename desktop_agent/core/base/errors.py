@@ -88,7 +88,6 @@ class StorageError(AgentError):
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether something could not be written because the disk, or the user's quota, is full."""
     if isinstance(error, OSError):
         return error.errno in _NO_ROOM
     return getattr(error, "sqlite_errorname", "") == "SQLITE_FULL"

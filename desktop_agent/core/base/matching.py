@@ -117,7 +117,6 @@ class PathIndex:
         return within
 
     def _containing(self, word: str, within: Sequence[int], limit: int) -> list[int]:
-        """Return the best paths that contain `word`, kind by kind."""
         lower, names = self._lower, self._names
         if "/" in word:
             return self._shortest((at for at in within if word in lower[at]), limit)

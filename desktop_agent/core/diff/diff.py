@@ -62,7 +62,6 @@ _KIND_NAMES = {"symlink": "symbolic link", "fifo": "named pipe", "socket": "sock
 
 
 def too_large_note(before: bytes, after: bytes) -> str:
-    """Return the note for a change that is not compared line by line."""
     size, lines = len(before) + len(after), before.count(b"\n") + after.count(b"\n")
     return f"too large to compare line by line ({size / 1_000_000:.0f} MB, {lines:,} lines)"
 

@@ -116,7 +116,6 @@ def endings_of(content: bytes) -> Endings:
 
 
 def without_ending(line: str) -> str:
-    r"""Return the line without its `\n` or `\r\n`."""
     if line.endswith("\r\n"):
         return line[:-2]
     return line.removesuffix("\n")

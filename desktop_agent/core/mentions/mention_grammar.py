@@ -105,7 +105,6 @@ def quoted(target: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """Return what the text between quotation marks stands for."""
     return _ESCAPED.sub(r"\1", text)
 
 
@@ -199,7 +198,6 @@ def _numbers(lines: re.Match[str] | None) -> tuple[int, int]:
 
 
 def lines_text(first: int, last: int) -> str:
-    """Return how a range of lines is written; empty for none."""
     if not first:
         return ""
     return str(first) if first == last else f"{first}-{last}"

@@ -165,7 +165,6 @@ class IndexDatabase:
         return count
 
     def left_out(self) -> dict[str, int]:
-        """Why files are not in the index, and how many for each reason."""
         counts = "SELECT left_out, count(*) FROM file WHERE left_out IS NOT NULL GROUP BY left_out ORDER BY left_out"
         return dict(self._sql.execute(counts))
 

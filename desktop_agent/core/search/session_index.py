@@ -288,7 +288,6 @@ class SearchDatabase:
         return {name: ((size, mtime_ns), read_bytes) for name, size, mtime_ns, read_bytes in rows}
 
     def session(self, name: SessionId) -> IndexedJournal | None:
-        """How far a journal is in the index, None when it is not."""
         row = self._sql.execute(
             "SELECT id, size, mtime_ns, read_bytes, witness, workspace, calls FROM session WHERE name = ?", (name,)
         ).fetchone()
@@ -361,7 +360,6 @@ class SearchDatabase:
     # -- reading --
 
     def folder_known(self, path: str) -> int | None:
-        """Return the number of a folder, None when no session was in it."""
         row = self._sql.execute("SELECT id FROM folder WHERE path = ?", (storable(path),)).fetchone()
         return row[0] if row else None
 

@@ -98,7 +98,6 @@ def _halves(text: str) -> tuple[str, str]:
 
 
 def _key(name: str) -> str | None:
-    """Return the name of a key; None for what is none."""
     plain = name.strip()
     if len(plain) == 1:
         return plain.upper() if plain.isprintable() and len(plain.upper()) == 1 else None
@@ -234,7 +233,6 @@ Keys = Mapping[str, tuple[str, ...]]
 
 
 def group_of(action: str) -> str:
-    """Return the part of the window that an action belongs to; empty for one that works everywhere."""
     return action.rpartition(".")[0]
 
 
@@ -261,7 +259,6 @@ def keys_in_force(wanted: Keys, defaults: Keys) -> dict[str, tuple[str, ...]]:
 
 
 def keys_of(values: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
-    """Return the keys of each action by its name, from all settings by their dotted names."""
     prefix = f"{KEYS_SECTION}."
     return {
         key.removeprefix(prefix): value

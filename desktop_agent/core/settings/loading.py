@@ -164,7 +164,6 @@ class LoadedSettings(Struct, frozen=True):
 
     @property
     def faults(self) -> tuple[FileProblem, ...]:
-        """The problems that safety depends on."""
         return tuple(problem for problem in self.problems if problem.is_fault)
 
 

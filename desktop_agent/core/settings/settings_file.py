@@ -103,7 +103,6 @@ def change_tables(path: Path, key: str, change: Callable[[TableList], None]) -> 
 
 
 def _read(path: Path) -> tuple[TOMLDocument, bytes]:
-    """Return what stands in the file, and the mark it begins with."""
     try:
         # As bytes: whatever ends the lines must end them afterwards.
         content = with_last_line_ended(_content_of(path))

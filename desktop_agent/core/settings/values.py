@@ -121,7 +121,6 @@ _LARGEST = 2**53
 
 @cache
 def declared_settings() -> Mapping[str, Setting]:
-    """Return every setting by its dotted key, in the order of declaration."""
     return {setting.key: setting for setting in _declared(Settings(), "")}
 
 

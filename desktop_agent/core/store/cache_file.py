@@ -30,7 +30,6 @@ _DAMAGE = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLIT
 
 
 def not_stopped() -> bool:
-    """Return False: for work that cannot be stopped."""
     return False
 
 
@@ -150,7 +149,6 @@ class CacheFile(Struct, frozen=True):
         return self.spare() or self
 
     def in_memory(self) -> sqlite3.Connection:
-        """Return an empty database without a file, for threads that use it in turns."""
         return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
 
     @contextmanager
@@ -195,7 +193,6 @@ class CacheFile(Struct, frozen=True):
         return version == self.version
 
     def prepare(self, connection: sqlite3.Connection) -> None:
-        """Make the tables unless they are there in this version."""
         if self._is_ready(connection):
             return
         with transaction(connection):

@@ -391,7 +391,6 @@ JournalSummary = Noted[SessionSummary | None]
 
 
 def summarise(path: Path, session_id: SessionId, blobs: Blobs, known: JournalSummary | None) -> JournalSummary | None:
-    """Fold a journal, as `fold_journal` does."""
     return fold_journal(path, known, lambda before: _Fold(session_id, blobs, before))
 
 

@@ -95,7 +95,6 @@ class StagedFile:
         self._close()
 
     def place(self, path: Path) -> None:
-        """Give it its name, in place of whatever has it."""
         retried(os.replace, self.path, path)
         self._is_placed = True
 
@@ -135,7 +134,6 @@ def temporary_beside(path: Path, intended: str = "") -> Path:
 
 
 def is_left_over(path: Path) -> bool:
-    """Whether `path` is a temporary file that a killed process left behind."""
     return TEMPORARY_MARK in path.name and path.name.startswith(".") and path.name.endswith(_TEMPORARY_SUFFIX)
 
 

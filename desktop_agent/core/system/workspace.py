@@ -57,7 +57,6 @@ class FolderListing(NamedTuple):
 
 
 def check_workspace(path: Path) -> None:
-    """Raise `WorkspaceError` unless `path` is a folder that can be read."""
     try:
         with os.scandir(path):
             return

@@ -60,7 +60,6 @@ class Tokenizer:
 
     @property
     def is_amid(self) -> bool:
-        """Whether a sequence has begun and is not over."""
         return bool(self._unfinished) or self._string is not None
 
     def read(self, text: str) -> Iterator[Token]:
@@ -342,7 +341,6 @@ class Backlog:
         return b"".join(parts)
 
     def close(self) -> None:
-        """Take no more, and release the reader that waits."""
         with self._room:
             self._is_closed = True
             self._parts.clear()

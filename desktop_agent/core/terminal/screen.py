@@ -142,7 +142,6 @@ class Screen:
         cursor.row = max(first, min(cursor.row + rows, last))
 
     def line_feed(self) -> None:
-        """Go one row down, and scroll at the bottom margin."""
         self.cursor.is_past_end = False
         if self.cursor.row == self.bottom:
             self.scroll_up(1)
@@ -150,7 +149,6 @@ class Screen:
             self.cursor.row += 1
 
     def reverse_line_feed(self) -> None:
-        """Go one row up, and scroll at the top margin."""
         self.cursor.is_past_end = False
         if self.cursor.row == self.top:
             self.grid.scroll_down(self.top, self.bottom, 1, self.blank_look)
@@ -337,7 +335,6 @@ def carry_out(screen: Screen, parameters: str, between: str, final: str) -> None
 
 
 def escape(screen: Screen, between: str, final: str) -> None:
-    """Do what an escape sequence without parameters says."""
     if between in ("(", ")"):
         first, second = screen.cursor.draws_lines
         is_lines = final == "0"

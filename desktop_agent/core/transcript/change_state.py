@@ -323,7 +323,6 @@ class ChangeState(Struct):
     # -- ids --
 
     def _count(self, changes: Iterable[FileChange]) -> None:
-        """Note the numbers of changes, so that no other change gets them."""
         for change in changes:
             if (found := change_number(change.id)) is not None:
                 turn, number = found

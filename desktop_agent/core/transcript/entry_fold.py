@@ -418,7 +418,6 @@ class EntryFold(Struct):
 
 
 def _piece(entry: Entry) -> Piece | None:
-    """Return what a streamed entry shows, as the whole message tells it."""
     match entry:
         case TextEntry():
             return entry.kind, entry.text

@@ -107,7 +107,6 @@ class PagedEntries(Struct):
         return number + sum(loaded)
 
     def span_of_page(self, number: int) -> range:
-        """Where the entries of a page, or its placeholder, are."""
         start, known = self.page_start(number), self._loaded.get(number)
         return range(start, start + (known.count if known is not None else 1))
 

@@ -363,7 +363,6 @@ class Transcript(Struct):
 
     @property
     def changes(self) -> dict[ChangeId, ChangeRecord]:
-        """All recorded changes in the order they were made, with the user's and with undos and redos."""
         return self.changed.changes
 
     @property

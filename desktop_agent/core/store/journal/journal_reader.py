@@ -200,7 +200,6 @@ def read_each_line(
 
 
 def read_line(line: Line, blobs: Blobs) -> Readable | Damage:
-    """Return what a line says, or why it cannot be read."""
     try:
         fields = migrated(decode_line(line))
         lost: list[str] = []
@@ -234,7 +233,6 @@ def placed(record: Readable, line: Line, folder: str, *, is_first: bool) -> Read
 
 
 def cannot_read(path: Path, error: OSError) -> StorageError:
-    """Return what to raise when a journal cannot be read."""
     return StorageError(
         "The session could not be read.", hint="Check the permissions of the data folder.", detail=f"{path}: {error}"
     )

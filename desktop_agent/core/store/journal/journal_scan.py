@@ -207,7 +207,6 @@ def decoded(line: bytes, decoder: Decoder[T]) -> T | None:
 
 
 def reported_in(line: bytes) -> Reported | None:
-    """Return what a `usage_reported` says; None when that cannot be, or cannot be read."""
     return decoded(line, _REPORTED)
 
 

@@ -50,7 +50,6 @@ class CommandLimits(Struct, frozen=True, kw_only=True):
 
     @property
     def max_tasks(self) -> int:
-        """How many threads its processes may have, all together."""
         return self.max_processes * _TASKS_PER_PROCESS
 
     @property
@@ -155,7 +154,6 @@ class Scope:
 
 
 def _folder_of(holder: "subprocess.Popen[bytes]", top: Path) -> Path | None:
-    """Return the folder of the scope, once the holder runs in it."""
     assert holder.stdout is not None
     readable, _, _ = select.select([holder.stdout], [], [], _PATIENCE_S)
     if not readable or holder.stdout.read(1) != b"\n":
@@ -226,7 +224,6 @@ class CommandGroup:
         self._left.append(self)
 
     def remove(self) -> bool:
-        """Remove it unless something is in it. Returns whether it is gone."""
         with suppress(FileNotFoundError):
             try:
                 self._folder.rmdir()
@@ -265,7 +262,6 @@ class CommandGroups:
 
     @property
     def controllers(self) -> frozenset[str]:
-        """What the kernel limits here, of `cpu`, `memory` and `pids`."""
         try:
             return frozenset((self.folder / "cgroup.subtree_control").read_text().split()) & frozenset(_CONTROLLERS)
         except OSError:

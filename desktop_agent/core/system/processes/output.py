@@ -51,7 +51,6 @@ class Spool:
         self._file: FileIO | None = None
 
     def write(self, content: bytes) -> None:
-        """Append as much of `content` as the limit allows."""
         content = content[: self._limit_bytes - self.written_bytes]
         if content and not self.error:
             self._append(content)
@@ -188,7 +187,6 @@ class Ends:
         return bytes(self._tail[-min(KEPT_BYTES, size_bytes) :]) if size_bytes else b""
 
     def texts(self) -> tuple[str, str]:
-        """Return all of it, or its beginning and its end."""
         if self.total_bytes == len(self.head) + len(self._tail) and len(self._tail) <= KEPT_BYTES:
             return (self.head + self._tail).decode("utf-8", "replace"), ""
         end = self._tail[-KEPT_BYTES:]

@@ -225,7 +225,6 @@ def go_first() -> None:
 
 
 def give_back() -> None:
-    """Let this thread go with all others again, after `go_first`."""
     if sys.platform == "linux":
         with suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))

@@ -196,7 +196,6 @@ class ProcessRunner:
         await self._prepare()
 
     def activity(self, pid: int) -> Activity | None:
-        """Return the activity of the running program with this process id; None if there is none."""
         return next((child.activity for child in self._children if child.pid == pid), None)
 
     async def aclose(self) -> None:
@@ -329,7 +328,6 @@ async def _end_when_started(starting: "asyncio.Task[ChildProcess]") -> None:
 
 
 async def _spawn_read(command: Command, mark: str, output: ThreadSink, *, types_end: bool) -> _Spawned:
-    """Start `command` with one pipe, or a terminal, for all that it prints."""
     with ExitStack() as ours:
         if command.tty:
             terminal = await asyncio.to_thread(Terminal.open)
