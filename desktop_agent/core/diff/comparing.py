@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.file_types import is_binary
-from desktop_agent.core.diff.comparison_process import Comparison, ComparisonFailure, ComparisonProcess
+from desktop_agent.core.diff.comparison_process import Answer, Comparison, ComparisonProcess, LineCounts
 from desktop_agent.core.diff.diff import count_lines, diff_change, find_middle
 from desktop_agent.core.diff.hunks import with_landmarks
 from desktop_agent.core.diff.intraline import get_ready
@@ -40,12 +40,12 @@ class Comparer:
         self._turn = asyncio.Lock()
         self._process: ComparisonProcess | None = None
         """Started and ended by the one thread that uses it; killed from anywhere."""
-        self._running: asyncio.Task[DiffOutline | ComparisonFailure] | None = None
+        self._running: asyncio.Task[Answer] | None = None
         self._is_closed = False
 
     @property
     def pid(self) -> int | None:
-        return self._process.worker.pid if self._process else None
+        return self._process.pid if self._process else None
 
     async def diff(self, change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
         """Return what `diff_change` returns, with landmarks. What takes too long is one edit, and a note says so.
@@ -76,18 +76,18 @@ class Comparer:
             try:
                 answer = await self._ask_again_if_died(comparison._replace(is_coarse=True))
             except (WorkerDiedError, TimeoutError) as error:
-                raise _failed(f"{comparison.change.path}: {error!r}") from error
-        if isinstance(answer, ComparisonFailure):
-            raise _failed(answer.text)
-        return answer
+                raise _failed(repr(error)) from error
+        if isinstance(answer, DiffOutline):
+            return answer
+        raise _failed("\n".join(map(str, answer)))
 
-    async def _ask_again_if_died(self, comparison: Comparison) -> DiffOutline | ComparisonFailure:
+    async def _ask_again_if_died(self, comparison: Comparison) -> Answer:
         """Ask; once more when the process died, since it may have been killed for something else."""
         with suppress(WorkerDiedError):
             return await self._ask(comparison)
         return await self._ask(comparison)
 
-    async def _ask(self, comparison: Comparison) -> DiffOutline | ComparisonFailure:
+    async def _ask(self, comparison: Comparison) -> Answer:
         """Return the answer. Raises `WorkerDiedError`, and `TimeoutError` after the time limit.
 
         When it is cancelled the comparison goes on: most take less time than a new process would need to start.
@@ -107,17 +107,17 @@ class Comparer:
         """See that no thread is using the process."""
         while self._running and not self._running.done():
             if self._process:
-                self._process.worker.kill()
+                self._process.kill()
             await asyncio.wait([self._running], timeout=_GRACE_S)
         if self._running and not self._running.cancelled():
             self._running.exception()  # the caller that awaited it has seen it
 
-    def _work(self, comparison: Comparison) -> DiffOutline | ComparisonFailure:
+    def _work(self, comparison: Comparison) -> Answer:
         if self._process is None:
             self._process = ComparisonProcess()
         try:
             if self._is_closed:  # perhaps before there was a process to kill
-                self._process.worker.kill()
+                self._process.kill()
             return self._process.ask(comparison)
         except WorkerDiedError:
             self._end()
@@ -126,7 +126,7 @@ class Comparer:
     def _end(self) -> None:
         process, self._process = self._process, None
         if process:
-            process.worker.end()
+            process.end()
 
 
 def is_big(before: bytes | None, after: bytes | None) -> bool:
@@ -173,20 +173,19 @@ class LineCounter:
         if is_binary(before) or is_binary(after):
             return 0, 0
         try:
-            if self._process is None:
-                self._process = ComparisonProcess()
+            self._process = self._process or ComparisonProcess()
+            with self._process.limited(self._time_limit_s):
+                answer = self._process.ask(Comparison(None, before, after))
         except OSError:  # there can be no more processes: rather a window that waits than wrong figures
             return count_lines(before, after)
-        return self._counted(self._process, before, after)
-
-    def _counted(self, process: ComparisonProcess, before: bytes, after: bytes) -> tuple[int, int]:
-        try:
-            return process.count(before, after, time_limit_s=self._time_limit_s)
         except WorkerDiedError:
-            self.close()
-            return count_lines(before, after, match=find_middle)
+            answer = None
+        if isinstance(answer, LineCounts):
+            return answer
+        self.close()
+        return count_lines(before, after, match=find_middle)
 
     def close(self) -> None:
         process, self._process = self._process, None
         if process:
-            process.worker.end()
+            process.end()

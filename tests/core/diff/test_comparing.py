@@ -222,6 +222,6 @@ def test_the_process_ends_when_whoever_asks_is_gone() -> None:
 def test_what_goes_wrong_in_the_process_is_told_by_its_traceback() -> None:
     process = ComparisonProcess()
     answer = process.ask(Comparison(replace(BIG[0], before=cast("FileImage", "no image")), b"a\n", b"b\n"))
-    process.worker.end()
+    process.end()
     assert isinstance(answer, ComparisonFailure)
     assert "AttributeError" in answer.text

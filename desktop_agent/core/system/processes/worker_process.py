@@ -1,14 +1,13 @@
 """A process that runs a module of ours and answers over its standard streams: what needs an interpreter of its own.
 
 Python code holds the interpreter lock, so it neither gets quicker in a second thread nor leaves the window's thread in
-peace. The process ends when its input does, so it never outlives its caller. A message is a pickled object, and
-perhaps contents after it, each with its length before it. Both ends are our own.
+peace. The process ends when its input does, so it never outlives its caller. A message is a pickled object; both ends
+are our own.
 """
 
 import os
 import pickle
 import signal
-import struct
 import subprocess
 import sys
 import threading
@@ -17,8 +16,6 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import IO, Final
 
-_LENGTH: Final = struct.Struct(">q")
-_ABSENT: Final = -1
 _LOOK_EVERY_S: Final = 0.05
 _GREETING: Final = b"\0desktop-agent answers\0"
 """Comes before the first answer. What a user's `sitecustomize` prints while Python starts comes before that."""
@@ -59,10 +56,10 @@ class WorkerProcess:
     def pid(self) -> int:
         return self._process.pid
 
-    def send(self, message: object, *contents: bytes | None) -> None:
+    def send(self, message: object) -> None:
         """Send a request. Raises `WorkerDiedError`."""
         try:
-            write_message(self._requests, message, *contents)
+            write_message(self._requests, message)
         except (OSError, ValueError) as error:  # ValueError: the pipe was closed by `end`
             raise WorkerDiedError from error
 
@@ -143,28 +140,14 @@ def _skip_to_greeting(answers: IO[bytes]) -> None:
         read += byte
 
 
-def write_message(file: IO[bytes], message: object, *contents: bytes | None) -> None:
-    for part in (pickle.dumps(message), *contents):
-        file.write(_LENGTH.pack(_ABSENT if part is None else len(part)))
-        if part:
-            file.write(part)
+def write_message(file: IO[bytes], message: object) -> None:
+    pickle.dump(message, file)
     file.flush()
 
 
 def read_message(file: IO[bytes]) -> object:
     """Return the next message. Raises `EOFError` when the other end is gone."""
-    return pickle.loads(read_content(file) or b"")  # noqa: S301 - from our own process
-
-
-def read_content(file: IO[bytes]) -> bytes | None:
-    """Return the next content after a message. Raises `EOFError` when the other end is gone."""
-    start = file.read(_LENGTH.size)
-    if len(start) < _LENGTH.size:
-        raise EOFError
-    (size,) = _LENGTH.unpack(start)
-    if size == _ABSENT:
-        return None
-    content = file.read(size)
-    if len(content) < size:
-        raise EOFError
-    return content
+    try:
+        return pickle.load(file)  # noqa: S301 - from our own process
+    except pickle.UnpicklingError as error:  # cut off
+        raise EOFError from error
