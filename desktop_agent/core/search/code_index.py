@@ -259,37 +259,25 @@ class CodeIndex:
         An index that cannot be written is made in a spare place. Raises `OSError` or `sqlite3.Error` if that fails,
         too.
         """
+        progress.total = len(paths)
+
+        def write(index: CacheFile) -> bool:
+            progress.done, progress.is_waiting = 0, False
+            self._update(index, paths, progress, stop, is_partial)
+            return False
+
         try:
-            self._update_when_free(paths, progress, stop, is_partial)
+            self._file.update(write, stop.is_set, progress.note_waiting)
         except (OSError, sqlite3.Error):
             if stop.is_set() or not self.use_spare():
                 raise
-            progress.done = 0
-            self._update_when_free(paths, progress, stop, is_partial)
+            self._file.update(write, stop.is_set, progress.note_waiting)
 
     def use_spare(self) -> bool:
         """Go on in a spare place; False if there is none, or it is already in use."""
         spare = self._file.spare()
         self._file = spare or self._file
         return spare is not None
-
-    def _update_when_free(
-        self, paths: Sequence[str], progress: IndexProgress, stop: threading.Event, is_partial: bool
-    ) -> None:
-        progress.total = len(paths)
-        with self._file.writing(stop.is_set, progress.note_waiting) as may_write:
-            progress.is_waiting = False
-            if not may_write:
-                return
-            try:
-                self._update(paths, progress, stop, is_partial)
-            except sqlite3.Error as error:
-                if stop.is_set():
-                    return
-                if not is_damage(error):
-                    raise
-                self._file.discard()
-                self._update(paths, progress, stop, is_partial)
 
     def ask(
         self, question: CodeQuestion, count: int, wanted: Callable[[str], bool] | None, stop: threading.Event
@@ -312,9 +300,15 @@ class CodeIndex:
                         self._file.discard()
             raise
 
-    def _update(self, paths: Sequence[str], progress: IndexProgress, stop: threading.Event, is_partial: bool) -> None:
-        progress.done = 0
-        with self._file.opened(stop.is_set) as connection:
+    def _update(
+        self,
+        index: CacheFile,
+        paths: Sequence[str],
+        progress: IndexProgress,
+        stop: threading.Event,
+        is_partial: bool,
+    ) -> None:
+        with index.opened(stop.is_set) as connection:
             database = IndexDatabase(connection)
             known = database.signatures()
             gone = known.keys() - set(paths)

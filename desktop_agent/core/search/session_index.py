@@ -29,6 +29,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.cache_file import CacheFile
 from desktop_agent.core.store.journal.journal_reader import internalise
 from desktop_agent.core.store.journal.journal_scan import (
+    JOURNAL_NAME,
     JournalMark,
     State,
     fields_of,
@@ -405,10 +406,10 @@ _CUT = (-1, 0)
 """The state of a journal of which only a part is in the index: it never is current."""
 
 
-def take_in(database: SearchDatabase, path: Path, session_id: SessionId, blobs: Blobs) -> bool:
+def take_in(database: SearchDatabase, sessions: Path, session_id: SessionId, blobs: Blobs) -> bool:
     """Take in the next part of a journal; return whether it was the last one. Needs a transaction."""
     try:
-        with open_journal(path) as file:
+        with open_journal(sessions / session_id / JOURNAL_NAME) as file:
             known = database.session(session_id)
             if known is not None and not goes_on(file, known.mark):
                 database.forget(known.id)

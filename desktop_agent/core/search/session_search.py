@@ -9,7 +9,7 @@ index holds no text: what is shown of a hit is read from its journal.
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from desktop_agent.core.base.errors import StorageError
@@ -33,7 +33,7 @@ from desktop_agent.core.search.session_index import (
     words_of,
 )
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.cache_file import CacheFile, is_damage, not_stopped, transaction
+from desktop_agent.core.store.cache_file import CacheFile, not_stopped, transaction
 from desktop_agent.core.store.journal.journal_scan import JOURNAL_NAME, journal_states, moment_of
 from desktop_agent.core.store.journal.lines import MAX_LINE_BYTES
 
@@ -69,7 +69,7 @@ class SessionSearch:
         An index that cannot be written is made in a spare place. Raises `StorageError` if that fails, too.
         """
         try:
-            self._update_when_free(self._file, is_stopped)
+            self._file.update(partial(self._update, is_stopped), is_stopped)
             self._file.discard_spare()
         except (sqlite3.Error, OSError) as error:
             if not is_stopped():
@@ -79,7 +79,7 @@ class SessionSearch:
         try:
             if (spare := self._file.spare()) is None:
                 raise first
-            self._update_when_free(spare, is_stopped)
+            spare.update(partial(self._update, is_stopped), is_stopped)
         except (sqlite3.Error, OSError) as error:
             if not is_stopped():
                 raise StorageError(
@@ -88,21 +88,7 @@ class SessionSearch:
                     detail=str(error),
                 ) from error
 
-    def _update_when_free(self, file: CacheFile, is_stopped: Callable[[], bool]) -> None:
-        with file.writing(is_stopped) as may_write:
-            if not may_write:
-                return
-            try:
-                is_worn = self._update(file, is_stopped)
-            except sqlite3.Error as error:
-                if is_stopped() or not is_damage(error):
-                    raise
-                is_worn = True
-            if is_worn:
-                file.discard()
-                self._update(file, is_stopped)
-
-    def _update(self, file: CacheFile, is_stopped: Callable[[], bool]) -> bool:
+    def _update(self, is_stopped: Callable[[], bool], file: CacheFile) -> bool:
         """Take in what is new; return whether too much of the index is about nothing any more."""
         states = journal_states(self._sessions)
         with file.opened(is_stopped) as connection:
@@ -121,15 +107,12 @@ class SessionSearch:
                 pending = batch
                 while pending and not is_stopped():
                     with transaction(connection):
-                        pending = [name for name in pending if not self._take_in(database, name)]
+                        pending = [name for name in pending if not take_in(database, self._sessions, name, self._blobs)]
             if is_stopped():
                 return False
             if new_bytes:
                 database.tidy() if known else database.settle()
             return bool(gone) and database.is_worn(_MOST_GONE)
-
-    def _take_in(self, database: SearchDatabase, name: SessionId) -> bool:
-        return take_in(database, self._sessions / name / JOURNAL_NAME, name, self._blobs)
 
     # -- answering --
 

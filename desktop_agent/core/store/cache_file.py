@@ -183,6 +183,31 @@ class CacheFile(Struct, frozen=True):
         finally:
             lock.release()
 
+    def update(
+        self,
+        write: Callable[["CacheFile"], bool],
+        is_stopped: Callable[[], bool],
+        on_wait: Callable[[], None] | None = None,
+    ) -> None:
+        """Let `write` bring it up to date when it is our turn; once more, from nothing, if it is damaged or worn.
+
+        `write` returns whether it is worn. Raises `OSError` and `sqlite3.Error`.
+        """
+        with self.writing(is_stopped, on_wait) as may_write:
+            if not may_write:
+                return
+            try:
+                is_worn = write(self)
+            except sqlite3.Error as error:
+                if is_stopped():
+                    return
+                if not is_damage(error):
+                    raise
+                is_worn = True
+            if is_worn:
+                self.discard()
+                write(self)
+
     def discard(self) -> None:
         """Delete it. A process that has it open goes on with what no longer has a name."""
         for ending in ("", "-wal", "-shm"):
