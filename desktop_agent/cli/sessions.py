@@ -1,7 +1,7 @@
 """`desktop-agent sessions list`, `show` and `verify`: what is read of stored sessions, none of which is opened."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec.structs import asdict
@@ -17,7 +17,7 @@ from desktop_agent.core.protocol.codec import encode, encode_event, encode_messa
 from desktop_agent.core.protocol.model import JsonObject, SessionSummary, Usage
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal_reader import read_journal
-from desktop_agent.core.store.verify import CacheCheck, Finding, ListEntryCheck, Repaired, Report, repair, verify
+from desktop_agent.core.store.verify import Finding, Repaired, Report, repair, verify
 from desktop_agent.core.transcript import (
     CompactionEntry,
     Entry,
@@ -176,10 +176,6 @@ def _describe_tool(entry: ToolEntry) -> str:
     return "\n".join(lines)
 
 
-CACHES: Sequence[Callable[[Catalog], CacheCheck]] = (ListEntryCheck,)
-"""The checks of what is cached about sessions and can be rebuilt from their journals."""
-
-
 def verify_stored(args: argparse.Namespace, console: Console) -> int:
     catalog = Catalog.of(AppPaths.from_environment())
     ids = catalog.ids() if args.id is None else [catalog.find(args.id)]
@@ -192,14 +188,13 @@ def verify_sessions(catalog: Catalog, ids: Sequence[SessionId], console: Console
     It is 0 when nothing is wrong, or nothing any more, and 1 otherwise. A session that is deleted meanwhile is left
     out; if it is the only one, this raises `SessionNotFoundError`.
     """
-    caches = [make(catalog) for make in CACHES]
     documents: list[JsonObject] = []
     texts: list[str] = []
     is_fine = True
     for session_id in ids:
         try:
-            done = _repaired(catalog, session_id, caches) if is_repairing else None
-            report = verify(catalog, session_id, caches=caches) if done is None else done.after
+            done = _repaired(catalog, session_id) if is_repairing else None
+            report = verify(catalog, session_id) if done is None else done.after
         except SessionNotFoundError:
             if len(ids) == 1:
                 raise
@@ -211,9 +206,9 @@ def verify_sessions(catalog: Catalog, ids: Sequence[SessionId], console: Console
     return 0 if is_fine else 1
 
 
-def _repaired(catalog: Catalog, session_id: SessionId, caches: Sequence[CacheCheck]) -> Repaired | None:
+def _repaired(catalog: Catalog, session_id: SessionId) -> Repaired | None:
     try:
-        return repair(catalog, session_id, caches=caches)
+        return repair(catalog, session_id)
     except SessionBusyError:
         return None  # then it is only looked at, and that is said
 

@@ -21,7 +21,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME
 from desktop_agent.core.store.journal.journal_reader import read_journal
-from desktop_agent.core.store.verify import ListEntryCheck, verify
+from desktop_agent.core.store.verify import verify
 from tests.e2e.journal_kill_lab import TURNS
 from tests.harness import Ground
 from tests.providers import anthropic_provider
@@ -122,7 +122,7 @@ async def go_on(ground: Ground, session_id: SessionId, server: AnthropicServer, 
         assert bool([event for event in s.rx.all(ev.Notice) if event.code == "torn_journal"]) == is_torn
     assert len(server.messages) == asked + 1
     catalog = Catalog(ground.paths.sessions, Blobs(ground.paths.blobs), ground.paths.cache)
-    report = await asyncio.to_thread(verify, catalog, session_id, caches=(ListEntryCheck(catalog),))
+    report = await asyncio.to_thread(verify, catalog, session_id)
     assert report.findings == (), "what a crash left was put in order"
 
 

@@ -127,15 +127,14 @@ class FolderPaths:
         """Yield those that fit, the best first; those of the top for nothing typed."""
         if typed.endswith("/") and (within := typed.removesuffix("/")) in self.folders:
             below = (path for path in chain(sorted(self.folders), self.files) if path.rpartition("/")[0] == within)
-            matches: Iterable[Match] = (Match(path, ()) for path in sorted(below, key=self._folders_first))
+            matches: Iterable[Match] = (
+                Match(path, ()) for path in sorted(below, key=lambda path: (path not in self.folders, path))
+            )
         elif typed:
             matches = self._index.find(typed, limit=limit + 10)
         else:
             matches = (Match(name, ()) for name in self._top)
         yield from islice((self._offer(match) for match in matches if _can_be_written(match.text)), limit)
-
-    def _folders_first(self, path: str) -> tuple[bool, str]:
-        return path not in self.folders, path
 
     def _offer(self, match: Match) -> MentionOffer:
         is_folder = match.text in self.folders

@@ -211,7 +211,8 @@ def without_hunks(diff: FileDiff, keys: Collection[HunkKey]) -> bytes:
     """
     lines: list[str] = []
     at = 0
-    for edit in _edits_of(diff, keys):
+    wanted = (edit for key, edits in edits_by_key(diff).items() if key in keys for edit in edits)
+    for edit in sorted(wanted, key=lambda edit: (edit.new_start, edit.new_end)):
         lines += diff.new_lines[at : edit.new_start]
         lines += diff.old_lines[edit.old_start : edit.old_end]
         at = edit.new_end
@@ -245,12 +246,6 @@ def missing_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey]:
     if not later:
         return frozenset()
     return frozenset(key for key, edits in edits_by_key(diff).items() if _is_missing(diff, edits, later, lines))
-
-
-def sole_missing_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey] | None:
-    """Return the hunks that `now` lacks when that is all it differs in from the new side; otherwise None."""
-    missing = missing_keys(diff, now)
-    return missing if without_hunks(diff, missing) == now else None
 
 
 def _is_missing(diff: FileDiff, edits: Sequence[Edit], later: Sequence[Edit], now: Sequence[str]) -> bool:
@@ -295,11 +290,6 @@ def _replaced(diff: FileDiff, inverse: Sequence[Edit], base: slice) -> Iterator[
         yield from diff.old_lines[edit.new_start : edit.new_end]
         at = edit.old_end
     yield from diff.new_lines[at : base.stop]
-
-
-def _edits_of(diff: FileDiff, keys: Collection[HunkKey]) -> list[Edit]:
-    edits = (edit for key, edits in edits_by_key(diff).items() if key in keys for edit in edits)
-    return sorted(edits, key=lambda edit: (edit.new_start, edit.new_end))
 
 
 def _inverse(edit: Edit) -> Edit:

@@ -277,12 +277,10 @@ def _last(lines: Sequence[str], at: int) -> int:
     )
     if opening is None:
         return last
-    ends = (line for line in range(opening + 1, len(lines)) if _closes_brace(lines[line], depth))
-    return next(ends, last)
-
-
-def _closes_brace(line: str, depth: int) -> bool:
-    return line.lstrip().startswith("}") and not line.rstrip().endswith("{") and _depth(line) <= depth
+    for at, line in enumerate(lines[opening + 1 :], start=opening + 1):
+        if line.lstrip().startswith("}") and not line.rstrip().endswith("{") and _depth(line) <= depth:
+            return at
+    return last
 
 
 def _last_by_depth(lines: Sequence[str], at: int, depth: int) -> int:

@@ -6,7 +6,6 @@ another than it was from its beginning; deleting the cache loses nothing.
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
-from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
@@ -72,8 +71,8 @@ class Catalog:
             self._cache.keep({}, gone)
         known |= self._look_at((name for name in stale if name not in without), known)
         found = (known.get(name) for name in journals if name not in without)
-        listed = (entry.known for entry in found if entry is not None)
-        return sorted((summary for summary in listed if summary is not None), key=last_used, reverse=True)
+        listed = [entry.known for entry in found if entry is not None and entry.known is not None]
+        return sorted(listed, key=lambda one: (one.active_at, one.id), reverse=True)
 
     def summary(self, session_id: SessionId) -> SessionSummary | None:
         """One session's summary; None when the journal cannot be read."""
@@ -146,10 +145,6 @@ def _recorded_in(journal: Path, blobs: Blobs) -> Iterator[FileChange]:
                 read = read_line(line, blobs)
                 if isinstance(read, Readable) and isinstance(read.event, ChangesRecorded):
                     yield from read.event.changes
-
-
-def last_used(summary: SessionSummary) -> tuple[datetime, SessionId]:
-    return summary.active_at, summary.id
 
 
 def _is_current(known: JournalSummary | None, state: State) -> bool:

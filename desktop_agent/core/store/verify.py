@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol, cast
+from typing import cast
 
 from msgspec import Struct, field
 
@@ -59,31 +59,6 @@ class Report(Struct, frozen=True, kw_only=True):
     @property
     def is_fine(self) -> bool:
         return not self.findings
-
-
-class CacheCheck(Protocol):
-    """One cache of sessions that can be out of date; each part that keeps one adds its own."""
-
-    def problem(self, session_id: SessionId) -> str:
-        """What is out of date for this session, in a sentence; empty when nothing is. Blocks; changes nothing."""
-        ...
-
-    def rebuild(self, session_id: SessionId) -> None:
-        """Make it anew. Blocks. Raises `StorageError` when that is not possible."""
-        ...
-
-
-class ListEntryCheck(Struct, frozen=True):
-    """Whether the session list says of a session what its journal says."""
-
-    catalog: Catalog
-
-    def problem(self, session_id: SessionId) -> str:
-        is_right = self.catalog.is_right(session_id)
-        return "" if is_right else "The session list shows something else than the session says."
-
-    def rebuild(self, session_id: SessionId) -> None:
-        self.catalog.look_again(session_id)
 
 
 ChangeEvent = ev.ChangesPrepared | ev.ChangesRecorded | ev.ChangesUndone | ev.ChangesRedone
@@ -168,9 +143,7 @@ class Numbers(Struct):
                 pass
 
 
-def verify(
-    catalog: Catalog, session_id: SessionId, *, caches: Sequence[CacheCheck] = (), is_ours: bool = False
-) -> Report:
+def verify(catalog: Catalog, session_id: SessionId, *, is_ours: bool = False) -> Report:
     """Look at one session and report what is wrong. Blocks, for as long as reading all of it takes; changes nothing.
 
     `is_ours` says that the caller has the session's lock, so that no other process writes it. Raises
@@ -186,10 +159,9 @@ def verify(
             records += is_record
     except StorageError as error:
         findings.append(Finding(code="unreadable_journal", title=error.title, detail=error.detail))
-    if not is_open:  # its writer brings them up to date
-        problems = (check.problem(session_id) for check in caches)
-        repair = "It is made anew."
-        findings += [Finding(code="stale_cache", title=text, repair=repair) for text in problems if text]
+    if not is_open and not catalog.is_right(session_id):  # its writer brings it up to date
+        title = "The session list shows something else than the session says."
+        findings.append(Finding(code="stale_cache", title=title, repair="It is made anew."))
     return Report(session_id=session_id, records=records, findings=tuple(findings), is_open_elsewhere=is_open)
 
 
@@ -206,7 +178,8 @@ def _of_journal(path: Path, blobs: Blobs, *, is_open: bool) -> Iterator[tuple[Fi
             continue
         yield None, True
         if is_first and not isinstance(found.event, ev.SessionOpened):
-            yield _no_opening(line.number), False
+            title = "The line that names the folder of the session is missing. It can be read, but not continued."
+            yield Finding(code="no_opening", title=title, line=line.number), False
         is_first = False
         for finding in (*_lost(line, found), *_missing_results(numbers, found.event, line.number)):
             yield finding, False
@@ -266,11 +239,6 @@ def _damage(line: Line, damage: Damage) -> Finding:
         return Finding(code="torn_tail", title=title, repair=repair, line=line.number, detail=damage.reason)
     title = "A record cannot be read, and counts for nothing."
     return Finding(code="unreadable_line", title=title, repair=repair, line=line.number, detail=damage.reason)
-
-
-def _no_opening(number: int) -> Finding:
-    title = "The line that names the folder of the session is missing. It can be read, but not continued."
-    return Finding(code="no_opening", title=title, line=number)
 
 
 def _lost(line: Line, record: Readable) -> Iterator[Finding]:
@@ -336,7 +304,7 @@ class Repaired(Struct, frozen=True):
     """The journal as it was; None when it did not have to change."""
 
 
-def repair(catalog: Catalog, session_id: SessionId, *, caches: Sequence[CacheCheck] = ()) -> Repaired:
+def repair(catalog: Catalog, session_id: SessionId) -> Repaired:
     """Mend what can be mended and report what was and what is left. Blocks.
 
     Raises `SessionBusyError` when the session is open elsewhere, and `StorageError` when the disk does not allow it: a
@@ -345,7 +313,7 @@ def repair(catalog: Catalog, session_id: SessionId, *, caches: Sequence[CacheChe
     path = catalog.journal_path(session_id)
     lock = SessionLock(path.parent)
     try:
-        before = verify(catalog, session_id, caches=caches, is_ours=True)
+        before = verify(catalog, session_id, is_ours=True)
         codes = {finding.code for finding in before.findings}
         kept = None
         if "empty" in codes:
@@ -357,10 +325,9 @@ def repair(catalog: Catalog, session_id: SessionId, *, caches: Sequence[CacheChe
             _bring_back(path, catalog.blobs)
         if codes & _OF_THE_JOURNAL:
             kept = _rewrite(path, catalog.blobs)
-        for cache in caches:
-            if cache.problem(session_id):
-                cache.rebuild(session_id)
-        return Repaired(before, verify(catalog, session_id, caches=caches, is_ours=True), kept)
+        if not catalog.is_right(session_id):
+            catalog.look_again(session_id)
+        return Repaired(before, verify(catalog, session_id, is_ours=True), kept)
     except OSError as error:
         raise StorageError(
             "The session could not be repaired.",

@@ -15,7 +15,7 @@ import os
 import secrets
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
 from functools import cache
@@ -290,7 +290,8 @@ def write_state(
         retried(os.rmdir, path)
         before = ANYTHING if before is ANYTHING else None
     if state.kind == "symlink":
-        _replace_symlink(path, os.fsdecode(state.content), check, before)
+        target = os.fsdecode(state.content)
+        _replace_with(lambda temporary: retried(os.symlink, target, temporary), path, check, before)
     elif state.kind != "file":
         _replace_special(path, state.kind, state.mode, check, before)
     elif _is_special(path):
@@ -423,13 +424,9 @@ def is_torn(current: bytes, before: bytes, after: bytes) -> bool:
         block, old, new = (text[start : start + BLOCK_BYTES] for text in (current, before, after))
         if block in (old, new):
             continue
-        if any(byte not in (old[at : at + 1], new[at : at + 1]) for at, byte in enumerate(_each_byte(block))):
+        if any(block[at : at + 1] not in (old[at : at + 1], new[at : at + 1]) for at in range(len(block))):
             return False
     return True
-
-
-def _each_byte(block: bytes) -> Iterator[bytes]:
-    return (block[at : at + 1] for at in range(len(block)))
 
 
 def _make_folder(path: Path, mode: int, *, is_there: bool) -> None:
@@ -441,13 +438,6 @@ def _make_folder(path: Path, mode: int, *, is_there: bool) -> None:
     if stat.S_IMODE(retried(os.lstat, path).st_mode) != mode:
         retried(os.chmod, path, mode)
     sync_folder(path.parent)
-
-
-def _replace_symlink(path: Path, target: str, check: Check, before: Expected) -> None:
-    def make(temporary: Path) -> None:
-        retried(os.symlink, target, temporary)
-
-    _replace_with(make, path, check, before)
 
 
 def _replace_with(make: Callable[[Path], None], path: Path, check: Check, before: Expected) -> None:

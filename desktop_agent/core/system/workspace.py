@@ -143,7 +143,8 @@ def why_no_workspace(folder: Path, named_by: NamedBy = "user") -> str:
         return f"lies in {found}, where version control keeps what it runs"
     if _COVER in plain:
         return "is where a project keeps settings of this application"
-    if any(map(_is_git_folder, (folder, *folder.parents))):
+    git_names = ("HEAD", "objects", "refs")
+    if any(all(os.path.exists(at / name) for name in git_names) for at in (folder, *folder.parents)):  # noqa: PTH110 - forgives more
         return "is the inside of a git repository, where git keeps what it runs"
     paths = AppPaths.from_environment()
     if _holds((paths.config, paths.sessions, paths.blobs, paths.logs), folder):
@@ -192,10 +193,6 @@ def _why_not_on_disk(place: str, named_by: NamedBy) -> str:
 
 def _is_below(inside: str, places: Iterable[str]) -> bool:
     return any(inside == place or inside.startswith(f"{place}/") for place in places)
-
-
-def _is_git_folder(folder: Path) -> bool:
-    return all(os.path.exists(folder / name) for name in ("HEAD", "objects", "refs"))  # noqa: PTH110 - forgives more
 
 
 def _home() -> Path | None:

@@ -312,7 +312,6 @@ FLOOD_BYTES: Final = 64 * 1024
 
 _PLAIN = bytes({0x09, 0x0A, 0x0D, *range(0x20, 0x7F), *range(0x80, 0x100)})
 _SGR = re.compile(rb"\x1b\[[0-9;:]*m")
-_LONGEST_SGR = 64
 
 
 class Backlog:

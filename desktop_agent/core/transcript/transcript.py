@@ -435,7 +435,9 @@ class Transcript(Struct):
         elif kind in _SUMMARISING:
             patches += self.shown.note_in_force(self.context.compaction_in_force)
             patches.append(STATUS)
-        elif kind not in _SILENT or (tool is not None and _has_plan(event)):
+        elif kind not in _SILENT or (
+            tool is not None and isinstance(event, ev.ToolCallFinished) and todos_of(event.result) is not None
+        ):
             patches.append(STATUS)
         return patches
 
@@ -455,7 +457,3 @@ def replay(events: Iterable[ev.Event]) -> Transcript:
     for event in events:
         transcript.apply(event)
     return transcript
-
-
-def _has_plan(event: ev.Event) -> bool:
-    return isinstance(event, ev.ToolCallFinished) and todos_of(event.result) is not None

@@ -108,7 +108,7 @@ async def test_what_was_mentioned_was_read_so_it_can_be_edited(ground: Ground) -
         ("@symbol:src:Store", "It is a folder"),
         ("@symbol:../other.py:Store", "outside the folder"),
         ("@symbol:.env:KEY", "often holds secrets"),
-        ("@symbol:tool.py:KEY", "It is no file of code"),
+        ("@symbol:tool.py:KEY", "It is not a code file"),
         ("@symbol:a/b", "It names no function, class or constant."),
     ],
 )

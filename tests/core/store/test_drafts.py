@@ -85,7 +85,7 @@ def test_a_disk_that_refuses_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("desktop_agent.core.store.drafts.write_atomically", full)
-    with pytest.raises(StorageError, match="could not be kept"):
+    with pytest.raises(StorageError, match="could not be saved"):
         Drafts(tmp_path).save(KEY, SavedDraft("text"))
 
 

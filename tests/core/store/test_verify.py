@@ -20,7 +20,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.store.session_folder import SessionLock, is_locked
-from desktop_agent.core.store.verify import ListEntryCheck, repair, verify
+from desktop_agent.core.store.verify import repair, verify
 from desktop_agent.core.system.files import digest_of
 from tests.faulty_os import FILE_MODULES, FaultyOs, in_place_of_os
 from tests.harness import Ground, check_conversation
@@ -130,10 +130,10 @@ DAMAGES: dict[str, Callable[[Stored], None]] = {
 
 async def test_a_session_that_is_fine_is_said_to_be_and_left_alone(stored: Stored) -> None:
     before = {path: path.read_bytes() for path in stored.path.parent.rglob("*") if path.is_file()}
-    report = verify(stored.catalog, stored.id, caches=(ListEntryCheck(stored.catalog),))
+    report = verify(stored.catalog, stored.id)
     assert report.is_fine
     assert report.records == len(stored.lines)
-    done = repair(stored.catalog, stored.id, caches=(ListEntryCheck(stored.catalog),))
+    done = repair(stored.catalog, stored.id)
     assert done.kept is None
     assert {path: path.read_bytes() for path in stored.path.parent.rglob("*") if path.is_file()} == before
 
@@ -248,10 +248,9 @@ async def test_a_list_entry_that_says_something_else_is_made_anew(ground: Ground
     right = stored.catalog.summary(stored.id)
     with closing(sqlite3.connect(ground.paths.cache / "sessions.sqlite3")) as cache, cache:
         assert cache.execute("UPDATE session SET summary = replace(summary, 'first', 'another')").rowcount == 1
-    caches = (ListEntryCheck(stored.catalog),)
     assert stored.catalog.summary(stored.id) != right
-    assert [finding.code for finding in verify(stored.catalog, stored.id, caches=caches).findings] == ["stale_cache"]
-    assert repair(stored.catalog, stored.id, caches=caches).after.is_fine
+    assert [finding.code for finding in verify(stored.catalog, stored.id).findings] == ["stale_cache"]
+    assert repair(stored.catalog, stored.id).after.is_fine
     assert stored.catalog.summary(stored.id) == right
 
 

@@ -93,10 +93,6 @@ def read_records(
         yield_gil()
 
 
-def read_record_at(path: Path, blobs: Blobs, start: int) -> Record | None:
-    return next(read_records(path, blobs, start), None)
-
-
 def read_last_records(path: Path, blobs: Blobs, *, count: int, max_bytes: int, yield_gil: YieldGil) -> list[Record]:
     """Return the last records: `count` of them, or fewer when they have more than `max_bytes`; but at least one.
 
@@ -182,7 +178,7 @@ def read_page(path: Path, blobs: Blobs, page: JournalPage, *, yield_gil: YieldGi
         if record.event is not None:
             transcript.apply(record.event)
     for start in page.late:
-        record = read_record_at(path, blobs, start)
+        record = next(read_records(path, blobs, start), None)
         if record is not None and record.event is not None:
             transcript.apply(record.event)
         yield_gil()

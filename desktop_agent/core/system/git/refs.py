@@ -99,8 +99,10 @@ def changed_refs(before: Refs, after: Refs) -> tuple[RefChange, ...]:
         if before.names.get(name) != after.names.get(name)
     ]
     had, has = ({entry.oid for entry in refs.stash} for refs in (before, after))
-    changes += [_dropped(entry) for entry in before.stash if entry.oid not in has]
-    changes += [_added(entry) for entry in after.stash if entry.oid not in had]
+    for entry in (*before.stash, *after.stash):
+        if entry.oid not in had & has:
+            lost, new = (entry.oid if entry.oid in oids else None for oids in (had, has))
+            changes.append(RefChange(name=_STASH + entry.oid, before=lost, after=new, message=entry.message))
     if before.head != after.head:
         changes.append(RefChange(name="HEAD", before=before.head or None, after=after.head or None))
     return tuple(changes)
@@ -162,17 +164,13 @@ async def _restore(git: PinnedGit, change: RefChange, now: Refs) -> str:
         return ""
     if (current or None) != change.after:
         return "It was moved since; it was left where it is."
+    if change.name == "HEAD" and change.before.startswith("refs/"):
+        return await _write(git, "symbolic-ref", "-m", "recovered", "HEAD", change.before)
     if change.name == "HEAD":
-        return await _restore_head(git, change.before)
+        return await _write(git, "update-ref", "--no-deref", "-m", "recovered", "HEAD", change.before)
     none = _ZERO_SHA256 if len(change.before) == len(_ZERO_SHA256) else _ZERO
     expected = change.after or none
     return await _write(git, "update-ref", "-m", "recovered", change.name, change.before, expected)
-
-
-async def _restore_head(git: PinnedGit, before: str) -> str:
-    if before.startswith("refs/"):
-        return await _write(git, "symbolic-ref", "-m", "recovered", "HEAD", before)
-    return await _write(git, "update-ref", "--no-deref", "-m", "recovered", "HEAD", before)
 
 
 async def _is_gone(git: PinnedGit, change: RefChange) -> bool:
@@ -184,14 +182,6 @@ async def _read_stash(git: PinnedGit) -> tuple[StashEntry, ...]:
     listing = await _ask(git, "stash", "list", "--format=%H%x09%gs")
     pairs = (line.partition("\t") for line in (listing or "").splitlines())
     return tuple(StashEntry(oid=oid, message=message) for oid, _, message in pairs)
-
-
-def _dropped(entry: StashEntry) -> RefChange:
-    return RefChange(name=_STASH + entry.oid, before=entry.oid, after=None, message=entry.message)
-
-
-def _added(entry: StashEntry) -> RefChange:
-    return RefChange(name=_STASH + entry.oid, before=None, after=entry.oid, message=entry.message)
 
 
 @asynccontextmanager

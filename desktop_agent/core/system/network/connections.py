@@ -231,7 +231,10 @@ def hands_out_credentials(host: str) -> bool:
     if name in _NAMES_OF_CREDENTIALS:
         return True
     address = address_in(name)
-    return address is not None and any(one in _OF_CREDENTIALS for one in _all_of(address))
+    if address is None:
+        return False
+    carried = _carried(address) if isinstance(address, ipaddress.IPv6Address) else ()
+    return not _OF_CREDENTIALS.isdisjoint((address, *carried))
 
 
 def _own_reach(address: IpAddress, *, is_carrying: bool) -> Reach:
@@ -246,12 +249,6 @@ def _own_reach(address: IpAddress, *, is_carrying: bool) -> Reach:
         return "closed"
     listed = any(address in network for network in _NOT_PUBLIC if network.version == address.version)
     return "public" if address.is_global and not listed else "local"
-
-
-def _all_of(address: IpAddress) -> Iterator[IpAddress]:
-    yield address
-    if isinstance(address, ipaddress.IPv6Address):
-        yield from _carried(address)
 
 
 def _carried(address: ipaddress.IPv6Address) -> tuple[ipaddress.IPv4Address, ...]:

@@ -9,7 +9,7 @@ import codecs
 import os
 import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
@@ -19,7 +19,7 @@ from msgspec import Struct
 from desktop_agent.core.system.private_files import make_private_folder
 from desktop_agent.core.system.staged_file import O_CLOEXEC, write_all
 from desktop_agent.core.terminal.printout import Printout, joined
-from desktop_agent.core.terminal.rows import SGR, PrintedRow
+from desktop_agent.core.terminal.rows import SGR
 
 KEPT_BYTES = 64 * 1024
 """How much of the beginning, and again of the end, stays in memory."""
@@ -211,7 +211,10 @@ class ShownOutput:
         self._waiting = bytearray()
         self._passed_over_bytes = 0
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._printout = Printout(self._take_rows, unseen=self._take_unseen)
+        self._printout = Printout(
+            lambda rows: self._take(joined(rows).encode()),
+            unseen=lambda text: self._take(SGR.sub("", text).replace("\r\n", "\n").encode()),
+        )
         self._ends = Ends()
         self._newlines = 0
 
@@ -247,12 +250,6 @@ class ShownOutput:
         self._passed_over_bytes += cut
         self._newlines += self._waiting.count(b"\n", 0, cut)
         del self._waiting[:cut]
-
-    def _take_rows(self, rows: Sequence[PrintedRow]) -> None:
-        self._take(joined(rows).encode())
-
-    def _take_unseen(self, text: str) -> None:
-        self._take(SGR.sub("", text).replace("\r\n", "\n").encode())
 
     def _take(self, content: bytes) -> None:
         self._newlines += content.count(b"\n")

@@ -83,6 +83,11 @@ class ProcessOutcome(Struct, frozen=True, kw_only=True):
     timed_out: bool
 
 
+_OWN_SESSION: dict[str, Any] = (
+    {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
+    if sys.platform == "win32"
+    else {"start_new_session": True}
+)
 _Spawned = tuple[ChildPipes, asyncio.SubprocessTransport]
 _Spawn = Callable[[str], Awaitable[_Spawned]]
 """Starts a command that carries the given mark."""
@@ -389,7 +394,7 @@ async def _spawn(
         stderr=stderr,
         cwd=command.cwd,
         env={**command.environ, MARK_VARIABLE: mark},
-        **_own_session(),
+        **_OWN_SESSION,
     )
     return transport
 
@@ -399,12 +404,6 @@ async def _stdin(command: Command, ours: ExitStack) -> int:
     if command.stdin is None:
         return subprocess.DEVNULL
     return ours.enter_context(await asyncio.to_thread(_stdin_file, command.stdin)).fileno()
-
-
-def _own_session() -> dict[str, Any]:
-    if sys.platform == "win32":
-        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
-    return {"start_new_session": True}
 
 
 def _stdin_file(text: str) -> IO[bytes]:
