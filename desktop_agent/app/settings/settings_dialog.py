@@ -117,17 +117,12 @@ class Setup(QObject):
 
     def make_ahead(self) -> Iterator[None]:
         """Make one, a little in each step, for the first time that the settings are opened."""
-        from desktop_agent.ui.runtime.painting import polished
         from desktop_agent.ui.settings.settings_dialog import Pages, SettingsDialog
 
         now = SystemClock().now
         pages = Pages(self._theme, now, self._actions)
         yield
-        made = self._made_ahead = SettingsDialog(self._theme, now, self._actions, self._window, pages=pages)
-        for _ in polished(made):
-            yield
-            if self._made_ahead is not made:
-                return  # it is in use, or of another look
+        self._made_ahead = SettingsDialog(self._theme, now, self._actions, self._window, pages=pages)
 
     def _drop_made_ahead(self) -> None:
         if self._made_ahead is not None:

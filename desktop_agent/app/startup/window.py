@@ -106,7 +106,7 @@ class Window(QObject):
         from desktop_agent.app.startup.early_actions import EarlyActions
         from desktop_agent.app.startup.first_sight import show_first_sight
         from desktop_agent.ui.runtime.eventloop import idle
-        from desktop_agent.ui.runtime.painting import Movement, PaintTurns, make_widget_classes
+        from desktop_agent.ui.runtime.painting import Movement, make_widget_classes
         from desktop_agent.ui.runtime.watchdog import Watchdog
 
         self.add_panels()
@@ -119,7 +119,6 @@ class Window(QObject):
         watchdog = Watchdog(self.main_window)
         watchdog.start()
         movement = Movement(self._app, self.main_window, self.theme)
-        paint_turns = PaintTurns(self._app, watchdog.busy_ms)
         try:
             self.keyring_waited.connect(self._on_keyring_waited, Qt.ConnectionType.QueuedConnection)
             self.panels.review.wait_for_preparation()
@@ -140,8 +139,8 @@ class Window(QObject):
             try:
                 await self._end()
             finally:
-                for service in (watchdog, movement, paint_turns):
-                    service.stop()
+                watchdog.stop()
+                movement.stop()
                 log.close()
                 self.main_window.let_close()
         return 0

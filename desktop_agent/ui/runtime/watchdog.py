@@ -126,11 +126,6 @@ class Watchdog(QObject):
     def stalls(self) -> Stalls:
         return self._stalls
 
-    def busy_ms(self) -> float:
-        """For how long the turn of the loop that is going on has taken; 0 while the loop waits, or is not watched."""
-        since = self._busy_since
-        return 0.0 if since is None else (self._clock() - since) * 1000
-
     def start(self) -> None:
         if self._thread is not None:
             return

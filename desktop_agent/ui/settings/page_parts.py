@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFormLayout, QLabel, QScrollArea, QWidget
 
 from desktop_agent.ui.runtime.pacing import GradualWork, in_next_turn
-from desktop_agent.ui.runtime.painting import measured, placed, polished
 from desktop_agent.ui.settings.settings_view import SettingsView
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import Picker
@@ -65,22 +64,9 @@ class Page(QScrollArea):
         yield from self._build()
         self._is_built = True
         self._on_built()
-        yield from self._made_ready()
         self._content.show()
-        self.setUpdatesEnabled(True)
         for do in self._when_built:
             do()
-
-    def _made_ready(self) -> Iterator[None]:
-        """Do what showing all of it at once would take too long for."""
-        yield from polished(self._content)
-        width = self.viewport().width()
-        yield from measured(self.column, (width, width - self.verticalScrollBar().sizeHint().width()))
-        self.setUpdatesEnabled(False)  # until there is something beside the scroll bar
-        self.event(QEvent(QEvent.Type.LayoutRequest))  # the area gives the content its size
-        QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall.value)  # and room to its scroll bar
-        yield
-        yield from placed(self._content)
 
     def _build(self) -> Iterator[None]:
         """Add what is on the page, a little in each step."""

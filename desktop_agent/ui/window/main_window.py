@@ -50,10 +50,11 @@ class KeysFirst(QObject):
 
 
 class SettledColumn(QVBoxLayout):
-    """Waits with what is in it until the panels at the edges came or went.
+    """Lays out its contents once the panels at the edges have come or gone.
 
     Qt lays out the window before the window hears of its new size and shows or hides the panels, each of which is one
-    more layout. A long conversation would be wrapped for every width on the way.
+    more layout. A long conversation would be wrapped for every width on the way: 15 to 37 ms instead of 8
+    (`bench_heartbeat.py`, *narrow, and wide again*).
     """
 
     def __init__(self, column: QWidget) -> None:
