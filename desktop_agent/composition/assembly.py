@@ -17,7 +17,7 @@ from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.base.paths import place_of_spare_cache
 from desktop_agent.core.context.guidance import GuidanceReader
 from desktop_agent.core.context.packing import image_digests, with_pictures, without_pictures
-from desktop_agent.core.context_window import ContextManager, ContextParts
+from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.mentions.files import FileMentions, SymbolMentions
 from desktop_agent.core.mentions.pasted import PastedContents, PastedMentions
 from desktop_agent.core.mentions.prompts import PromptMentions
@@ -131,25 +131,23 @@ def _context_manager(context: SessionContext, retries: Retries) -> ContextManage
         return await with_pictures(request, app.blobs)
 
     return ContextManager(
-        ContextParts(
-            history=context.state.history,
-            transcript=context.state.transcript,
-            log=context.recorder,
-            clock=app.clock,
-            wait=retries.wait,
-            settings=lambda: settings.current,
-            reader=GuidanceReader(context.root, app.paths.config, secret_at),
-            calibration=app.calibration,
-            system=context.system,
-            offer=offer,
-            make_definitions=access.make_definitions,
-            with_pictures=pictured,
-            read_history=partial(_read_history, context),
-            max_tokens=lambda: context.limits.max_tokens or settings.current.model.max_tokens,
-            known=app.known_models.of,
-            # What a provider's cache knows the requests by: a digest, so that no id of ours leaves.
-            conversation=blake2b(context.id.encode(), digest_size=16).hexdigest(),
-        )
+        history=context.state.history,
+        transcript=context.state.transcript,
+        log=context.recorder,
+        clock=app.clock,
+        wait=retries.wait,
+        settings=lambda: settings.current,
+        reader=GuidanceReader(context.root, app.paths.config, secret_at),
+        calibration=app.calibration,
+        system=context.system,
+        offer=offer,
+        make_definitions=access.make_definitions,
+        with_pictures=pictured,
+        read_history=partial(_read_history, context),
+        max_tokens=lambda: context.limits.max_tokens or settings.current.model.max_tokens,
+        known=app.known_models.of,
+        # What a provider's cache knows the requests by: a digest, so that no id of ours leaves.
+        conversation=blake2b(context.id.encode(), digest_size=16).hexdigest(),
     )
 
 

@@ -5,7 +5,7 @@ text in, JSON out. Nothing is ever removed: a compaction is one more event, and 
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -20,7 +20,7 @@ from desktop_agent.core.context.tokens import message_tokens, text_tokens
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import Message, ModelRef, ModelRequest, Summary, TextBlock, UserMessage
-from desktop_agent.core.providers.provider import Provider, reported_answer
+from desktop_agent.core.providers.provider import Provider, RetryWait, answer_aside
 from desktop_agent.core.transcript import Transcript
 
 
@@ -80,55 +80,6 @@ _LONGEST_PART = 2_000
 """Of a result or of a call's arguments, in characters: a summary needs what came of it, not all of it."""
 _CHARS_PER_TOKEN = 3
 _PLACEHOLDER = "Summarise this conversation.{focus}\n\n<conversation>\n{earlier}{text}\n</conversation>"
-
-
-RetryWait = Callable[[int, int, ProviderError], Awaitable[None]]
-"""Waits, for a turn, after this try (from 1) failed so. Raises the error when it makes no sense to try again."""
-
-
-class SummaryJob(Struct, frozen=True, kw_only=True):
-    messages: Sequence[Message]
-    before: Summary | None
-    """The summary that stands before them, which the new one replaces."""
-    focus: str
-    turn: int
-    """To which turn the usage is counted."""
-
-
-async def summarise(
-    job: SummaryJob, provider: Provider, model: ModelRef, window: int, *, log: EventLog, wait: RetryWait
-) -> Summary | None:
-    """Return the summary, or None when the model's answer holds none. What it cost is on record either way.
-
-    Tries again what can pass by itself, like a turn. Raises `ProviderError`. Cancelling closes the connection.
-    """
-    request = _request(job, model, window)
-    attempt = 1
-    while True:
-        try:
-            completion = await reported_answer(log, provider, model, request, job.turn, "summary")
-        except ProviderError as error:
-            await wait(job.turn, attempt, error)
-            attempt += 1
-        else:
-            await log.record(ev.UsageReported(turn=job.turn, usage=completion.usage, model=model, is_aside=True))
-            texts = [block.text for block in completion.content if isinstance(block, TextBlock)]
-            return parsed("\n".join(texts))
-
-
-def _request(job: SummaryJob, model: ModelRef, window: int) -> ModelRequest:
-    longest = max((window - 2 * MAX_TOKENS) * _CHARS_PER_TOKEN, 4_000)
-    text = fitted(conversation_text(job.messages, longest_part=_LONGEST_PART), longest)
-    earlier = f"An earlier summary:\n{summary_text(job.before)}\n\n" if job.before else ""
-    focus = f" Keep above all what concerns this: {job.focus}" if job.focus else ""
-    prompt = _PLACEHOLDER.format(focus=focus, earlier=earlier, text=text)
-    return ModelRequest(
-        model=model.model,
-        system=resource_path("prompts", "compact.md").read_text(encoding="utf-8").strip(),
-        messages=(UserMessage(content=(TextBlock(text=prompt),)),),
-        tools=(),
-        max_tokens=MAX_TOKENS,
-    )
 
 
 ACTIVITY = "Summarising the conversation to make room"
@@ -191,15 +142,15 @@ class Compacting(Struct, frozen=True, kw_only=True, eq=False):
 
     async def _summary(self, plan: CompactionPlan, room: Room, urgency: Urgency, focus: str) -> Summary | None:
         before = self.history.compaction
-        job = SummaryJob(
-            messages=self.history.messages_through(plan.through_turn),
-            before=before.summary if before is not None and before.through_turn else None,
-            focus=focus.strip(),
-            turn=self.transcript.turn,
-        )
+        messages = self.history.messages_through(plan.through_turn)
+        earlier = before.summary if before is not None and before.through_turn else None
+        request = _request(messages, earlier, focus.strip(), room)
+        turn = self.transcript.turn
         problem = "The model's answer held no summary"
         try:
-            found = await summarise(job, room.provider, room.model, room.window, log=self.log, wait=self.wait)
+            answer = await answer_aside(self.log, room.provider, room.model, request, turn, "summary", self.wait)
+            texts = [block.text for block in answer.content if isinstance(block, TextBlock)]
+            found = parsed("\n".join(texts))
         except ProviderError as error:
             if urgency == "wanted":
                 logger.info("Nothing was summarised: %s", error.title)
@@ -213,7 +164,7 @@ class Compacting(Struct, frozen=True, kw_only=True, eq=False):
         title = f"{problem}, so only the requests, files and to-dos of the older turns were kept."
         await self._notify(title, "You can edit that summary, or undo it: nothing is lost.")
         todos = (item.content for item in self.transcript.turns.todos if item.status != "completed")
-        return extracted(job.messages, job.before, todos)
+        return extracted(messages, earlier, todos)
 
     def _is_gone(self, turn: int) -> bool:
         compaction = self.history.compaction
@@ -236,6 +187,22 @@ class Compacting(Struct, frozen=True, kw_only=True, eq=False):
 
     async def _notify(self, title: str, hint: str = "", detail: str = "") -> None:
         await self.log.record(ev.Notice(level="warning", code="compaction", title=title, hint=hint, detail=detail))
+
+
+def _request(messages: Sequence[Message], before: Summary | None, focus: str, room: Room) -> ModelRequest:
+    """Return the request for a summary, which stands by itself and replaces the summary `before` these messages."""
+    longest = max((room.window - 2 * MAX_TOKENS) * _CHARS_PER_TOKEN, 4_000)
+    text = fitted(conversation_text(messages, longest_part=_LONGEST_PART), longest)
+    earlier = f"An earlier summary:\n{summary_text(before)}\n\n" if before else ""
+    emphasis = f" Keep above all what concerns this: {focus}" if focus else ""
+    prompt = _PLACEHOLDER.format(focus=emphasis, earlier=earlier, text=text)
+    return ModelRequest(
+        model=room.model.model,
+        system=resource_path("prompts", "compact.md").read_text(encoding="utf-8").strip(),
+        messages=(UserMessage(content=(TextBlock(text=prompt),)),),
+        tools=(),
+        max_tokens=MAX_TOKENS,
+    )
 
 
 def _summary_tokens(summary: Summary) -> float:

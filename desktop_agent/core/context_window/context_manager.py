@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import assert_never
 
@@ -19,7 +20,6 @@ from desktop_agent.core.context.tokens import Calibration, message_tokens, reque
 from desktop_agent.core.context_window.compaction import (
     Compacting,
     CompactionPlan,
-    RetryWait,
     Room,
     Urgency,
     asked_for,
@@ -40,98 +40,13 @@ from desktop_agent.core.protocol.model import (
     Pin,
     Usage,
 )
-from desktop_agent.core.providers.provider import Provider
-from desktop_agent.core.settings import CompactionSettings, Settings
+from desktop_agent.core.providers.provider import Provider, RetryWait
+from desktop_agent.core.settings import Settings
 from desktop_agent.core.tools.access import ToolOffer
 from desktop_agent.core.transcript import Transcript
 
-
-class ContextParts(Struct, frozen=True, kw_only=True):
-    """What its parts work with."""
-
-    history: History
-    transcript: Transcript
-    log: EventLog
-    clock: Clock
-    wait: RetryWait
-    """Waits before a summary is asked for again."""
-    settings: Callable[[], Settings]
-    reader: GuidanceReader
-    calibration: Calibration
-    system: str
-    """The system prompt without the list of tools and without guidance."""
-    offer: Callable[[int, Sequence[str]], ToolOffer]
-    """Gives the tools for a window of so many tokens, when tools of these names were found or called."""
-    make_definitions: Callable[[], None]
-    """Makes what the model receives of the tools. Blocks the first time."""
-    with_pictures: Callable[[ModelRequest, ModelRef], Awaitable[ModelRequest]]
-    """Adds the bytes of the pictures that a request names, or leaves them out for a model that takes none."""
-    read_history: Callable[[], Awaitable[None]]
-    """Folds in what the history has not, because it was summarised before the session was opened."""
-    max_tokens: Callable[[], int]
-    """How long an answer may be, now."""
-    known: Callable[[ModelRef], Awaitable[KnownModel | None]]
-    """What is known of a model, without asking the network."""
-    conversation: str = ""
-    """What all requests of the session have in common, for providers' caches: see `ModelRequest`."""
-
-
 _FULL = 0.9
 """How much of a window may be full before it is time to summarise, whatever the target is."""
-
-
-class RequestPacker:
-    """Makes requests of the history as it is. Asks no network."""
-
-    def __init__(self, parts: ContextParts, meter: Meter) -> None:
-        self._parts = parts
-        self._meter = meter
-        self.with_pictures = parts.with_pictures
-        self.max_tokens = parts.max_tokens
-
-    async def look_up(self, model: ModelRef) -> KnownModel | None:
-        """Return what is known of the model now; its window counts from here on."""
-        known = await self._parts.known(model)
-        if known is not None:
-            self._meter.know_window(model, known.context_tokens)
-        return known
-
-    async def make_definitions(self) -> None:
-        """Make the definitions of the tools, in a thread: the first time, that takes several frames."""
-        await asyncio.to_thread(self._parts.make_definitions)
-
-    def window(self, model: ModelRef) -> int:
-        return self._meter.window(model, self._parts.settings().model.context_tokens)
-
-    def target(self, model: ModelRef) -> int:
-        """From how many tokens on the conversation is summarised by itself; 0 for never."""
-        settings, window = self._parts.settings().compaction, self.window(model)
-        room = max(window - self.max_tokens(), window // 2)
-        return min(settings.target_tokens, round(window * _FULL), room) if settings.auto else 0
-
-    def pack(self, model: ModelRef) -> ModelRequest:
-        return self.pack_with(model, self.offer(model))
-
-    def pack_with(self, model: ModelRef, offer: ToolOffer) -> ModelRequest:
-        return pack(
-            self._parts.history,
-            model=model,
-            system=self.system(offer),
-            tools=offer.definitions,
-            max_tokens=self.max_tokens(),
-            conversation=self._parts.conversation,
-        )
-
-    def offer(self, model: ModelRef) -> ToolOffer:
-        offer = self._parts.offer(self.window(model), loaded_tools(self._parts.history.fold))
-        self._meter.offer = offer
-        return offer
-
-    def system(self, offer: ToolOffer) -> str:
-        return f"{self._parts.system}\n\n{offer.listing}"
-
-    def conversation_tokens(self) -> float:
-        return message_tokens(self._parts.history.messages())
 
 
 _LONGEST_S = 10 * 365 * 86_400.0
@@ -233,20 +148,79 @@ ContextOp = ops.Compact | ops.EditSummary | ops.UndoCompaction | ops.AddPin | op
 """The ops that concern what the model sees."""
 
 
+@dataclass(kw_only=True, eq=False)
 class ContextManager:
-    """One per session. Everything that changes is an event; what is kept here can be worked out again."""
+    """Makes the requests of one session. Everything that changes is an event; what is kept can be worked out again."""
 
-    def __init__(self, parts: ContextParts) -> None:
-        self._parts = parts
-        self._log = parts.log
-        self.history = parts.history
-        self.meter = Meter(parts.log, parts.calibration)
-        self.packer = RequestPacker(parts, self.meter)
-        history, transcript, log = parts.history, parts.transcript, parts.log
-        self.pins = Pins(history=history, log=log, clock=parts.clock)
-        self.guiding = Guiding(reader=parts.reader, history=history, transcript=transcript, log=log)
-        self.compacting = Compacting(history=history, transcript=transcript, log=log, wait=parts.wait)
+    history: History
+    transcript: Transcript
+    log: EventLog
+    clock: Clock
+    wait: RetryWait
+    """Waits before a summary is asked for again."""
+    settings: Callable[[], Settings]
+    reader: GuidanceReader
+    calibration: Calibration
+    system: str
+    """The system prompt without the list of tools and without guidance."""
+    offer: Callable[[int, Sequence[str]], ToolOffer]
+    """Gives the tools for a window of so many tokens, when tools of these names were found or called."""
+    make_definitions: Callable[[], None]
+    """Makes what the model receives of the tools. Blocks the first time."""
+    with_pictures: Callable[[ModelRequest, ModelRef], Awaitable[ModelRequest]]
+    """Adds the bytes of the pictures that a request names, or leaves them out for a model that takes none."""
+    read_history: Callable[[], Awaitable[None]]
+    """Folds in what the history has not, because it was summarised before the session was opened."""
+    max_tokens: Callable[[], int]
+    """How long an answer may be, now."""
+    known: Callable[[ModelRef], Awaitable[KnownModel | None]]
+    """What is known of a model, without asking the network."""
+    conversation: str = ""
+    """What all requests of the session have in common, for providers' caches: see `ModelRequest`."""
+
+    def __post_init__(self) -> None:
+        self.meter = Meter(self.log, self.calibration)
+        self.pins = Pins(history=self.history, log=self.log, clock=self.clock)
+        self.guiding = Guiding(reader=self.reader, history=self.history, transcript=self.transcript, log=self.log)
+        self.compacting = Compacting(history=self.history, transcript=self.transcript, log=self.log, wait=self.wait)
         self._task: asyncio.Task[None] | None = None
+
+    # -- requests --
+
+    async def look_up(self, model: ModelRef) -> KnownModel | None:
+        """Return what is known of the model now; its window counts from here on."""
+        known = await self.known(model)
+        if known is not None:
+            self.meter.know_window(model, known.context_tokens)
+        return known
+
+    def window(self, model: ModelRef) -> int:
+        return self.meter.window(model, self.settings().model.context_tokens)
+
+    def target(self, model: ModelRef) -> int:
+        """From how many tokens on the conversation is summarised by itself; 0 for never."""
+        settings, window = self.settings().compaction, self.window(model)
+        room = max(window - self.max_tokens(), window // 2)
+        return min(settings.target_tokens, round(window * _FULL), room) if settings.auto else 0
+
+    def pack(self, model: ModelRef) -> ModelRequest:
+        """Return the request of the history as it is, without the bytes of its pictures. Asks no network."""
+        self.meter.offer = self.offer(self.window(model), loaded_tools(self.history.fold))
+        return pack(
+            self.history,
+            model=model,
+            system=self._system(),
+            tools=self.meter.offer.definitions,
+            max_tokens=self.max_tokens(),
+            conversation=self.conversation,
+        )
+
+    def _system(self) -> str:
+        """Return the system prompt without guidance, for the tools that were offered last."""
+        return f"{self.system}\n\n{self.meter.offer.listing}"
+
+    def conversation_tokens(self) -> float:
+        return message_tokens(self.history.messages())
 
     # -- for the session --
 
@@ -256,12 +230,12 @@ class ContextManager:
         """Carry out what the user asked for. What takes long is returned as a task, which the caller need not await."""
         match op:
             case ops.AddPin():
-                await self.pins.add(op, self.settings().pins_tokens)
+                await self.pins.add(op, self.settings().compaction.pins_tokens)
             case ops.RemovePin():
                 await self.pins.remove(op)
             case ops.InspectContext():
                 await self.pins.expire()
-                self._log.emit(ev.ContextInspected(report=await self._report()))
+                self.log.emit(ev.ContextInspected(report=await self._report()))
                 return None
             case ops.Compact() | ops.EditSummary() | ops.UndoCompaction() if is_running or self.is_compacting:
                 await self._notify("The agent is working, so nothing was summarised or taken back.", "Stop it first.")
@@ -269,7 +243,7 @@ class ContextManager:
             case ops.EditSummary() | ops.UndoCompaction():
                 await self._change_summary(op)
             case ops.Compact(focus=focus):
-                plan = asked_for(self.history, keep=self.settings().keep_last_turns)
+                plan = asked_for(self.history, keep=self.settings().compaction.keep_last_turns)
                 if plan is None:
                     await self._notify("There is nothing to summarise yet: only the last turn is left.", "")
                     return None
@@ -291,22 +265,22 @@ class ContextManager:
 
     async def measure(self, provider: Provider | None) -> None:
         """Report how full the context is now, and let `provider` count it in the background."""
-        model = self._parts.transcript.session.model
+        model = self.transcript.session.model
         if model is None:
             return
-        await self.packer.look_up(model)
-        request = self.packer.pack(model)
-        window = self.packer.window(model)
+        await self.look_up(model)
+        request = self.pack(model)
+        window = self.window(model)
         self.meter.report_estimate(request, model, window)
         if provider is not None and request.messages:
             self.meter.count(request, model, provider, window)
 
     async def measure_opened(self) -> None:
         """Report how full the context is when a session is opened again: as it was reported, if that still holds."""
-        model, tokens = self._parts.transcript.session.model, self._parts.transcript.context.context_tokens
+        model, tokens = self.transcript.session.model, self.transcript.context.context_tokens
         if model is not None and tokens and self.history.fold.is_as_answered:
-            await self.packer.look_up(model)
-            self.meter.report_known(tokens, self.packer.window(model))
+            await self.look_up(model)
+            self.meter.report_known(tokens, self.window(model))
         elif self.history.turns:
             await self.measure(provider=None)
 
@@ -318,14 +292,11 @@ class ContextManager:
 
     # -- for compaction --
 
-    def settings(self) -> CompactionSettings:
-        return self._parts.settings().compaction
-
     def room(self, model: ModelRef, provider: Provider, tokens: int) -> Room:
         return Room(
             model=model,
             provider=provider,
-            window=self.packer.window(model),
+            window=self.window(model),
             tokens=tokens,
             ratio=self.meter.ratio(model),
         )
@@ -336,12 +307,12 @@ class ContextManager:
         self, plan: CompactionPlan, focus: str, provider_of: Callable[[ModelRef], Awaitable[Provider]]
     ) -> None:
         """Make the summary that the user asked for. Ends without one when it is stopped."""
-        model = self._parts.transcript.session.model
+        model = self.transcript.session.model
         assert model is not None, "the journal's first line names the model"
         with suppress(asyncio.CancelledError):
             try:
                 provider = await provider_of(model)
-                room = self.room(model, provider, self.meter.tokens(self.packer.pack(model), model))
+                room = self.room(model, provider, self.meter.tokens(self.pack(model), model))
                 if await self.compacting.compact(plan, room, urgency="asked", focus=focus):
                     await self.measure(provider)
             except StorageError:
@@ -355,27 +326,26 @@ class ContextManager:
             await self._notify("There is no summary in force.", "")
         elif isinstance(op, ops.UndoCompaction):
             if not self.history.can_undo_compaction:
-                await self._parts.read_history()
-            await self._log.record(ev.CompactionUndone(compaction_id=compaction.id))
+                await self.read_history()
+            await self.log.record(ev.CompactionUndone(compaction_id=compaction.id))
         elif op.summary != compaction.summary:
-            await self._log.record(ev.SummaryEdited(compaction_id=compaction.id, summary=op.summary))
+            await self.log.record(ev.SummaryEdited(compaction_id=compaction.id, summary=op.summary))
 
     async def _report(self) -> ContextReport:
         """Take the next request apart, off the event loop: a long conversation is megabytes of text."""
-        model = self._parts.transcript.session.model
+        model = self.transcript.session.model
         assert model is not None, "the journal's first line names the model"
-        offer = self.packer.offer(model)
-        request, system, use = self.packer.pack_with(model, offer), self.packer.system(offer), self.meter.use
+        request, offer, use = self.pack(model), self.meter.offer, self.meter.use
         compaction, guidance = self.history.compaction, self.history.guidance
         # The parts come to what the whole is said to take: what was reported is nearer to the truth than the estimate.
         ratio = use.tokens / max(request_tokens(request), 1.0) if use is not None else self.meter.ratio(model)
-        found = await asyncio.to_thread(sections, request, guidance, compaction, system, ratio)
-        window = self.packer.window(model)
+        found = await asyncio.to_thread(sections, request, guidance, compaction, self._system(), ratio)
+        window = self.window(model)
         tokens = sum(section.tokens for section in found)
         return ContextReport(
             sections=found,
             use=use or ContextUse(tokens=tokens, window=window, source="estimated"),
-            target=self.packer.target(model),
+            target=self.target(model),
             compaction_id=compaction.id if compaction is not None else "",
             summary=compaction.summary if compaction is not None else None,
             deferred_tools=offer.deferred,
@@ -383,7 +353,7 @@ class ContextManager:
         )
 
     async def _notify(self, title: str, hint: str) -> None:
-        await self._log.record(ev.Notice(level="warning", code="compaction", title=title, hint=hint))
+        await self.log.record(ev.Notice(level="warning", code="compaction", title=title, hint=hint))
 
 
 _ROOM_AFTER = 0.5
@@ -409,48 +379,48 @@ class TurnRequests(Struct, kw_only=True, eq=False):
 
     async def next(self) -> ModelRequest:
         """Return the next request, pictures and all. Raises `NoRoomError` and `StorageError`; may compact first."""
-        context_manager, packer = self.context_manager, self.context_manager.packer
+        context_manager = self.context_manager
         await context_manager.pins.expire()
         if self._is_first:
-            await packer.look_up(self.model)
-            await packer.make_definitions()
+            await context_manager.look_up(self.model)
+            await asyncio.to_thread(context_manager.make_definitions)  # the first time, that takes several frames
         await context_manager.guiding.refresh(is_turn_start=self._is_first)
         self._is_first = False
-        request = packer.pack(self.model)
+        request = context_manager.pack(self.model)
         tokens = context_manager.meter.tokens(request, self.model)
-        window = packer.window(self.model)
-        target = packer.target(self.model)
-        fits = tokens + packer.max_tokens() <= window
+        window = context_manager.window(self.model)
+        target = context_manager.target(self.model)
+        fits = tokens + context_manager.max_tokens() <= window
         if self._is_forced or (target and tokens > (target if fits else 0)):
             urgency: Urgency = "needed" if self._is_forced or not fits else "wanted"
             # What the user took back by hand is not done again before it must be.
             is_wanted = not (context_manager.history.fold.is_compaction_undone or self._has_failed)
             if urgency == "needed" or is_wanted:
                 if await self._compact(tokens, urgency):
-                    request = packer.pack(self.model)
+                    request = context_manager.pack(self.model)
                 else:
                     self._has_failed = True
         self._is_forced = False
         tokens = context_manager.meter.report_estimate(request, self.model, window)
         if tokens > window:
             raise self._no_room(tokens)
-        self._last = await packer.with_pictures(request, self.model)
+        self._last = await context_manager.with_pictures(request, self.model)
         return self._last
 
     async def as_it_is(self) -> ModelRequest:
         """Return the request of a model that is asked only once: nothing is summarised for it. Raises `NoRoomError`."""
-        packer = self.context_manager.packer
-        request = packer.pack(self.model)
-        tokens = self.context_manager.meter.tokens(request, self.model)
-        if tokens > packer.window(self.model):
+        context_manager = self.context_manager
+        request = context_manager.pack(self.model)
+        tokens = context_manager.meter.tokens(request, self.model)
+        if tokens > context_manager.window(self.model):
             raise self._no_room(tokens)
-        self._last = await packer.with_pictures(request, self.model)
+        self._last = await context_manager.with_pictures(request, self.model)
         return self._last
 
     def _no_room(self, tokens: int) -> NoRoomError:
         return NoRoomError(
             f"The conversation takes about {tokens:,} tokens, and the model's window has "
-            f"{self.context_manager.packer.window(self.model):,}.",
+            f"{self.context_manager.window(self.model):,}.",
             hint="Go back to before the last message, send less at once, or start a new session for the next task.",
         )
 
@@ -461,7 +431,7 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         """
         meter = self.context_manager.meter
         if self._last is not None:
-            meter.report_usage(self._last, usage, self.model, self.context_manager.packer.window(self.model))
+            meter.report_usage(self._last, usage, self.model, self.context_manager.window(self.model))
             meter.ask_for_window(self.model, self.provider)
         return meter.caching.missed(self.model, usage, told)
 
@@ -471,22 +441,22 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         False when that was tried before in this turn, when the user does not want compaction by itself, or, unless it
         `is_certain` that this was why the request was refused, when it should have fitted easily.
         """
-        packer = self.context_manager.packer
-        if self._has_made_room or self._last is None or not packer.target(self.model):
+        context_manager = self.context_manager
+        if self._has_made_room or self._last is None or not context_manager.target(self.model):
             return False
-        tokens = self.context_manager.meter.tokens(self._last, self.model)
-        if not is_certain and tokens < packer.window(self.model) / 2:
+        tokens = context_manager.meter.tokens(self._last, self.model)
+        if not is_certain and tokens < context_manager.window(self.model) / 2:
             return False
         self._has_made_room = self._is_forced = True
         return True
 
     async def _compact(self, tokens: int, urgency: Urgency) -> bool:
-        context_manager, packer = self.context_manager, self.context_manager.packer
+        context_manager = self.context_manager
         room = context_manager.room(self.model, self.provider, tokens)
-        target = packer.target(self.model) or packer.window(self.model)
-        fixed = tokens / room.ratio - packer.conversation_tokens()
+        target = context_manager.target(self.model) or context_manager.window(self.model)
+        fixed = tokens / room.ratio - context_manager.conversation_tokens()
         left = max(target / room.ratio - fixed, 0.0) * _ROOM_AFTER
         if self._is_forced:  # estimates were wrong, so the target is no guide: half of what is there must go
-            left = min(left, packer.conversation_tokens() / 2)
-        plan = automatic(context_manager.history, keep=context_manager.settings().keep_last_turns, room=left)
+            left = min(left, context_manager.conversation_tokens() / 2)
+        plan = automatic(context_manager.history, keep=context_manager.settings().compaction.keep_last_turns, room=left)
         return plan is not None and await context_manager.compacting.compact(plan, room, urgency=urgency)

@@ -23,6 +23,7 @@ from desktop_agent.core.protocol.model import (
     ModelRef,
     ModelRequest,
     StopReason,
+    TextBlock,
     Usage,
 )
 
@@ -44,6 +45,10 @@ class Completion(Struct, frozen=True, kw_only=True):
     refused_effort: str = ""
     """The level of effort that was refused, so that this is the first answer of the model without it."""
     type: Literal["completion"] = "completion"
+
+    @property
+    def text(self) -> str:
+        return "".join(block.text for block in self.content if isinstance(block, TextBlock))
 
 
 StreamPiece = ev.TextDelta | ev.ThinkingDelta | ev.ToolProgress | ev.HostedCallReported | Completion
@@ -202,14 +207,34 @@ def reported(log: EventLog, model: ModelRef, turn: int, purpose: RequestPurpose 
             log.emit(tell(state="failed", fault="stream"))
 
 
-async def reported_answer(
-    log: EventLog, provider: Provider, model: ModelRef, request: ModelRequest, turn: int, purpose: RequestPurpose
-) -> Completion:
-    """Return the whole answer to a request beside the conversation, and tell of it. Raises `ProviderError`.
+RetryWait = Callable[[int, int, ProviderError], Awaitable[None]]
+"""Waits, for a turn, after this try (from 1) failed so. Raises the error when it makes no sense to try again."""
 
-    Cancelling closes the connection.
+
+async def answer_aside(
+    log: EventLog,
+    provider: Provider,
+    model: ModelRef,
+    request: ModelRequest,
+    turn: int,
+    purpose: RequestPurpose,
+    wait: RetryWait | None = None,
+) -> Completion:
+    """Return the whole answer to a request beside the conversation, with what it took on record.
+
+    Raises `ProviderError`; with `wait` only when trying again makes no sense. Cancelling closes the connection.
     """
-    with reported(log, model, turn, purpose) as answered:
-        completion = await whole_answer(provider, request)
-        answered(completion)
-        return completion
+    attempt = 1
+    while True:
+        try:
+            with reported(log, model, turn, purpose) as answered:
+                completion = await whole_answer(provider, request)
+                answered(completion)
+        except ProviderError as error:
+            if wait is None:
+                raise
+            await wait(turn, attempt, error)
+            attempt += 1
+        else:
+            await log.record(ev.UsageReported(turn=turn, usage=completion.usage, model=model, is_aside=True))
+            return completion

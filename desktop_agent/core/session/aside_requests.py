@@ -21,7 +21,7 @@ from desktop_agent.core.models.known_model import KnownModel, price_words
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest, TextBlock, UserMessage
-from desktop_agent.core.providers.provider import Completion, Provider, ProviderSource, RetryPolicy, reported_answer
+from desktop_agent.core.providers.provider import ProviderSource, RetryPolicy, answer_aside
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.session.spending import SpendingGuard
 from desktop_agent.core.tools.servers.asking_back import AsideAnswer, AsideFacts
@@ -134,12 +134,10 @@ class Titling:
         provider = await self.provider_source(model)
         try:
             request = await asyncio.to_thread(self._request, model.model)
-            completion = await reported_answer(self.log, provider, model, request, turn, "title")
+            completion = await answer_aside(self.log, provider, model, request, turn, "title")
         finally:
             await provider.aclose()
-        await self.log.record(ev.UsageReported(turn=turn, usage=completion.usage, model=model, is_aside=True))
-        text = "".join(block.text for block in completion.content if isinstance(block, TextBlock))
-        if (title := clean_title(text)) and not self.transcript.session.is_title_given:
+        if (title := clean_title(completion.text)) and not self.transcript.session.is_title_given:
             await self.log.record(ev.SessionRenamed(title=title, is_generated=True))
 
     def _request(self, model: str) -> ModelRequest:
@@ -193,22 +191,12 @@ class SessionModel(Struct, frozen=True, kw_only=True, eq=False):
         model = self._model()
         provider = await self.provider_source(model)
         try:
-            completion = await self._patiently(turn, provider, model, replace(request, model=model.model))
+            asked = replace(request, model=model.model)
+            completion = await answer_aside(self.log, provider, model, asked, turn, "server", self.retries.wait)
         finally:
             await provider.aclose()
-        await self.log.record(ev.UsageReported(turn=turn, usage=completion.usage, model=model, is_aside=True))
         await self.spending.note(turn, completion.usage, model)
-        text = "".join(block.text for block in completion.content if isinstance(block, TextBlock))
-        return AsideAnswer(text=text, stop=completion.stop_reason)
-
-    async def _patiently(self, turn: int, provider: Provider, model: ModelRef, request: ModelRequest) -> Completion:
-        attempt = 1
-        while True:
-            try:
-                return await reported_answer(self.log, provider, model, request, turn, "server")
-            except ProviderError as error:
-                await self.retries.wait(turn, attempt, error)
-                attempt += 1
+        return AsideAnswer(text=completion.text, stop=completion.stop_reason)
 
     def _model(self) -> ModelRef:
         model = self.state.transcript.session.model

@@ -7,7 +7,7 @@ in its one mailbox task or in the one turn that the task started, so there is no
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import assert_never
 
 from msgspec import Struct
@@ -18,15 +18,12 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.context_window import ContextOp
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import ChangeSelection, ModelRef
 from desktop_agent.core.providers.provider import ProviderPool
 from desktop_agent.core.session.failure_notices import NOT_FETCHED, notice_of, readable_address_notice
 from desktop_agent.core.session.prompt_queue import ArrivedPrompt, ArrivingPrompts
 from desktop_agent.core.session.recorder import capture_events
-from desktop_agent.core.session.recovery import Readiness
 from desktop_agent.core.session.session_parts import SessionParts
-from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.session.turn_runner import TurnRunner
 from desktop_agent.core.slash.commands import SlashCommands
 from desktop_agent.core.slash.session_commands import Performed, SessionHands
@@ -72,53 +69,46 @@ ChangeOp = (
 )
 
 
-class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
-    state: SessionState
-    undoing: Undoing
-    renaming: Renaming
-    log: EventLog
-    is_busy: Callable[[], bool]
-    get_ready: Callable[[], Awaitable[None]]
-    """Concludes what an earlier process left open; it is awaited before anything is done."""
-    read_history: Callable[[], Awaitable[None]]
-    """Folds in what the history has not, because it was summarised."""
+class ChangeOps:
+    """Carries these ops out for one session, whose mailbox calls it; events say what came of them."""
+
+    def __init__(self, parts: SessionParts, turns: TurnRunner) -> None:
+        self._state = parts.state
+        self._log = parts.recorder
+        self._turns = turns
+        self._read_history = parts.read_history
+        tools, transcript = parts.tools, parts.state.transcript
+        self._undoing = Undoing(transcript, tools.ledger, tools.effects, parts.recorder)
+        self._renaming = Renaming(transcript, tools.ledger, tools.effects, parts.recorder)
 
     async def carry_out(self, op: ChangeOp) -> None:
         match op:
             case ops.UndoChanges():
-                await self.undo(op)
+                await self._revert_selected("undo", op)
             case ops.UndoDifferences():
-                await self._revert("undo", lambda: self.undoing.undo_differences(op), " there")
-            case ops.RedoChanges() | ops.RedoSteps():
-                await self.redo(op)
+                await self._revert("undo", lambda: self._undoing.undo_differences(op), " there")
+            case ops.RedoChanges():
+                await self._revert_selected("redo", op)
+            case ops.RedoSteps():
+                await self._revert("redo", lambda: self._undoing.redo(op))
             case ops.WriteFile():
-                await self.write_file(op)
+                await self._write(f"{op.path} was not written", lambda: self._undoing.write(op))
             case ops.MoveFile():
-                await self.move_file(op)
+                await self._write(f"{op.path} was not renamed", lambda: self._renaming.rename(op))
             case ops.RewindTo():
-                await self.rewind(op)
+                await self._rewind(op)
             case _:
                 assert_never(op)
 
-    async def undo(self, op: ops.UndoChanges) -> bool:
-        """Undo what `op` selects. Whether it was carried out; a notice says why not."""
+    async def _revert_selected(self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges) -> None:
         if await self._is_unclear(op.selection):
-            return False
+            return
         where = " there" if op.selection != ChangeSelection() else ""
-        return await self._revert("undo", lambda: self.undoing.revert("undo", op), where)
-
-    async def redo(self, op: ops.RedoChanges | ops.RedoSteps) -> bool:
-        """Redo what `op` selects, or take back the undos that it names. Likewise."""
-        if isinstance(op, ops.RedoSteps):
-            return await self._revert("redo", lambda: self.undoing.redo(op))
-        if await self._is_unclear(op.selection):
-            return False
-        where = " there" if op.selection != ChangeSelection() else ""
-        return await self._revert("redo", lambda: self.undoing.revert("redo", op), where)
+        await self._revert(direction, lambda: self._undoing.revert(direction, op), where)
 
     async def _is_unclear(self, selection: ChangeSelection) -> bool:
         """Whether the selection uses an id that several changes have. If so, record a notice."""
-        names = [names for one in selection.change_ids if (names := self.state.transcript.changed.namesakes(one))]
+        names = [names for one in selection.change_ids if (names := self._state.transcript.changed.namesakes(one))]
         if not names:
             return False
         one, _, _ = names[0][0].rpartition("~")
@@ -126,25 +116,18 @@ class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
         await self._notify("unclear_selection", title, f"Name the one you mean: {' or '.join(names[0])}.")
         return True
 
-    async def _revert(self, direction: Direction, carry_out: Callable[[], Awaitable[bool]], where: str = "") -> bool:
+    async def _revert(self, direction: Direction, carry_out: Callable[[], Awaitable[bool]], where: str = "") -> None:
         if not await self._begin("busy", f"nothing was {_PAST[direction]}"):
-            return False
+            return
         try:
             is_done = await carry_out()
         except WorkspaceError as error:
-            await self.log.record(replace(notice_of(error, None), code=f"not_{_PAST[direction]}"))
-            return False
+            await self._log.record(replace(notice_of(error, None), code=f"not_{_PAST[direction]}"))
+            return
         if not is_done:
             await self._notify("nothing_selected", f"There is nothing to {direction}{where}.", "")
-        return is_done
 
-    async def write_file(self, op: ops.WriteFile) -> None:
-        await self._perform(f"{op.path} was not written", lambda: self.undoing.write(op))
-
-    async def move_file(self, op: ops.MoveFile) -> None:
-        await self._perform(f"{op.path} was not renamed", lambda: self.renaming.rename(op))
-
-    async def _perform(self, consequence: str, act: Callable[[], Awaitable[None]]) -> None:
+    async def _write(self, consequence: str, act: Callable[[], Awaitable[None]]) -> None:
         if not await self._begin("not_written", consequence):
             return
         try:
@@ -152,34 +135,34 @@ class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
         except StorageError:
             raise
         except AgentError as error:
-            await self.log.record(replace(notice_of(error, None), code="not_written"))
+            await self._log.record(replace(notice_of(error, None), code="not_written"))
 
-    async def rewind(self, op: ops.RewindTo) -> None:
+    async def _rewind(self, op: ops.RewindTo) -> None:
         if not await self._begin("busy", "nothing was taken back"):
             return
-        if not 1 <= op.turn <= self.state.transcript.turn:
+        if not 1 <= op.turn <= self._state.transcript.turn:
             await self._notify("nothing_selected", f"There is no turn {op.turn} to go back to.", "")
             return
-        if op.scope != "files" and not self.state.history.can_rewind_to(op.turn):
-            await self.read_history()
+        if op.scope != "files" and not self._state.history.can_rewind_to(op.turn):
+            await self._read_history()
         if op.scope != "conversation":
             try:
-                await self.undoing.revert("undo", ops.UndoChanges(selection=ChangeSelection(since_turn=op.turn)))
+                await self._undoing.revert("undo", ops.UndoChanges(selection=ChangeSelection(since_turn=op.turn)))
             except WorkspaceError as error:
-                await self.log.record(replace(notice_of(error, None), code="not_undone"))
+                await self._log.record(replace(notice_of(error, None), code="not_undone"))
                 return
-        await self.log.record(ev.Rewound(turn=op.turn, scope=op.scope))
+        await self._log.record(ev.Rewound(turn=op.turn, scope=op.scope))
 
     async def _begin(self, code: str, consequence: str) -> bool:
         """Get ready and return True; while a turn runs, say that and return False."""
-        if self.is_busy():
+        if self._turns.is_running:
             await self._notify(code, f"The agent is working, so {consequence}.", "Stop it first.")
             return False
-        await self.get_ready()
+        await self._turns.get_ready()
         return True
 
     async def _notify(self, code: str, title: str, hint: str) -> None:
-        await self.log.record(ev.Notice(level="warning", code=code, title=title, hint=hint))
+        await self._log.record(ev.Notice(level="warning", code=code, title=title, hint=hint))
 
 
 logger = logging.getLogger(__name__)
@@ -199,20 +182,11 @@ class Session:
         self._providers = ProviderPool(parts.provider_source, self._warn_of_address)
         self._turns = TurnRunner(
             parts,
-            Readiness(parts),
             self._providers,
             on_end=lambda: self._mailbox.put_nowait(_TurnDone()),
             on_storage_failure=self._report_storage_failure,
         )
-        self._changes = ChangeOps(
-            state=parts.state,
-            undoing=Undoing(parts.state.transcript, parts.tools.ledger, parts.tools.effects, parts.recorder),
-            renaming=Renaming(parts.state.transcript, parts.tools.ledger, parts.tools.effects, parts.recorder),
-            log=parts.recorder,
-            is_busy=lambda: self._turns.is_running,
-            get_ready=self._turns.get_ready,
-            read_history=parts.read_history,
-        )
+        self._changes = ChangeOps(parts, self._turns)
         self._arriving = ArrivingPrompts(parts.mentions, self._mailbox.put_nowait)
         hands = SessionHands(
             perform=self._perform,
@@ -321,8 +295,15 @@ class Session:
                 await self._turns.send_comments(text)
             case ops.SetMode():
                 await self._set_mode(op)
-            case ops.JudgeCommand() | ops.LookAtChanges() | ops.StopJob() | ops.RevokeRule():
-                await self._parts.tools.carry_out(op)
+            case ops.JudgeCommand(call_id=call_id, command=command):
+                self._parts.tools.judging.want(call_id, command)
+            case ops.LookAtChanges():
+                await self._parts.tools.effects.jobs.look()
+            case ops.StopJob(job_id=job_id):
+                with suppress(KeyError):  # a job of an earlier process
+                    self._parts.tools.jobs.ask_to_stop(job_id)
+            case ops.RevokeRule(rule_id=rule_id):
+                await self._parts.tools.rulebook.revoke(rule_id)
             case ops.RunCommand(text=text):
                 await self._run_command(text)
             case _TurnDone():

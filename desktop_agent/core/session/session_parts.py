@@ -1,8 +1,6 @@
-"""What a session works with, put together by `desktop_agent.composition.assembly`, and what of it runs its calls."""
+"""What a session works with, put together by `desktop_agent.composition.assembly`."""
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from typing import assert_never
 
 from msgspec import Struct
 
@@ -14,7 +12,6 @@ from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.mentions.prompts import PromptMentions
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.provider import ProviderSource
@@ -30,8 +27,6 @@ from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.runtime import ToolRuntime
 from desktop_agent.core.tools.gate import LiveJudging
 
-ToolOp = ops.JudgeCommand | ops.LookAtChanges | ops.StopJob | ops.RevokeRule
-
 
 class SessionTools(Struct, frozen=True, kw_only=True):
     approvals: Approvals
@@ -41,20 +36,6 @@ class SessionTools(Struct, frozen=True, kw_only=True):
     jobs: Jobs
     ledger: Ledger
     effects: Effects
-
-    async def carry_out(self, op: ToolOp) -> None:
-        match op:
-            case ops.JudgeCommand(call_id=call_id, command=command):
-                self.judging.want(call_id, command)
-            case ops.LookAtChanges():
-                await self.effects.jobs.look()
-            case ops.StopJob(job_id=job_id):
-                with suppress(KeyError):  # a job of an earlier process
-                    self.jobs.ask_to_stop(job_id)
-            case ops.RevokeRule(rule_id=rule_id):
-                await self.rulebook.revoke(rule_id)
-            case _:
-                assert_never(op)
 
 
 class SessionParts(Struct, frozen=True, kw_only=True):

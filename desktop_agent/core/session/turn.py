@@ -6,19 +6,17 @@ an answer gets one.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.base.ids import CallId, claim_id
 from desktop_agent.core.context_window.context_manager import NoRoomError, TurnRequests
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     ModelRef,
@@ -28,12 +26,10 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
 )
 from desktop_agent.core.providers.provider import Completion, Provider, reported
-from desktop_agent.core.session.aside_requests import Retries
 from desktop_agent.core.session.prompt_queue import PromptQueue
-from desktop_agent.core.session.spending import SpendingGuard, TurnLimits
-from desktop_agent.core.session.switching import OVERLOAD, Fallback, Responder, refused_effort_notice, unaided
-from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
-from desktop_agent.core.tools.execution.runtime import CallOutcome, ToolRuntime
+from desktop_agent.core.session.session_parts import SessionParts
+from desktop_agent.core.session.switching import OVERLOAD, refused_effort_notice, take_over, unaided
+from desktop_agent.core.tools.execution.runtime import CallOutcome
 
 CUT_OFF = (
     "The reply reached its length limit before this call was complete, so it was not run. Send it again in smaller "
@@ -67,21 +63,11 @@ class _MayNotSpendError(Exception):
 @dataclass(slots=True, kw_only=True)
 class Turn:
     number: int
-    model: ModelRef
-    provider: Provider
-    fallback: Fallback
-    requests: TurnRequests
+    parts: SessionParts
+    usual: TurnRequests
     """Makes each request of what is on record by then."""
-    runtime: ToolRuntime
     queue: PromptQueue
-    limits: TurnLimits
-    settings: WorkspaceSettings
-    retries: Retries
-    spending: SpendingGuard
-    used_ids: set[CallId]
-    """The calls that the session knows: no id is used twice."""
-    log: EventLog
-    clock: Clock
+    provider_of: Callable[[ModelRef], Awaitable[Provider]]
     answers: int = 0
     """How many were asked for and came."""
     failure: ProviderError | None = field(default=None, init=False)
@@ -101,13 +87,13 @@ class Turn:
         """
         if left is not None:
             self.answers = left.requests
-            await self.runtime.prepare(self.number)
-            outcomes = await self.runtime.run(self.number, left.calls, started=left.started)
+            await self.parts.tools.runtime.prepare(self.number)
+            outcomes = await self.parts.tools.runtime.run(self.number, left.calls, started=left.started)
             if (reason := self._end_after(outcomes)) is not None:
                 return reason
-        limit = self.limits.max_requests
+        limit = self.parts.limits.max_requests
         while limit is None or self.answers < limit:
-            if (reason := await self.spending.why_stop(self.number)) is not None:
+            if (reason := await self.parts.spending.why_stop(self.number)) is not None:
                 return reason
             try:
                 completion = await self._ask()
@@ -124,7 +110,7 @@ class Turn:
     async def _act_on(self, completion: Completion) -> ev.TurnEndReason | None:
         """Run what the message asks for; return how the turn ends, or None when it goes on."""
         calls = [block for block in completion.content if isinstance(block, ToolUseBlock)]
-        outcomes = await self.runtime.run(self.number, calls) if calls else []
+        outcomes = await self.parts.tools.runtime.run(self.number, calls) if calls else []
         if (reason := self._end_after(outcomes)) is not None:
             return reason
         self._is_paused = completion.stop_reason == "pause_turn"
@@ -137,7 +123,7 @@ class Turn:
             case "max_tokens":
                 await self._notify("max_tokens", "The reply was cut at its length limit.", "Say “go on” to continue.")
                 return "limit"
-            case "model_context_window_exceeded" if self.requests.make_room():
+            case "model_context_window_exceeded" if self.usual.make_room():
                 return None
             case "model_context_window_exceeded":
                 title = "The conversation no longer fits the model's context window."
@@ -161,28 +147,29 @@ class Turn:
             return "fatal_tool_error"
         if any(outcome.is_unanswered for outcome in outcomes):
             return "approval_required"
-        if self.limits.exits_on_tool_error and any(outcome.result.is_error for outcome in outcomes):
+        if self.parts.limits.exits_on_tool_error and any(outcome.result.is_error for outcome in outcomes):
             return "tool_error"
         return None
 
     async def _ask(self) -> Completion:
         """Get one answer, trying again while that makes sense, and put it on record."""
-        await self.settings.refresh()
-        await self.runtime.prepare(self.number)
+        await self.parts.settings.refresh()
+        await self.parts.tools.runtime.prepare(self.number)
         request = await self._next_request()
         attempt = 1
-        usual = Responder(model=self.model, provider=self.provider, requests=self.requests)
         while True:
             try:
-                completion = await self._stream(request, usual)
+                completion = await self._stream(request, self.usual)
             except ProviderError as error:
                 self.failure = error
-                if error.fault in _TOO_LONG and self.requests.make_room(is_certain=False):
+                if error.fault in _TOO_LONG and self.usual.make_room(is_certain=False):
                     request = await self._next_request()
                     continue
                 is_last = self._is_overloaded and error.fault in OVERLOAD
                 try:
-                    await self.retries.wait(self.number, self.retries.policy.max_tries if is_last else attempt, error)
+                    await self.parts.retries.wait(
+                        self.number, self.parts.retries.policy.max_tries if is_last else attempt, error
+                    )
                 except ProviderError:
                     return await self._ask_fallback(error)
                 attempt += 1
@@ -190,21 +177,21 @@ class Turn:
                     request = await self._next_request()
             else:
                 self._is_overloaded = False
-                return await self._record(completion, usual)
+                return await self._record(completion, self.usual)
 
     async def _next_request(self) -> ModelRequest:
         """Return the next request, with what the user wrote meanwhile; not if a summary took what may be spent."""
         if not self._is_paused:
             await self.queue.take_steering(self.number)
-        before = self.spending.spent
-        request = await self.requests.next()
-        reason = await self.spending.why_stop(self.number) if self.spending.spent != before else None
+        before = self.parts.spending.spent
+        request = await self.usual.next()
+        reason = await self.parts.spending.why_stop(self.number) if self.parts.spending.spent != before else None
         if reason is not None:
             raise _MayNotSpendError(reason)
         return request
 
     async def _ask_fallback(self, error: ProviderError) -> Completion:
-        instead, request = await self.fallback.take_over(self.number, self.requests, error)
+        instead, request = await take_over(self.parts, self.provider_of, self.number, self.usual, error)
         try:
             completion = await self._stream(request, instead)
         except ProviderError as obstacle:
@@ -212,11 +199,11 @@ class Turn:
         self._is_overloaded = True
         return await self._record(completion, instead)
 
-    async def _stream(self, request: ModelRequest, by: Responder) -> Completion:
+    async def _stream(self, request: ModelRequest, by: TurnRequests) -> Completion:
         turn = self.number
         written: list[str] = []
         try:
-            with reported(self.log, by.model, turn) as answered:
+            with reported(self.parts.recorder, by.model, turn) as answered:
                 async with aclosing(by.provider.stream(request)) as pieces:
                     async for piece in pieces:
                         if isinstance(piece, Completion):
@@ -225,24 +212,24 @@ class Turn:
                         if isinstance(piece, ev.TextDelta):
                             written.append(piece.text)
                         is_timed = isinstance(piece, ev.HostedCallReported)
-                        stamp = {"turn": turn, "at": self.clock.now()} if is_timed else {"turn": turn}
-                        self.log.emit(replace(piece, **stamp))
+                        stamp = {"turn": turn, "at": self.parts.clock.now()} if is_timed else {"turn": turn}
+                        self.parts.recorder.emit(replace(piece, **stamp))
                 raise ProviderError("The answer ended before it was complete.", fault="stream")
         except asyncio.CancelledError:
             await self._keep_partial("".join(written), by.model)
             raise
 
-    async def _record(self, completion: Completion, by: Responder) -> Completion:
+    async def _record(self, completion: Completion, by: TurnRequests) -> Completion:
         self.failure = None
-        missed = by.requests.answered(completion.usage, completion.cache_miss)
+        missed = by.answered(completion.usage, completion.cache_miss)
         content = tuple(self._trusted(block, completion) for block in completion.content)
         await self._record_message(content, completion.stop_reason, completion.message_id, by.model)
-        await self.log.record(
+        await self.parts.recorder.record(
             ev.UsageReported(turn=self.number, usage=completion.usage, model=by.model, cache_miss=missed)
         )
-        await self.spending.note(self.number, completion.usage, by.model)
+        await self.parts.spending.note(self.number, completion.usage, by.model)
         if completion.refused_effort:
-            await self.log.record(refused_effort_notice(self.number, by.model, completion.refused_effort))
+            await self.parts.recorder.record(refused_effort_notice(self.number, by.model, completion.refused_effort))
         return replace(completion, content=content)
 
     def _trusted(self, block: AssistantBlock, completion: Completion) -> AssistantBlock:
@@ -252,7 +239,7 @@ class Turn:
         if completion.stop_reason != "tool_use" and not block.rejected:
             is_cut = completion.stop_reason in ("max_tokens", "model_context_window_exceeded")
             block = replace(block, arguments={}, rejected=CUT_OFF if is_cut else NOT_MEANT)
-        return replace(block, id=claim_id(block.id, self.used_ids))
+        return replace(block, id=claim_id(block.id, self.parts.state.transcript.paged.call_ids))
 
     async def _keep_partial(self, text: str, model: ModelRef) -> None:
         """Keep what the user has already read of an answer that was stopped."""
@@ -262,10 +249,10 @@ class Turn:
     async def _record_message(
         self, content: tuple[AssistantBlock, ...], stop: StopReason, message_id: str, model: ModelRef
     ) -> None:
-        await self.log.record(
+        await self.parts.recorder.record(
             ev.MessageDone(turn=self.number, message_id=message_id, model=model, content=content, stop_reason=stop)
         )
 
     async def _notify(self, code: str, title: str, hint: str, detail: str = "") -> None:
         notice = ev.Notice(level="warning", code=code, title=title, hint=hint, detail=detail, turn=self.number)
-        await self.log.record(notice)
+        await self.parts.recorder.record(notice)

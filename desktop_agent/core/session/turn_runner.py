@@ -10,13 +10,13 @@ from desktop_agent.core.context.packing import prompt_of_comments
 from desktop_agent.core.context_window.context_manager import TurnRequests
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Attachment, Decision, ModelRef
-from desktop_agent.core.providers.provider import Provider, ProviderPool
+from desktop_agent.core.providers.provider import ProviderPool
 from desktop_agent.core.session.failure_notices import defect_notice, notice_of
 from desktop_agent.core.session.prompt_queue import PromptQueue
 from desktop_agent.core.session.recovery import Readiness
 from desktop_agent.core.session.session_parts import SessionParts
 from desktop_agent.core.session.spending import TimeAllowance
-from desktop_agent.core.session.switching import Fallback, tell_of_effort, tell_of_switch
+from desktop_agent.core.session.switching import tell_of_effort, tell_of_switch
 from desktop_agent.core.session.turn import OpenCalls, Turn
 from desktop_agent.core.transcript.entries import QueuedPrompt
 
@@ -32,7 +32,6 @@ class TurnRunner:
     def __init__(
         self,
         parts: SessionParts,
-        readiness: Readiness,
         providers: ProviderPool,
         *,
         on_end: Callable[[], None],
@@ -43,7 +42,7 @@ class TurnRunner:
         self._record = parts.recorder.record
         self._transcript = parts.state.transcript
         self.queue = PromptQueue(parts.recorder, parts.state.transcript)
-        self._readiness = readiness
+        self._readiness = Readiness(parts)
         self._providers = providers
         self._on_end = on_end
         self._on_storage_failure = on_storage_failure
@@ -267,7 +266,11 @@ class TurnRunner:
         try:
             async with time.limit(self._parts.clock, self._cancel):
                 await asyncio.to_thread(self._parts.tools.ledger.require_root)
-                turn = self._build(number, model, await self._providers.get(model))
+                provider = await self._providers.get(model)
+                usual = TurnRequests(context_manager=self._parts.context_manager, model=model, provider=provider)
+                turn = Turn(
+                    number=number, parts=self._parts, usual=usual, queue=self.queue, provider_of=self._providers.get
+                )
                 reason = await turn.run(left)
         except asyncio.CancelledError:
             reason = "limit" if time.is_over else "interrupted"
@@ -281,27 +284,3 @@ class TurnRunner:
             logger.exception("Turn %s failed unexpectedly", number)
             reason, notice = "internal_error", defect_notice(error, number)
         return reason, turn.answers if turn else 0, notice
-
-    def _build(self, number: int, model: ModelRef, provider: Provider) -> Turn:
-        parts = self._parts
-        return Turn(
-            number=number,
-            model=model,
-            provider=provider,
-            fallback=Fallback(
-                settings=parts.settings,
-                model_meant=parts.model_meant,
-                provider_of=self._providers.get,
-                log=parts.recorder,
-            ),
-            requests=TurnRequests(context_manager=parts.context_manager, model=model, provider=provider),
-            runtime=parts.tools.runtime,
-            queue=self.queue,
-            limits=parts.limits,
-            settings=parts.settings,
-            retries=parts.retries,
-            spending=parts.spending,
-            used_ids=self._transcript.paged.call_ids,
-            log=parts.recorder,
-            clock=parts.clock,
-        )

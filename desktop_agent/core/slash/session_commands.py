@@ -260,7 +260,7 @@ def _is_in(key: str, wanted: str) -> bool:
 async def effort(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
     no_more(invocation.words[1:], "/effort LEVEL")
     model = parts.transcript.session.model
-    known = await parts.context_manager.packer.look_up(model) if model is not None else None
+    known = await parts.context_manager.look_up(model) if model is not None else None
     if model is None or known is None:
         raise UsageError("Nothing is known about the model, so its effort cannot be set.")
     if not invocation.words:
@@ -451,7 +451,7 @@ def _effort(model: ModelRef | None) -> str:
 
 def _auto(parts: CommandParts) -> str:
     model = parts.transcript.session.model
-    target = parts.context_manager.packer.target(model) if model is not None else 0
+    target = parts.context_manager.target(model) if model is not None else 0
     running = ", and one is being made now" if parts.context_manager.is_compacting else ""
     return (f"on, from {target:,} tokens on" if target else "off") + running
 
