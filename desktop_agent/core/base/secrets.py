@@ -8,6 +8,18 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from typing import Protocol
+
+
+class Keyring(Protocol):
+    """Entries of a keyring, each with a secret. A call may block, and raises `CredentialsError`."""
+
+    def get(self, entry: str, /) -> str | None: ...
+
+    def set(self, entry: str, secret: str, /) -> None: ...
+
+    def delete(self, entry: str, /) -> None: ...
+
 
 HIDDEN = "***"
 """What stands where a secret was."""

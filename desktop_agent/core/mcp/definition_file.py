@@ -10,14 +10,14 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, Protocol, TypedDict, cast, get_args
+from typing import Literal, TypedDict, cast, get_args
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import CredentialsError, UsageError
-from desktop_agent.core.base.secrets import is_secret_header
+from desktop_agent.core.base.secrets import Keyring, is_secret_header
 from desktop_agent.core.base.web_address import address_of, has_userinfo, is_readable_on_the_way
 from desktop_agent.core.mcp.definition import (
     CALL_TIMEOUT_S,
@@ -69,14 +69,6 @@ def sign_in_values(values: Mapping[str, object]) -> SignInValues:
 def _is_issuer(url: str) -> bool:
     is_web = url.startswith(("https://", "http://")) and _PLAIN.fullmatch(url) is not None
     return is_web and not is_readable_on_the_way(url) and not has_userinfo(url)
-
-
-class Keyring(Protocol):
-    def get(self, entry: str, /) -> str | None: ...
-
-    def set(self, entry: str, secret: str, /) -> None: ...
-
-    def delete(self, entry: str, /) -> None: ...
 
 
 def without_secrets(definition: ServerDefinition) -> tuple[ServerDefinition, Mapping[str, str]]:

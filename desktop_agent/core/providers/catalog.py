@@ -10,7 +10,7 @@ from desktop_agent.core.models.known_model import KnownModel, ListedModel, level
 from desktop_agent.core.models.vendors import DEMO, known_vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
-from desktop_agent.core.providers.auth.credential import Credential, CredentialLookup, Seen, current_credential
+from desktop_agent.core.providers.auth.credential import Credential, CurrentCredential, Seen
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, beside, entry_of, resolve_key
 from desktop_agent.core.providers.auth.sign_ins import SignIns
 from desktop_agent.core.providers.demo import demo_provider
@@ -88,8 +88,8 @@ class ProviderCatalog:
         if model.provider == DEMO:
             return demo_provider(is_paced=self._is_paced)
         vendor_of(model.provider)  # raises what says which there are
-        account, credential = await current_credential(await self._lookup(model))
-        return self._provider(account, credential, model)
+        credential = await self._current_credential(model)
+        return self._provider(credential.account, credential, model)
 
     async def list_models(self, account: Account) -> Sequence[ListedModel]:
         """Return the models that an account's address lists. Raises as `build`, and `ProviderError`."""
@@ -109,8 +109,8 @@ class ProviderCatalog:
             allows_readable_proxy=self._allows_readable_proxy(),
         )
 
-    async def _lookup(self, model: ModelRef) -> CredentialLookup:
-        """Return where the account of `model` is found. It is asked where it is now, for as long as it stays there."""
+    async def _current_credential(self, model: ModelRef) -> CurrentCredential:
+        """Return the credential of the account of `model`, for as long as that stays where it is now."""
         first = await self._account_of(model)
         entry = entry_of(first)
 
@@ -127,7 +127,9 @@ class ProviderCatalog:
         def look() -> Seen:
             return Seen(stamp_of(self._accounts.path), self._keys.changes(entry))
 
-        return CredentialLookup(look, account, self._credential)
+        credential = CurrentCredential(first, look, account, self._credential)
+        await credential.look_up()
+        return credential
 
     async def _account_of(self, model: ModelRef) -> Account:
         return await beside(lambda: self._accounts.load().of_model(model))

@@ -11,7 +11,6 @@ import stat
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
@@ -22,8 +21,8 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.web_address import has_userinfo, is_readable_on_the_way
-from desktop_agent.core.providers.auth.token_renewal import RenewingSource, TokenSource, signed_out
-from desktop_agent.core.providers.auth.tokens import RefusedGrantError, TokenEndpoint, Tokens, read_grant
+from desktop_agent.core.providers.auth.token_renewal import RefreshGrant, RenewingSource, TokenSource
+from desktop_agent.core.providers.auth.tokens import TokenEndpoint, Tokens
 from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
@@ -243,43 +242,17 @@ def token_source(
     file = CredentialsFile(profile)
     if not profile.client_id:
         return RereadSource(profile, file)
-    return RenewingSource(file, ProfileRenewal(profile, clock=clock), clock=clock, lock=lock)
-
-
-class ProfileRenewal:
-    """Renews the tokens of a profile as the SDK does: `POST <base_url>/v1/oauth/token`, in JSON."""
-
-    def __init__(self, profile: Profile, *, clock: Clock) -> None:
-        self._profile = profile
-        self._clock = clock
-
-    @property
-    def service(self) -> str:
-        return _NAME
-
-    @property
-    def how_to_sign_in(self) -> str:
-        return "Sign in again: `ant auth login`."
-
-    async def renewed(self, tokens: Tokens) -> Tokens:
-        """Return what the refresh token brings; it is used up then. Raises as `Renewal` says."""
-        if not tokens.refresh:
-            raise signed_out(self, "there is no refresh token")
-        fields = {
-            "grant_type": "refresh_token",
-            "refresh_token": tokens.refresh,
-            "client_id": self._profile.client_id,
-        }
-        endpoint = TokenEndpoint(_NAME, self._profile.base_url + _TOKEN_PATH, headers={"anthropic-beta": OAUTH_BETA})
-        try:
-            body = await endpoint.post_json(fields)
-        except RefusedGrantError as error:
-            raise signed_out(self, str(error)) from None
-        grant = read_grant(body, _NAME)
-        return replace(grant, expires_in=grant.expires_in or _LIFE_S).tokens(self._clock.now(), before=tokens)
-
-    def require_use(self, tokens: Tokens) -> None:
-        """What such a token may do, the API says."""
+    # As the SDK does.
+    endpoint = TokenEndpoint(_NAME, profile.base_url + _TOKEN_PATH, headers={"anthropic-beta": OAUTH_BETA})
+    renewal = RefreshGrant(
+        endpoint,
+        {"client_id": profile.client_id},
+        how_to_sign_in="Sign in again: `ant auth login`.",
+        clock=clock,
+        sends_json=True,
+        life_s=_LIFE_S,
+    )
+    return RenewingSource(file, renewal, clock=clock, lock=lock)
 
 
 class RereadSource:

@@ -141,8 +141,7 @@ class RedirectReceiver:
         try:
             self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=MAX_HEAD_BYTES)
         except OSError as error:
-            failure = sign_in_failures.port_taken(self._port, error) if self._port else sign_in_failures.no_port(error)
-            raise failure from None
+            raise sign_in_failures.no_port(self._port, error) from None
         port = cast("int", self._server.sockets[0].getsockname()[1])
         self._authority = f"{self._host}:{port}"
         return self
@@ -279,7 +278,7 @@ async def code_from_browser(
         opening.cancel()
         await asyncio.gather(opening, return_exceptions=True)
     if "error" in parameters:
-        raise sign_in_failures.declined(service, parameters)
+        raise sign_in_failures.declined(service, parameters["error"])
     if not parameters.get("code"):
         raise sign_in_failures.no_code(service)
     return parameters

@@ -86,53 +86,48 @@ class Seen(Struct, frozen=True):
     """How often this process changed the account's key."""
 
 
-class CredentialLookup(Struct, frozen=True, eq=False):
-    """Where an account and its credential are found. Each raises `AgentError` that says why there is none."""
-
-    look: Callable[[], Seen]
-    """Blocks, for a moment."""
-    account: Callable[[], Awaitable[Account]]
-    credential: Callable[[Account], Awaitable[Credential]]
-
-
-async def current_credential(lookup: CredentialLookup) -> "tuple[Account, CurrentCredential]":
-    """Return an account as it is now, with its credential. Raises what `lookup` raises."""
-    seen = await asyncio.to_thread(lookup.look)  # before: what changes meanwhile is then noticed
-    account = await lookup.account()
-    return account, CurrentCredential(lookup, seen, account, await lookup.credential(account))
-
-
 class CurrentCredential:
-    """A credential that is looked up anew when its account, or the key of that, has changed.
+    """A credential that is looked up again when its account, or the key of that, has changed.
 
     An account that was taken out, or signed out, is used no more, and a key that was replaced is not sent again. What
     another process does to a key alone is not noticed: the keyring might ask the user with every request.
     """
 
-    def __init__(self, lookup: CredentialLookup, seen: Seen, account: Account, first: Credential) -> None:
-        """`account` and `first` were found after what was `seen`."""
-        self._lookup = lookup
-        self._seen = seen
-        self._account: Account = account
-        self._inner = first
-        self._secrets: tuple[str, ...] = ()
-        """Of those before."""
+    def __init__(
+        self,
+        account: Account,
+        look: Callable[[], Seen],
+        find_account: Callable[[], Awaitable[Account]],
+        find_credential: Callable[[Account], Awaitable[Credential]],
+    ) -> None:
+        """`look` blocks for a moment; the other two raise an `AgentError` that says why there is nothing to find."""
+        self.account = account
+        self._look = look
+        self._find_account = find_account
+        self._find_credential = find_credential
+        self._seen: Seen | None = None
+        self._inner: Credential = NoCredential()
+        self._earlier_secrets: tuple[str, ...] = ()
+
+    async def look_up(self) -> None:
+        """Find the account and its credential, if they may have changed. Raises `AgentError`."""
+        now = await asyncio.to_thread(self._look)  # before: what changes meanwhile is noticed the next time
+        seen = self._seen
+        is_same_key = seen is not None and now.key_changes == seen.key_changes
+        if seen is not None and is_same_key and is_unchanged(now.accounts, seen.accounts):
+            return
+        account = await self._find_account()
+        if not is_same_key or account != self.account:
+            found = await self._find_credential(account)
+            self._earlier_secrets, self.account, self._inner = self.secrets, account, found
+        self._seen = now
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        return (*self._secrets, *self._inner.secrets)
+        return (*self._earlier_secrets, *self._inner.secrets)
 
     async def headers(self) -> Mapping[str, str]:
-        now = await asyncio.to_thread(self._lookup.look)
-        is_same_key = now.key_changes == self._seen.key_changes
-        if not (is_same_key and is_unchanged(now.accounts, self._seen.accounts)):
-            account: Account = await self._lookup.account()
-            if not is_same_key or account != self._account:
-                found = await self._lookup.credential(account)
-                self._secrets = self.secrets
-                self._account = account
-                self._inner = found
-            self._seen = now
+        await self.look_up()
         return await self._inner.headers()
 
     async def renew(self) -> bool:

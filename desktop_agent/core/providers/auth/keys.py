@@ -22,10 +22,12 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
+import msgspec
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import CredentialsError
-from desktop_agent.core.base.secrets import mask
+from desktop_agent.core.base.learned import learned
+from desktop_agent.core.base.secrets import Keyring, mask
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import vendor_of
 
@@ -377,46 +379,38 @@ PIECE_CHARS = 1_000
 _PIECE = re.compile(r"(?P<writing>[0-9a-f]{8})/(?P<count>[1-9][0-9]?):(?P<text>.*)", re.DOTALL)
 
 
-class Entries(Protocol):
-    def get(self, entry: str, /) -> str | None: ...
-
-    def set(self, entry: str, secret: str, /) -> None: ...
-
-    def delete(self, entry: str, /) -> None: ...
-
-
-def read_long(entries: Entries, name: str) -> str | None:
+def read_long(keyring: Keyring, name: str) -> str | None:
     """Return the secret, or `None` when there is none, or none that is whole."""
-    first = _piece(entries.get(name))
+    first = _piece(keyring.get(name))
     if first is None:
         return None
     texts = [first["text"]]
     for entry in _further(name, int(first["count"])):
-        piece = _piece(entries.get(entry))
+        piece = _piece(keyring.get(entry))
         if piece is None or piece["writing"] != first["writing"]:
             return None
         texts.append(piece["text"])
     return "".join(texts)
 
 
-def write_long(entries: Entries, name: str, secret: str) -> None:
+def write_long(keyring: Keyring, name: str, secret: str) -> None:
     """Keep the secret, which has no white space, in place of an earlier one."""
-    earlier = _piece(entries.get(name))
+    earlier = _piece(keyring.get(name))
     texts = [secret[start : start + PIECE_CHARS] for start in range(0, len(secret), PIECE_CHARS)]
     writing = secrets.token_hex(4)
     for entry, text in zip((name, *_further(name, len(texts))), texts, strict=True):
-        entries.set(entry, f"{writing}/{len(texts)}:{text}")
+        keyring.set(entry, f"{writing}/{len(texts)}:{text}")
     if earlier is not None:
         for entry in _further(name, int(earlier["count"]), have=len(texts)):
-            entries.delete(entry)
+            keyring.delete(entry)
 
 
-def delete_long(entries: Entries, name: str) -> None:
+def delete_long(keyring: Keyring, name: str) -> None:
     """Forget the secret. No error when there is none."""
-    first = _piece(entries.get(name))
+    first = _piece(keyring.get(name))
     for entry in _further(name, int(first["count"]) if first is not None else 1):
-        entries.delete(entry)
-    entries.delete(name)  # last: it says how many there are
+        keyring.delete(entry)
+    keyring.delete(name)  # last: it says how many there are
 
 
 def _further(name: str, count: int, *, have: int = 1) -> Iterator[str]:
@@ -426,3 +420,17 @@ def _further(name: str, count: int, *, have: int = 1) -> Iterator[str]:
 
 def _piece(kept: str | None) -> re.Match[str] | None:
     return _PIECE.fullmatch(kept) if kept is not None else None
+
+
+def read_record(keyring: Keyring, name: str, kind: type[T]) -> T | None:
+    """Return what `write_record` kept, or `None` when there is nothing, or something of another version."""
+    kept = read_long(keyring, name)
+    try:
+        return msgspec.json.decode(kept, type=learned(kind)) if kept is not None else None
+    except msgspec.DecodeError:
+        return None
+
+
+def write_record(keyring: Keyring, name: str, record: object) -> None:
+    """Keep a struct that has no white space in it."""
+    write_long(keyring, name, msgspec.json.encode(record).decode())

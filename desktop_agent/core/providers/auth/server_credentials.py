@@ -15,11 +15,9 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import quote
 
-import msgspec
-
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError, CredentialsError, ServerError
-from desktop_agent.core.base.learned import learned
+from desktop_agent.core.base.secrets import Keyring
 from desktop_agent.core.base.web_address import address_of
 from desktop_agent.core.mcp.client import (
     AskInBrowser,
@@ -30,25 +28,28 @@ from desktop_agent.core.mcp.client import (
     SignInRequest,
 )
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
-from desktop_agent.core.mcp.definition_file import Keyring, read_secret_headers
+from desktop_agent.core.mcp.definition_file import read_secret_headers
 from desktop_agent.core.providers.auth.keys import (
     USE_ENVIRONMENT,
     SystemKeyStore,
     beside,
     delete_long,
     read_long,
+    read_record,
     write_long,
+    write_record,
 )
 from desktop_agent.core.providers.auth.token_renewal import (
     LONG_AGO,
     KeyringTokens,
+    RefreshGrant,
+    Renewal,
     RenewingSource,
     SignedOutError,
     TokenSource,
     renewing,
-    signed_out,
 )
-from desktop_agent.core.providers.auth.tokens import KeptTokens, RefusedGrantError, TokenEndpoint, Tokens, read_grant
+from desktop_agent.core.providers.auth.tokens import TokenEndpoint, Tokens
 
 
 class ServerKeyring:
@@ -134,11 +135,7 @@ class KeptSignIn:
 
     def read_registration(self) -> ServerRegistration | None:
         """Return the registration, or `None` without a sign-in. Blocks."""
-        kept = read_long(self._keyring, f"{self._name}/registration")
-        try:
-            return msgspec.json.decode(kept, type=learned(ServerRegistration)) if kept is not None else None
-        except msgspec.DecodeError:  # of another version: the user signs in anew
-            return None
+        return read_record(self._keyring, f"{self._name}/registration", ServerRegistration)
 
     def read_challenge(self) -> str:
         """Return the header with which the server asked for more than was granted, or nothing. Blocks."""
@@ -165,8 +162,7 @@ class KeptSignIn:
             await beside(self._delete)
 
     def _write(self, registration: ServerRegistration) -> None:
-        entry = f"{self._name}/registration"
-        write_long(self._keyring, entry, msgspec.json.encode(registration).decode())
+        write_record(self._keyring, f"{self._name}/registration", registration)
         self._delete_challenge()
 
     def _delete(self) -> None:
@@ -186,21 +182,17 @@ _SDK = "desktop_agent.core.mcp.sdk.oauth"
 _SignIn = Callable[[SignInRequest, AskInBrowser], Awaitable[GrantedAccess]]
 
 
-async def granted_by_user(
-    keyring: Keyring, definition: ServerDefinition, kept: KeptSignIn, redirect: str, ask: AskInBrowser
+async def _nobody(_page: str) -> Mapping[str, str]:
+    raise ServerError("It wants a user to sign in, but its definition says that there is none.")
+
+
+async def granted(
+    keyring: Keyring, definition: ServerDefinition, kept: KeptSignIn, redirect: str = "", ask: AskInBrowser = _nobody
 ) -> GrantedAccess:
-    """Have the user sign in. Raises `ServerError`, `CredentialsError`, and what `ask` raises."""
-    return await _granted(keyring, definition, kept, redirect, ask)
+    """Have the user sign in, or, without `ask`, sign in as the client that the definition names.
 
-
-async def granted_to_client(keyring: Keyring, definition: ServerDefinition, kept: KeptSignIn) -> GrantedAccess:
-    """Sign in as the client that the definition names, without the user. Raises `ServerError`, `CredentialsError`."""
-    return await _granted(keyring, definition, kept, "", _nobody)
-
-
-async def _granted(
-    keyring: Keyring, definition: ServerDefinition, kept: KeptSignIn, redirect: str, ask: AskInBrowser
-) -> GrantedAccess:
+    Raises `ServerError`, `CredentialsError`, and what `ask` raises.
+    """
     address = definition.reached_by
     assert isinstance(address, Address)
     headers = await beside(lambda: read_secret_headers(keyring, definition))
@@ -218,53 +210,39 @@ async def _granted(
     return await cast("_SignIn", sdk.sign_in)(request, ask)
 
 
-async def _nobody(_page: str) -> Mapping[str, str]:
-    raise ServerError("It wants a user to sign in, but its definition says that there is none.")
-
-
 _OVER = frozenset({"invalid_grant", "invalid_client", "unauthorized_client"})
 """Refusals after which only the user can sign in again: RFC 6749 5.2."""
 
 
-class ServerRenewal:
-    def __init__(self, name: str, registration: ServerRegistration, clock: Clock) -> None:
-        self._name = name
-        self._registration = registration
+def _refresh_grant(name: str, registration: ServerRegistration, clock: Clock) -> RefreshGrant:
+    fields = {"client_id": registration.client_id}
+    fields |= {"resource": registration.resource} if registration.resource else {}
+    headers: dict[str, str] = {}
+    secret = registration.client_secret or ""
+    if registration.proof == "client_secret_post":
+        fields["client_secret"] = secret
+    elif registration.proof == "client_secret_basic":
+        pair = f"{quote(registration.client_id, safe='')}:{quote(secret, safe='')}"
+        headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
+    endpoint = TokenEndpoint(f"the MCP server {name}", registration.token_url, headers=headers)
+    return RefreshGrant(endpoint, fields, how_to_sign_in=SignInNeededError(name).hint, clock=clock, over=_OVER)
+
+
+class ClientRenewal(Renewal):
+    """Gets new tokens each time, as there is nothing to renew them by."""
+
+    first = Tokens(access="", expires_at=LONG_AGO)
+
+    def __init__(self, keyring: Keyring, definition: ServerDefinition, kept: KeptSignIn, clock: Clock) -> None:
+        super().__init__(f"the MCP server {definition.name}", SignInNeededError(definition.name).hint)
+        self._keyring = keyring
+        self._definition = definition
+        self._kept = kept
         self._clock = clock
 
-    @property
-    def service(self) -> str:
-        return f"the MCP server {self._name}"
-
-    @property
-    def how_to_sign_in(self) -> str:
-        return SignInNeededError(self._name).hint
-
     async def renewed(self, tokens: Tokens) -> Tokens:
-        """Return what the refresh token brings; it is used up then. Raises as `Renewal` says."""
-        if not tokens.refresh:
-            raise signed_out(self, "there is no refresh token")
-        registration = self._registration
-        fields = {"grant_type": "refresh_token", "refresh_token": tokens.refresh, "client_id": registration.client_id}
-        fields |= {"resource": registration.resource} if registration.resource else {}
-        headers: dict[str, str] = {}
-        secret = registration.client_secret or ""
-        if registration.proof == "client_secret_post":
-            fields["client_secret"] = secret
-        elif registration.proof == "client_secret_basic":
-            pair = f"{quote(registration.client_id, safe='')}:{quote(secret, safe='')}"
-            headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
-        try:
-            body = await TokenEndpoint(self.service, registration.token_url, headers=headers).post_form(fields)
-        except RefusedGrantError as error:
-            if error.code in _OVER:
-                raise signed_out(self, str(error)) from None
-            title = f"{self.service} did not renew the sign-in."
-            raise CredentialsError(title, hint=f"Try again. {self.how_to_sign_in}", detail=str(error)) from None
-        return read_grant(body, self.service).tokens(self._clock.now(), before=tokens)
-
-    def require_use(self, tokens: Tokens) -> None:
-        """Every token is good for what the server says that it is good for."""
+        """Return new ones. Raises `ServerError` and `CredentialsError`."""
+        return tokens_of(await granted(self._keyring, self._definition, self._kept), self._clock.now())
 
 
 class ServerTokens:
@@ -314,62 +292,6 @@ class ServerTokens:
         return ServerError(error.title, hint=error.hint, detail=error.detail)
 
 
-def tokens_for(kept: KeptSignIn, registration: ServerRegistration, name: str, clock: Clock) -> ServerTokens:
-    """Return the tokens of a sign-in, renewed in time, once for all processes."""
-    renewal = ServerRenewal(name, registration, clock)
-    return ServerTokens(RenewingSource(kept.tokens, renewal, clock=clock, lock=kept.lock), kept, name)
-
-
-class ClientRenewal:
-    """Gets new tokens each time, as there is nothing to renew them by."""
-
-    def __init__(self, keyring: Keyring, definition: ServerDefinition, kept: KeptSignIn, clock: Clock) -> None:
-        self._keyring = keyring
-        self._definition = definition
-        self._kept = kept
-        self._clock = clock
-
-    @property
-    def service(self) -> str:
-        return f"the MCP server {self._definition.name}"
-
-    @property
-    def how_to_sign_in(self) -> str:
-        return SignInNeededError(self._definition.name).hint
-
-    async def renewed(self, tokens: Tokens) -> Tokens:
-        """Return new ones. Raises `ServerError` and `CredentialsError`."""
-        del tokens
-        granted = await granted_to_client(self._keyring, self._definition, self._kept)
-        return tokens_of(granted, self._clock.now())
-
-    def require_use(self, tokens: Tokens) -> None:
-        """Every token is good for what the server says that it is good for."""
-
-
-class _TokensOfClient:
-    """What is kept; before the first time, a token that ended long ago, so that one is got."""
-
-    def __init__(self, kept: KeptTokens) -> None:
-        self._kept = kept
-
-    async def load(self) -> Tokens | None:
-        return await self._kept.load() or Tokens(access="", expires_at=LONG_AGO)
-
-    async def keep(self, tokens: Tokens) -> None:
-        await self._kept.keep(tokens)
-
-    async def drop(self) -> None:
-        await self._kept.drop()
-
-
-def tokens_for_client(keyring: Keyring, definition: ServerDefinition, kept: KeptSignIn, clock: Clock) -> ServerTokens:
-    """Return the tokens of the client that the definition names, the same for all processes."""
-    renewal = ClientRenewal(keyring, definition, kept, clock)
-    source = RenewingSource(_TokensOfClient(kept.tokens), renewal, clock=clock, lock=kept.lock)
-    return ServerTokens(source, kept, definition.name, asks_user=False)
-
-
 class KeyringCredentials:
     def __init__(self, keyring: Keyring, data: Path, clock: Clock) -> None:
         self._keyring = keyring
@@ -388,9 +310,16 @@ class KeyringCredentials:
         assert isinstance(definition.reached_by, Address)
         kept = KeptSignIn(self._keyring, definition.reached_by, self._data, self._clock)
         if definition.reached_by.grant == "client_credentials":
-            return tokens_for_client(self._keyring, definition, kept, self._clock)
+            renewal = ClientRenewal(self._keyring, definition, kept, self._clock)
+            source = RenewingSource(kept.tokens, renewal, clock=self._clock, lock=kept.lock)
+            return ServerTokens(source, kept, definition.name, asks_user=False)
         try:
             registration = await beside(kept.read_registration)
         except CredentialsError as error:
             raise ServerError(error.title, hint=error.hint, detail=error.detail) from error
-        return tokens_for(kept, registration, definition.name, self._clock) if registration is not None else None
+        if registration is None:
+            return None
+        renewal = _refresh_grant(definition.name, registration, self._clock)
+        return ServerTokens(
+            RenewingSource(kept.tokens, renewal, clock=self._clock, lock=kept.lock), kept, definition.name
+        )

@@ -8,9 +8,10 @@ from urllib.parse import parse_qs, urlsplit
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError, CredentialsError, UsageError
+from desktop_agent.core.base.secrets import Keyring
 from desktop_agent.core.mcp.client import GrantedAccess
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
-from desktop_agent.core.mcp.definition_file import Keyring, add_definitions, forget_secret_headers
+from desktop_agent.core.mcp.definition_file import add_definitions, forget_secret_headers
 from desktop_agent.core.mcp.trust import ToolTrust
 from desktop_agent.core.providers.auth.browser_sign_in import Attempt, Browser, RedirectReceiver, code_from_browser
 from desktop_agent.core.providers.auth.keys import beside
@@ -18,8 +19,7 @@ from desktop_agent.core.providers.auth.server_credentials import (
     KeptSignIn,
     ServerKeyring,
     forget_client_secret,
-    granted_by_user,
-    granted_to_client,
+    granted,
     keep_client_secret,
 )
 
@@ -50,7 +50,7 @@ class ServerSignIns:
         await beside(self._keyring.require)  # before the user goes to the browser
         kept = self._kept(address)
         if address.grant == "client_credentials":
-            await kept.keep_tokens(await granted_to_client(self._keyring, definition, kept))
+            await kept.keep_tokens(await granted(self._keyring, definition, kept))
         else:
             await kept.keep(await self._by_browser(definition, address, kept, browser))
 
@@ -78,7 +78,7 @@ class ServerSignIns:
                     receiver.expect(_state_in(page))
                 return await code_from_browser(definition.name, page, receiver, browser, self._clock)
 
-            return await granted_by_user(self._keyring, definition, kept, receiver.address, ask)
+            return await granted(self._keyring, definition, kept, receiver.address, ask)
 
     def _kept(self, address: Address) -> KeptSignIn:
         return KeptSignIn(self._keyring, address, self._data, self._clock)

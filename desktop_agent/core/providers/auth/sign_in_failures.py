@@ -1,7 +1,8 @@
-"""What can go wrong with a sign-in, in words for a user. None of it quotes a code, a token or an address with one."""
+"""What can go wrong with a sign-in, in words for a user. No message quotes a code, a token or an address with one."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from desktop_agent.core.base.errors import CredentialsError, ProviderError
 from desktop_agent.core.providers.auth.tokens import RefusedGrantError
@@ -10,7 +11,6 @@ _CODE = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 
 def timed_out(service: str, limit_s: float, *, has_refused: bool) -> CredentialsError:
-    """The browser did not come back in time; `has_refused` says that the answer to another sign-in came."""
     if has_refused:
         return CredentialsError(
             f"The browser came back with the answer to another sign-in, not to this one with {service}.",
@@ -22,9 +22,8 @@ def timed_out(service: str, limit_s: float, *, has_refused: bool) -> Credentials
     )
 
 
-def declined(service: str, parameters: Mapping[str, str]) -> CredentialsError:
+def declined(service: str, code: str) -> CredentialsError:
     """The answer in the browser is an error: RFC 6749 4.1.2.1."""
-    code = parameters.get("error", "")
     if code == "access_denied":
         return CredentialsError(
             f"The sign-in with {service} was declined.",
@@ -38,21 +37,41 @@ def declined(service: str, parameters: Mapping[str, str]) -> CredentialsError:
 
 
 def no_code(service: str) -> CredentialsError:
-    """The answer in the browser has neither a code nor an error."""
     return CredentialsError(f"{service} sent the browser back without an answer.", hint="Sign in again.")
+
+
+def no_port(port: int, error: OSError) -> CredentialsError:
+    detail = f"{type(error).__name__} {error.errno}"
+    if port:
+        return CredentialsError(
+            f"The browser could not send the answer back: port {port} of this machine cannot be opened.",
+            hint="End what uses it, or register another one with the service.",
+            detail=detail,
+        )
+    return CredentialsError(
+        "The browser could not send the answer back: no port of this machine can be opened.",
+        hint="Allow the application to listen on 127.0.0.1, or use an API key.",
+        detail=detail,
+    )
+
+
+@contextmanager
+def explained_refusals(service: str) -> Generator[None]:
+    """Raise a `CredentialsError` for a grant that is refused, and for a service that cannot be asked."""
+    try:
+        yield
+    except RefusedGrantError as error:
+        raise CredentialsError(
+            f"{service} refused to finish the sign-in.", hint="Sign in again, or use an API key.", detail=str(error)
+        ) from None
+    except ProviderError as error:
+        raise CredentialsError(error.title, hint=error.hint, detail=error.detail) from None
 
 
 def not_registered(service: str) -> CredentialsError:
     """The answer in the browser names no client, or another one than before."""
     return CredentialsError(
         f"{service} did not register this application for your account.", hint="Sign in again, or use an API key."
-    )
-
-
-def refused_grant(service: str, error: RefusedGrantError) -> CredentialsError:
-    """The service does not take the code."""
-    return CredentialsError(
-        f"{service} refused to finish the sign-in.", hint="Sign in again, or use an API key.", detail=str(error)
     )
 
 
@@ -66,7 +85,6 @@ def not_for_us(service: str, detail: str) -> CredentialsError:
 
 
 def another_account(service: str) -> CredentialsError:
-    """Another user signed in than the account is of."""
     return CredentialsError(
         f"You signed in with another {service} account than this one.",
         hint="Choose the right account in the browser, or sign in with a new account here.",
@@ -79,27 +97,4 @@ def not_allowed(service: str, missing: frozenset[str]) -> CredentialsError:
         f"{service} does not allow this application to use your plan.",
         hint="Sign in again and allow the use of the plan, or use an API key.",
         detail=f"not granted: {', '.join(sorted(missing))}",
-    )
-
-
-def unanswered(error: ProviderError) -> CredentialsError:
-    """The service could not be asked."""
-    return CredentialsError(error.title, hint=error.hint, detail=error.detail)
-
-
-def no_port(error: OSError) -> CredentialsError:
-    """Nothing can listen on loopback."""
-    return CredentialsError(
-        "The browser could not send the answer back: no port of this machine can be opened.",
-        hint="Allow the application to listen on 127.0.0.1, or use an API key.",
-        detail=f"{type(error).__name__} {error.errno}",
-    )
-
-
-def port_taken(port: int, error: OSError) -> CredentialsError:
-    """The one port that the browser may come back to is not free."""
-    return CredentialsError(
-        f"The browser could not send the answer back: port {port} of this machine cannot be opened.",
-        hint="End what uses it, or register another one with the service.",
-        detail=f"{type(error).__name__} {error.errno}",
     )

@@ -21,7 +21,14 @@ from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.anthropic_profiles import Profile, read_profile, request_headers, token_source
 from desktop_agent.core.providers.auth.browser_sign_in import Browser
 from desktop_agent.core.providers.auth.credential import TokenCredential
-from desktop_agent.core.providers.auth.keys import SystemKeyStore, beside, entry_of
+from desktop_agent.core.providers.auth.keys import (
+    SystemKeyStore,
+    beside,
+    delete_long,
+    entry_of,
+    read_record,
+    write_record,
+)
 from desktop_agent.core.providers.auth.token_renewal import KeyringTokens, RenewingSource, TokenSource, renewing
 from desktop_agent.core.providers.auth.vendor_sign_ins import (
     CHATGPT,
@@ -29,10 +36,7 @@ from desktop_agent.core.providers.auth.vendor_sign_ins import (
     ChatGptService,
     OpenRouterService,
     Registration,
-    delete_registration,
     host_id,
-    read_registration,
-    write_registration,
 )
 
 
@@ -78,12 +82,11 @@ OPENROUTER_PROVIDER = "openrouter"
 PROFILE_PROVIDER = "anthropic"
 
 
-class SignInServices:
+class SignInServices(Struct, frozen=True):
     """The services that can be signed in with. Tests replace their addresses."""
 
-    def __init__(self, chatgpt: ChatGptService | None = None, openrouter: OpenRouterService | None = None) -> None:
-        self.chatgpt = chatgpt or CHATGPT
-        self.openrouter = openrouter or OPENROUTER
+    chatgpt: ChatGptService = CHATGPT
+    openrouter: OpenRouterService = OPENROUTER
 
 
 class SignIns:
@@ -120,8 +123,8 @@ class SignIns:
         account = await self._new_or_same(Account(provider=CHATGPT_PROVIDER, name=name, address=address, kind="oauth"))
         await self._require_keyring()
         entry = entry_of(account)
-        earlier = await beside(lambda: read_registration(self._keys, entry))
-        signed_in = await vendor_sign_ins.sign_in_with_chatgpt(
+        earlier = await beside(lambda: self._read_registration(entry))
+        registration, tokens = await vendor_sign_ins.sign_in_with_chatgpt(
             browser,
             host_id=await asyncio.to_thread(host_id, self._data),
             clock=self._clock,
@@ -129,8 +132,8 @@ class SignIns:
             service=self._services.chatgpt,
         )
         async with self._lock(entry):
-            await beside(lambda: write_registration(self._keys, entry, signed_in.registration))
-            await self._kept(account).keep(signed_in.tokens)
+            await beside(lambda: write_record(self._keys, f"{entry}/registration", registration))
+            await self._kept(account).keep(tokens)
         self._sources.pop(entry, None)
         await asyncio.to_thread(self._accounts.put, account)
         return account
@@ -169,7 +172,7 @@ class SignIns:
         if account.kind == "oauth":
             async with self._lock(entry):
                 await self._kept(account).drop()
-                await beside(lambda: delete_registration(self._keys, entry))
+                await beside(lambda: delete_long(self._keys, f"{entry}/registration"))
         elif account.kind == "key":
             await beside(lambda: self._keys.delete(entry))
         self._sources.pop(entry, None)
@@ -178,7 +181,7 @@ class SignIns:
 
     async def registration(self, account: Account) -> Registration | None:
         """Return the user who signed in, or `None`. Raises `CredentialsError`."""
-        return await beside(lambda: read_registration(self._keys, entry_of(account)))
+        return await beside(lambda: self._read_registration(entry_of(account)))
 
     async def credential(self, account: Account) -> TokenCredential:
         """Return what goes with the requests of an account of the kind `oauth` or `profile`.
@@ -198,6 +201,9 @@ class SignIns:
                 hint=f"Sign in: `desktop-agent auth sign-in {account.provider} --account {account.label}`.",
             )
         return TokenCredential(self._shared(account, lambda: self._chatgpt_source(account, registration)))
+
+    def _read_registration(self, entry: str) -> Registration | None:
+        return read_record(self._keys, f"{entry}/registration", Registration)
 
     def _shared(self, account: Account, make: Callable[[], TokenSource]) -> TokenSource:
         """Return the one source of an account: all its users share what it knows."""

@@ -4,20 +4,26 @@ A refresh token is good for one use, so one process at a time renews the tokens 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-import msgspec
-
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import CredentialsError, ProviderError, SignedOutError
-from desktop_agent.core.base.learned import learned
-from desktop_agent.core.providers.auth.keys import Entries, beside, delete_long, read_long, write_long
-from desktop_agent.core.providers.auth.tokens import KeptTokens, Tokens
+from desktop_agent.core.base.secrets import Keyring
+from desktop_agent.core.providers.auth.keys import (
+    beside,
+    delete_long,
+    read_long,
+    read_record,
+    write_long,
+    write_record,
+)
+from desktop_agent.core.providers.auth.tokens import KeptTokens, RefusedGrantError, TokenEndpoint, Tokens, read_grant
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
 if TYPE_CHECKING:
@@ -38,8 +44,8 @@ class KeyringTokens:
     Each call goes through a thread of its own, as the keyring may ask the user.
     """
 
-    def __init__(self, entries: Entries, name: str) -> None:
-        self._entries = entries
+    def __init__(self, keyring: Keyring, name: str) -> None:
+        self._keyring = keyring
         self._refresh = f"{name}/refresh"
         self._access = f"{name}/access"
 
@@ -55,8 +61,8 @@ class KeyringTokens:
         await beside(self._drop)
 
     def _load(self) -> Tokens | None:
-        refresh = read_long(self._entries, self._refresh)
-        access = _decoded(read_long(self._entries, self._access))
+        refresh = read_long(self._keyring, self._refresh)
+        access = read_record(self._keyring, self._access, _Access)
         if access is None:
             return Tokens(access="", refresh=refresh, expires_at=LONG_AGO) if refresh is not None else None
         expires_at = datetime.fromtimestamp(access.expires_at, UTC) if access.expires_at is not None else None
@@ -64,27 +70,18 @@ class KeyringTokens:
 
     def _keep(self, tokens: Tokens) -> None:
         if tokens.refresh is not None:
-            write_long(self._entries, self._refresh, tokens.refresh)
+            write_long(self._keyring, self._refresh, tokens.refresh)
         expires_at = int(tokens.expires_at.timestamp()) if tokens.expires_at is not None else None
         access = _Access(tokens.access, expires_at, tuple(sorted(tokens.scopes)))
-        write_long(self._entries, self._access, msgspec.json.encode(access).decode())
+        write_record(self._keyring, self._access, access)
 
     def _drop(self) -> None:
-        delete_long(self._entries, self._access)
-        delete_long(self._entries, self._refresh)
+        delete_long(self._keyring, self._access)
+        delete_long(self._keyring, self._refresh)
 
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 """When a token ended that is not there."""
-
-
-def _decoded(kept: str | None) -> _Access | None:
-    if kept is None:
-        return None
-    try:
-        return msgspec.json.decode(kept, type=learned(_Access))
-    except msgspec.DecodeError:  # of another version: the refresh token brings another one
-        return None
 
 
 LIMIT_S = 120.0
@@ -183,29 +180,73 @@ class TokenSource(Protocol):
         ...
 
 
-class Renewal(Protocol):
+class Renewal(ABC):
     """How the tokens of one service are renewed."""
 
-    @property
-    def service(self) -> str:
-        """Its name for people."""
-        ...
+    first: Tokens | None = None
+    """What is renewed where no tokens are kept yet; `None` where the user has to sign in first."""
 
-    @property
-    def how_to_sign_in(self) -> str:
-        """What the user does when the sign-in is over, as a sentence."""
-        ...
+    def __init__(self, service: str, how_to_sign_in: str) -> None:
+        """`service` is its name for people; `how_to_sign_in` tells the user what to do when the sign-in is over."""
+        self.service = service
+        self.how_to_sign_in = how_to_sign_in
 
+    @abstractmethod
     async def renewed(self, tokens: Tokens) -> Tokens:
         """Return what the refresh token brings, which is used up then. Raises what a `TokenSource` raises.
 
         `SignedOutError` when it brings nothing any more.
         """
-        ...
 
-    def require_use(self, tokens: Tokens) -> None:
+    def require_use(self, tokens: Tokens) -> None:  # noqa: B027 - the tokens of most services allow what they are for
         """Raise `CredentialsError` when these tokens do not allow what they are for."""
-        ...
+
+    def signed_out(self, detail: str) -> SignedOutError:
+        title = f"You are not signed in with {self.service} any more."
+        return SignedOutError(title, hint=self.how_to_sign_in, detail=detail)
+
+
+class RefreshGrant(Renewal):
+    """Renews tokens by the refresh token: RFC 6749 6."""
+
+    def __init__(
+        self,
+        endpoint: TokenEndpoint,
+        fields: Mapping[str, str],
+        *,
+        how_to_sign_in: str,
+        clock: Clock,
+        over: Collection[str] | None = None,
+        sends_json: bool = False,
+        life_s: float | None = None,
+    ) -> None:
+        """`fields` go with each request beside the refresh token.
+
+        `over` names the refusals that mean that it is worth nothing any more: without it, all of them. `life_s` is how
+        long a token is good when the answer does not say.
+        """
+        super().__init__(endpoint.service, how_to_sign_in)
+        self._endpoint = endpoint
+        self._fields = fields
+        self._clock = clock
+        self._over = over
+        self._sends_json = sends_json
+        self._life_s = life_s
+
+    async def renewed(self, tokens: Tokens) -> Tokens:
+        if not tokens.refresh:
+            raise self.signed_out("there is no refresh token")
+        fields = {"grant_type": "refresh_token", "refresh_token": tokens.refresh, **self._fields}
+        post = self._endpoint.post_json if self._sends_json else self._endpoint.post_form
+        try:
+            body = await post(fields)
+        except RefusedGrantError as error:
+            if self._over is None or error.code in self._over:
+                raise self.signed_out(str(error)) from None
+            title = f"{self.service} did not renew the sign-in."
+            raise CredentialsError(title, hint=f"Try again. {self.how_to_sign_in}", detail=str(error)) from None
+        grant = read_grant(body, self.service)
+        return replace(grant, expires_in=grant.expires_in or self._life_s).tokens(self._clock.now(), before=tokens)
 
 
 class RenewingSource:
@@ -252,7 +293,7 @@ class RenewingSource:
             if self._tokens is not None and self._tokens.access != token:
                 return self._tokens.access
             if self._renewed_at is not None and self._clock.monotonic() - self._renewed_at < SETTLED_S:
-                raise signed_out(self._renewal, "a token was refused right after it was renewed")
+                raise self._renewal.signed_out("a token was refused right after it was renewed")
             tokens = await self._renew(token)
             self._renewal.require_use(tokens)
             return tokens.access
@@ -268,9 +309,9 @@ class RenewingSource:
     async def _renew(self, refused: str | None) -> Tokens:
         """Return fresh tokens that are not the `refused` one: those of another process, else renewed ones."""
         async with self._lock():
-            current = await self._current()
+            current = await self._current() or self._renewal.first
             if current is None:
-                raise signed_out(self._renewal, "no tokens are kept")
+                raise self._renewal.signed_out("no tokens are kept")
             if current.access == refused or not current.is_fresh(self._clock.now(), MARGIN):
                 # Cancelled before the answer, the new refresh token would be lost, and the old one is used up.
                 current = await _undisturbed(self._renewed(current))
@@ -323,12 +364,6 @@ class RenewingSource:
                 self._tell(f"The renewed sign-in with {self._renewal.service} could not be kept: {error}")
         else:
             self._keep_at = None
-
-
-def signed_out(renewal: Renewal, detail: str) -> SignedOutError:
-    return SignedOutError(
-        f"You are not signed in with {renewal.service} any more.", hint=renewal.how_to_sign_in, detail=detail
-    )
 
 
 async def _undisturbed(work: Awaitable[Tokens]) -> Tokens:

@@ -137,7 +137,7 @@ class TokenEndpoint:
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         """`service` is its name for people; `headers` go with every request."""
-        self._service = service
+        self.service = service
         self._address = address
         self._headers = {"Accept": "application/json", "User-Agent": f"desktop-agent/{__version__}", **(headers or {})}
         self._environ = environ
@@ -156,7 +156,7 @@ class TokenEndpoint:
     async def _client(self) -> AsyncGenerator["httpx2.AsyncClient"]:
         if is_readable_on_the_way(self._address) or address_of(self._address) is None:
             raise ProviderError(
-                f"Nothing was sent to {self._service}: the address of its sign-in is not encrypted.",
+                f"Nothing was sent to {self.service}: the address of its sign-in is not encrypted.",
                 fault="configuration",
                 hint="Use an https:// address.",
             )
@@ -178,7 +178,7 @@ class TokenEndpoint:
         fault = fault_of_status(response.status_code)
         if fault in ("server", "overloaded", "rate_limited"):
             raise ProviderError(
-                f"{self._service} cannot answer a sign-in now.",
+                f"{self.service} cannot answer a sign-in now.",
                 fault=fault,
                 hint="Try again in a moment.",
                 detail=f"HTTP {response.status_code}",
@@ -186,9 +186,9 @@ class TokenEndpoint:
         raise RefusedGrantError(response.status_code, _code_in(response.content))
 
     def _unreachable(self, error: Exception) -> ProviderError:
-        known = network_error(error, address_of(self._address) or self._service, self._proxy())
+        known = network_error(error, address_of(self._address) or self.service, self._proxy())
         return ProviderError(
-            f"{self._service} could not be reached for the sign-in.",
+            f"{self.service} could not be reached for the sign-in.",
             fault=known.fault,
             hint=known.hint,
             detail=known.detail,
@@ -196,7 +196,7 @@ class TokenEndpoint:
 
     def _unacceptable(self, error: ProviderError) -> ProviderError:
         return ProviderError(
-            f"{self._service} gave no answer that a sign-in may have.",
+            f"{self.service} gave no answer that a sign-in may have.",
             fault=error.fault,
             hint="Check the network, and a gateway or proxy in between.",
             detail=f"{error.title} {error.detail}".strip(),

@@ -18,9 +18,8 @@ import msgspec
 from msgspec import Struct
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.base.errors import CredentialsError, ProviderError
+from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.base.learned import learned
-from desktop_agent.core.providers.auth import sign_in_failures
 from desktop_agent.core.providers.auth.browser_sign_in import (
     Attempt,
     Browser,
@@ -28,9 +27,15 @@ from desktop_agent.core.providers.auth.browser_sign_in import (
     code_from_browser,
     is_same,
 )
-from desktop_agent.core.providers.auth.keys import Entries, delete_long, read_long, write_long
-from desktop_agent.core.providers.auth.token_renewal import signed_out
-from desktop_agent.core.providers.auth.tokens import RefusedGrantError, TokenAnswer, TokenEndpoint, Tokens, read_grant
+from desktop_agent.core.providers.auth.sign_in_failures import (
+    another_account,
+    explained_refusals,
+    not_allowed,
+    not_for_us,
+    not_registered,
+)
+from desktop_agent.core.providers.auth.token_renewal import RefreshGrant
+from desktop_agent.core.providers.auth.tokens import TokenAnswer, TokenEndpoint, Tokens, read_grant
 from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
@@ -86,23 +91,6 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True):
     email: str = ""
 
 
-def read_registration(entries: Entries, name: str) -> Registration | None:
-    """Return the registration of the account whose entries begin with `name`, or `None`. Blocks."""
-    kept = read_long(entries, f"{name}/registration")
-    try:
-        return msgspec.json.decode(kept, type=learned(Registration)) if kept is not None else None
-    except msgspec.DecodeError:  # of another version: the account registers anew
-        return None
-
-
-def write_registration(entries: Entries, name: str, registration: Registration) -> None:
-    write_long(entries, f"{name}/registration", msgspec.json.encode(registration).decode())
-
-
-def delete_registration(entries: Entries, name: str) -> None:
-    delete_long(entries, f"{name}/registration")
-
-
 _LOCK_TIMEOUT_S = 10.0
 _PREFIX = "urn:uuid:"
 
@@ -146,21 +134,6 @@ _SKEW = timedelta(minutes=5)
 """How far the two clocks may be apart."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
-    service: str
-    issuer: str
-    client_id: str
-    nonce: str = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
-    subject: str
-    """The same for each sign-in of the same user with the same application."""
-    email: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class _Claims:
     iss: str
@@ -172,28 +145,27 @@ class _Claims:
     email: str = ""
 
 
-def read_identity(token: str, expected: Expected, now: datetime) -> Identity:
+def _registration(service: ChatGptService, attempt: Attempt, client_id: str, token: str, now: datetime) -> Registration:
     """Return who the identity token is about. Raises `CredentialsError` when it is not for this sign-in.
 
     Its signature is not checked: it comes straight from the token endpoint, and TLS says who that is. OpenID Connect
     Core 3.1.3.7, number 6, allows that; https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation has
     the rest.
     """
-
-    claims = _claims(token, expected.service)
+    claims = _claims(token, service.name)
     audience = [claims.aud] if isinstance(claims.aud, str) else claims.aud
-    party = claims.azp if claims.azp is not None or len(audience) > 1 else expected.client_id
+    party = claims.azp if claims.azp is not None or len(audience) > 1 else client_id
     problems = (
-        ("another issuer", claims.iss == expected.issuer),
-        ("another application", expected.client_id in audience and party == expected.client_id),
-        ("another sign-in", is_same(claims.nonce, expected.nonce)),
+        ("another issuer", claims.iss == service.issuer),
+        ("another application", client_id in audience and party == client_id),
+        ("another sign-in", is_same(claims.nonce, attempt.nonce)),
         ("expired", now.timestamp() < claims.exp + _SKEW.total_seconds()),
         ("nobody", bool(claims.sub)),
     )
     for problem, is_right in problems:
         if not is_right:
-            raise sign_in_failures.not_for_us(expected.service, f"identity token: {problem}")
-    return Identity(subject=claims.sub, email=claims.email)
+            raise not_for_us(service.name, f"identity token: {problem}")
+    return Registration(client_id=client_id, subject=claims.sub, email=claims.email)
 
 
 def _claims(token: str, service: str) -> _Claims:
@@ -202,7 +174,7 @@ def _claims(token: str, service: str) -> _Claims:
         payload = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)) if len(parts) == 3 else b""
         return msgspec.json.decode(payload, type=learned(_Claims))
     except (msgspec.DecodeError, binascii.Error, ValueError):
-        raise sign_in_failures.not_for_us(service, "identity token: malformed") from None
+        raise not_for_us(service, "identity token: malformed") from None
 
 
 # https://developers.openai.com/siwc/token-sharing-open-source/errors-and-recovery
@@ -219,12 +191,6 @@ _OVER = frozenset(
 """The errors that mean that a refresh token is worth nothing any more. After any other it may be tried again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignedIn:
-    registration: Registration
-    tokens: Tokens = field(repr=False)
-
-
 async def sign_in_with_chatgpt(
     browser: Browser,
     *,
@@ -232,10 +198,10 @@ async def sign_in_with_chatgpt(
     clock: Clock,
     earlier: Registration | None = None,
     service: ChatGptService = CHATGPT,
-) -> SignedIn:
+) -> tuple[Registration, Tokens]:
     """Have the user sign in, and return the account's registration and tokens; nothing is kept here.
 
-    `host_id` is this installation's, of `host_id.py`; `earlier` is the registration of an account that signs in again.
+    `earlier` is the registration of an account that signs in again.
     Raises `CredentialsError`. Being cancelled closes the port, and leaves nothing behind.
     """
     attempt = Attempt.new()
@@ -246,52 +212,27 @@ async def sign_in_with_chatgpt(
         answer = await code_from_browser(service.name, address, receiver, browser, clock)
     client_id = _issued(service, answer.get("client_id"), earlier)
     grant = await _grant(service, attempt, redirect, client_id, answer["code"])
-    expected = Expected(service=service.name, issuer=service.issuer, client_id=client_id, nonce=attempt.nonce)
-    identity = read_identity(grant.id_token or "", expected, clock.now())
-    if earlier is not None and identity.subject != earlier.subject:
-        raise sign_in_failures.another_account(service.name)
-    tokens = _usable(service, grant.tokens(clock.now(), scopes=frozenset(service.scopes)))
-    registration = Registration(client_id=client_id, subject=identity.subject, email=identity.email)
-    return SignedIn(registration=registration, tokens=tokens)
+    registration = _registration(service, attempt, client_id, grant.id_token or "", clock.now())
+    if earlier is not None and registration.subject != earlier.subject:
+        raise another_account(service.name)
+    tokens = grant.tokens(clock.now(), scopes=frozenset(service.scopes))
+    _require_plan(service, tokens)
+    return registration, tokens
 
 
-class ChatGptRenewal:
+class ChatGptRenewal(RefreshGrant):
     def __init__(self, client_id: str, *, clock: Clock, service: ChatGptService = CHATGPT) -> None:
-        self._client_id = client_id
-        self._clock = clock
-        self._service = service
-
-    @property
-    def service(self) -> str:
-        return self._service.name
-
-    @property
-    def how_to_sign_in(self) -> str:
-        return "Sign in again: in Settings, or with `desktop-agent auth sign-in openai`."
-
-    async def renewed(self, tokens: Tokens) -> Tokens:
-        if not tokens.refresh:
-            raise signed_out(self, "there is no refresh token")
-        fields = {
-            "grant_type": "refresh_token",
-            "client_id": self._client_id,
-            "refresh_token": tokens.refresh,
-            "resource": self._service.resource,
-        }
-        try:
-            body = await TokenEndpoint(self.service, self._service.token_url).post_form(fields)
-        except RefusedGrantError as error:
-            if error.code in _OVER:
-                raise signed_out(self, str(error)) from None
-            raise CredentialsError(
-                f"{self.service} did not renew the sign-in.",
-                hint=f"Try again. {self.how_to_sign_in}",
-                detail=str(error),
-            ) from None
-        return read_grant(body, self.service).tokens(self._clock.now(), before=tokens)
+        super().__init__(
+            TokenEndpoint(service.name, service.token_url),
+            {"client_id": client_id, "resource": service.resource},
+            how_to_sign_in="Sign in again: in Settings, or with `desktop-agent auth sign-in openai`.",
+            clock=clock,
+            over=_OVER,
+        )
+        self._chatgpt = service
 
     def require_use(self, tokens: Tokens) -> None:
-        _usable(self._service, tokens)
+        _require_plan(self._chatgpt, tokens)
 
 
 def _address(
@@ -320,10 +261,10 @@ def _issued(service: ChatGptService, client_id: str | None, earlier: Registratio
     """Return the account's own client id: the one that the answer brings, or the one it had."""
     if earlier is not None:
         if client_id not in (None, earlier.client_id):
-            raise sign_in_failures.not_registered(service.name)
+            raise not_registered(service.name)
         return earlier.client_id
     if not client_id or client_id == service.first_client_id:
-        raise sign_in_failures.not_registered(service.name)
+        raise not_registered(service.name)
     return client_id
 
 
@@ -336,18 +277,14 @@ async def _grant(service: ChatGptService, attempt: Attempt, redirect: str, clien
         "code_verifier": attempt.verifier,
         "resource": service.resource,
     }
-    try:
+    with explained_refusals(service.name):
         return read_grant(await TokenEndpoint(service.name, service.token_url).post_form(fields), service.name)
-    except RefusedGrantError as error:
-        raise sign_in_failures.refused_grant(service.name, error) from None
-    except ProviderError as error:
-        raise sign_in_failures.unanswered(error) from None
 
 
-def _usable(service: ChatGptService, tokens: Tokens) -> Tokens:
+def _require_plan(service: ChatGptService, tokens: Tokens) -> None:
+    """Raise `CredentialsError` when the user, or the plan, does not allow its use."""
     if missing := service.required_scopes - tokens.scopes:
-        raise sign_in_failures.not_allowed(service.name, missing)
-    return tokens
+        raise not_allowed(service.name, missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,12 +308,8 @@ async def sign_in_with_openrouter(browser: Browser, *, clock: Clock, service: Op
         address = f"{service.authorize_url}?{urlencode(fields)}"
         answer = await code_from_browser(service.name, address, receiver, browser, clock)
     proof = {"code": answer["code"], "code_verifier": attempt.verifier, "code_challenge_method": "S256"}
-    try:
+    with explained_refusals(service.name):
         body = await TokenEndpoint(service.name, service.keys_url).post_json(proof)
-    except RefusedGrantError as error:
-        raise sign_in_failures.refused_grant(service.name, error) from None
-    except ProviderError as error:
-        raise sign_in_failures.unanswered(error) from None
     return _key(body, service.name)
 
 
