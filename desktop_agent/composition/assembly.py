@@ -106,8 +106,7 @@ def assemble(context: SessionContext) -> Session:
             clock=app.clock,
             provider_source=app.provider_source,
             model_meant=app.model_meant,
-            takes_images=app.known_models.takes_images,
-            efforts_of=app.known_models.efforts,
+            known=app.known_models.of,
             accounts=app.accounts,
             read_history=partial(_read_history, context),
             release=partial(_release, context),
@@ -126,7 +125,10 @@ def _context_manager(context: SessionContext, retries: Retries) -> ContextManage
         return secrets().secret_at(path, status)
 
     async def pictured(request: ModelRequest, model: ModelRef) -> ModelRequest:
-        if image_digests(request.messages) and await app.known_models.takes_images(model) is False:
+        if not image_digests(request.messages):
+            return request
+        known = await app.known_models.of(model)
+        if known is not None and known.takes_images is False:
             return replace(request, messages=without_pictures(request.messages))
         return await with_pictures(request, app.blobs)
 
@@ -205,7 +207,8 @@ def _mentions(context: SessionContext) -> PromptMentions:
 
     async def takes_pictures() -> bool | None:
         model = context.state.transcript.session.model
-        return await app.known_models.takes_images(model) if model is not None else None
+        known = await app.known_models.of(model) if model is not None else None
+        return known.takes_images if known is not None else None
 
     files = FileMentions(context.toolbox, context.policies, takes_pictures)
     return PromptMentions(

@@ -78,11 +78,10 @@ def _joined(entries: list[_Entry]) -> list[JsonObject]:
             joined[-1].blocks.extend(entry.blocks)
         else:
             joined.append(entry)
-    return [{"role": entry.role, "content": sorted(entry.blocks, key=_is_no_result)} for entry in joined]
-
-
-def _is_no_result(block: JsonObject) -> bool:
-    return block.get("type") != "tool_result"
+    return [
+        {"role": entry.role, "content": sorted(entry.blocks, key=lambda block: block.get("type") != "tool_result")}
+        for entry in joined
+    ]
 
 
 def _blocks(message: Message, pictures: Pictures) -> list[JsonObject]:

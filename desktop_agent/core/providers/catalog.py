@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from desktop_agent.core.base.errors import AccountGoneError, AgentError, CredentialsError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.catalogue import ModelCatalogue
-from desktop_agent.core.models.known_model import KnownModel, ListedModel, levels_of
+from desktop_agent.core.models.known_model import KnownModel, ListedModel
 from desktop_agent.core.models.vendors import DEMO, known_vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
@@ -37,14 +37,6 @@ class KnownModels:
             return None
         await self._catalogue.read(account)
         return self._catalogue.model(account, model.model)
-
-    async def takes_images(self, model: ModelRef) -> bool | None:
-        known = await self.of(model)
-        return known.takes_images if known is not None else None
-
-    async def efforts(self, model: ModelRef) -> tuple[str, ...] | None:
-        known = await self.of(model)
-        return levels_of(known) if known is not None else None
 
     def _account(self, model: ModelRef) -> Account:
         return self._accounts.load().of_model(model)

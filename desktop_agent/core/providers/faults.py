@@ -290,11 +290,6 @@ def explain_refusal(refusal: Refusal, call: FailedCall, *, wait_s: float | None 
     )
 
 
-def wait_of(error: RefusedError, now: datetime) -> float | None:
-    """Return how long a refusal asks to wait, in seconds."""
-    return retry_after_s(error.headers, now)
-
-
 def not_the_api(call: FailedCall, detail: str) -> ProviderError:
     """Something answered, but it does not speak this API."""
     return ProviderError(

@@ -32,7 +32,7 @@ from desktop_agent.core.providers.faults import (
     failures,
     not_the_api,
     readable_by_proxy,
-    wait_of,
+    retry_after_s,
 )
 from desktop_agent.core.providers.provider import Completion, StreamPiece
 from desktop_agent.core.providers.wire_format import EncodedPictures, WireFormat
@@ -206,13 +206,6 @@ class HttpProvider:
         completion = await self._with_cost(reader.completion(), request.model)
         yield replace(completion, refused_effort=self._refused_effort(request))
 
-    async def check_key(self) -> None:
-        """Return if the credential is accepted. Raises `ProviderError` otherwise.
-
-        Asks for no answer, so it costs nothing.
-        """
-        await self.list_models()
-
     async def list_models(self) -> Sequence[ListedModel]:
         """Return the models that can be used, as the address lists them. Raises `ProviderError`."""
         page = await self._get(self._wire.models_path)
@@ -319,7 +312,7 @@ class HttpProvider:
 
     def _explained(self, error: RefusedError, call: FailedCall) -> ProviderError:
         known = self._call(call.model)  # with the token that was renewed meanwhile among the secrets
-        return explain_refusal(self._wire.refusal(error), known, wait_s=wait_of(error, self._clock.now()))
+        return explain_refusal(self._wire.refusal(error), known, wait_s=retry_after_s(error.headers, self._clock.now()))
 
     def _call(self, model: str | None = None) -> FailedCall:
         """Return what a call is about, or raise `ProviderError` if the configuration cannot work."""

@@ -15,7 +15,6 @@ from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.changes.net import pairs
 from desktop_agent.core.context.history import UNANSWERED
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import (
     Aborted,
     FileChange,
@@ -28,7 +27,6 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.session.session_parts import SessionParts
 from desktop_agent.core.session.turn import OpenCalls
 from desktop_agent.core.store.unfinished import Unfinished
-from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.runtime import NOT_STARTED
 from desktop_agent.core.tools.tool import SKIPPED_KEY
 from desktop_agent.core.transcript import CUT_OFF_KEY
@@ -36,94 +34,6 @@ from desktop_agent.core.undo.execute import recovered
 from desktop_agent.core.undo.path_tracking import written_along
 
 NO_ANSWER = "The application ended before an answer came."
-
-
-async def settle_begun(unfinished: Unfinished, log: EventLog) -> OpenCalls:
-    """Leave open what waits for the user in a turn that `is_waiting`, and what comes after it; answer the rest.
-
-    The rest are calls that ran beside the waiting ones and may have come to anything.
-    """
-    assert unfinished.turn is not None
-    begun = [block for call_id, block in unfinished.calls.items() if call_id in unfinished.started]
-    for block in begun:
-        if block.id not in unfinished.asked:
-            await _answer(unfinished.turn, block, log, is_started=True, is_untouched=False, is_cut_off=True)
-    return OpenCalls(
-        calls=tuple(unfinished.calls.values()),
-        started=frozenset(unfinished.asked),
-        requests=unfinished.requests,
-    )
-
-
-async def settle(
-    unfinished: Unfinished,
-    ledger: Ledger,
-    effects: Effects,
-    log: EventLog,
-    known: Sequence[FileChange],
-    *,
-    turn: int,
-    is_cut_off: bool,
-    failure: str = "",
-) -> None:
-    """Conclude every write, question and call that is open in `turn`. The turn's own end is the caller's to record.
-
-    `known` are the changes on record, in the order made.
-    `is_cut_off`: the process that began them has ended. `failure` is why they have no end, where that is known.
-    """
-    untouched = {call_id for call_id in unfinished.calls if unfinished.is_untouched(call_id)}
-    if unfinished.prepared is not None and await _may_look(unfinished.prepared, ledger, log):
-        await _settle_changes(unfinished.prepared, ledger, effects, log, known)
-    for call_id in sorted(unfinished.asked):
-        reason = NO_ANSWER if is_cut_off else "The turn was stopped before an answer came."
-        await log.record(ev.ApprovalResolved(turn=turn, call_id=call_id, decision=Aborted(reason=reason)))
-    for block in list(unfinished.calls.values()):
-        is_started, is_untouched = block.id in unfinished.started, block.id in untouched
-        await _answer(
-            turn, block, log, is_started=is_started, is_untouched=is_untouched, is_cut_off=is_cut_off, failure=failure
-        )
-
-
-async def settle_jobs(unfinished: Unfinished, effects: Effects) -> None:
-    """Record what background commands and servers of a killed process changed after the last look at them."""
-    left = [one for call_id, one in unfinished.jobs.items() if not effects.jobs.is_watching(call_id)]
-    if left:
-        await effects.jobs.conclude(left, unfinished.job_paths)
-
-
-async def _may_look(prepared: ev.ChangesPrepared, ledger: Ledger, log: EventLog) -> bool:
-    """Whether the folder can say how far a write got; it cannot if it is gone, or another one is at its path.
-
-    Then an undo, a redo or a write of the user's waits until the folder is back. A call gets its result now, so it is
-    recorded that nobody knows how far it got.
-    """
-    is_command = prepared.purpose == "apply" and not prepared.changes
-    if is_command or await asyncio.to_thread(ledger.is_root_in_place):
-        return True
-    if prepared.call_id:
-        reason = "The folder was gone before it could be checked whether this was written."
-        lost = tuple(Uncaptured(path=change.path, reason=reason) for change in prepared.changes)
-        event = ev.ChangesRecorded(turn=prepared.turn, call_id=prepared.call_id, changes=(), uncaptured=lost)
-        await log.record(event)
-    return False
-
-
-async def _settle_changes(
-    prepared: ev.ChangesPrepared, ledger: Ledger, effects: Effects, log: EventLog, known: Sequence[FileChange]
-) -> None:
-    """Find out how far a write got, and record it."""
-    await asyncio.to_thread(ledger.sweep, prepared.changes)
-    if prepared.purpose == "apply" and not prepared.changes:
-        # Journals of earlier versions do not say which snapshot it was; number 0 is never one, and that is said.
-        snapshot = Snapshot(prepared.snapshot or 0)
-        await effects.collect(prepared.turn, prepared.call_id, snapshot, author=prepared.author)
-        return
-    done = await asyncio.to_thread(_done, prepared, ledger)
-    if prepared.purpose == "apply":
-        await effects.recording.record_applied(prepared.turn, prepared.call_id, done)
-    else:
-        done = await asyncio.to_thread(_with_other_halves, prepared, done, ledger, known)
-        await log.record(recovered(prepared.purpose, done))
 
 
 def _done(prepared: ev.ChangesPrepared, ledger: Ledger) -> tuple[FileChange, ...]:
@@ -184,42 +94,14 @@ def _renamed_together(changes: Sequence[FileChange], known: Sequence[FileChange]
     yield from bundles.values()
 
 
-async def _answer(
-    turn: int,
-    block: ToolUseBlock,
-    log: EventLog,
-    *,
-    is_started: bool,
-    is_untouched: bool,
-    is_cut_off: bool,
-    failure: str = "",
-) -> None:
-    if not is_started:
-        call = ToolCall(id=block.id, name=block.name, arguments=block.arguments)
-        await log.record(
-            ev.ToolCallStarted(
-                turn=turn, call=call, title=block.name, source="system", capabilities=(), is_read_only=True
-            )
-        )
-    metadata: JsonObject = {}
-    if is_untouched:
-        metadata[SKIPPED_KEY] = True
-    if is_cut_off:
-        metadata[CUT_OFF_KEY] = True
-    result = ToolResult(
-        content=f"{failure} {NOT_STARTED if is_untouched else UNANSWERED}".lstrip(),
-        is_error=True,
-        error_type="recoverable",
-        metadata=metadata,
-    )
-    await log.record(ev.ToolCallFinished(turn=turn, call_id=block.id, state="failed", result=result, duration_s=0.0))
-
-
 class Readiness:
     """Makes one session ready for its next step."""
 
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
+        self._log = parts.recorder
+        self._ledger = parts.tools.ledger
+        self._effects = parts.tools.effects
         self._opening = list(parts.opening)
         self.is_held = parts.is_attended and parts.state.unfinished.is_waiting
         """Whether a turn of an earlier process waits for the user: it goes on with their answer."""
@@ -238,15 +120,18 @@ class Readiness:
     async def make_ready(self) -> None:
         """Write what must come first, and conclude what is open. Not while a turn works: what is open is its own."""
         while self._opening:
-            await self._parts.recorder.record(self._opening[0])
+            await self._log.record(self._opening[0])
             del self._opening[0]
         await self._parts.tools.rulebook.refresh()
         if self.is_held:
-            await settle_begun(self.unfinished, self._parts.recorder)
+            await self._settle_begun()
             self._parts.tools.approvals.hold(self.unfinished.asked.values())
         elif not self.unfinished.is_clean:
             await self._conclude()
-        await settle_jobs(self.unfinished, self._parts.tools.effects)
+        unfinished, jobs = self.unfinished, self._effects.jobs
+        # What background commands and servers of a killed process changed after the last look at them.
+        if left := [one for call_id, one in unfinished.jobs.items() if not jobs.is_watching(call_id)]:
+            await jobs.conclude(left, unfinished.job_paths)
 
     async def look_for_faults(self) -> UnsafeSettingsError | None:
         """Read again what safety depends on; return why nothing may run, if something cannot be read."""
@@ -260,25 +145,102 @@ class Readiness:
 
         What could not be concluded while the folder was missing is concluded now.
         """
-        folder = await asyncio.to_thread(self._parts.tools.ledger.accept_root)
+        folder = await asyncio.to_thread(self._ledger.accept_root)
         if folder is not None:
-            await self._parts.recorder.record(ev.FolderAccepted(folder=folder))
+            await self._log.record(ev.FolderAccepted(folder=folder))
             await self.make_ready()
 
     async def settle(self, turn: int, *, is_cut_off: bool = False) -> None:
-        """Record an end for each call of `turn` that has none; `is_cut_off`: an earlier process left them open."""
-        parts, failure = self._parts, self.failure
-        await settle(
-            self.unfinished,
-            parts.tools.ledger,
-            parts.tools.effects,
-            parts.recorder,
-            [record.change for record in parts.state.transcript.changes.values()],
-            turn=turn,
-            is_cut_off=is_cut_off,
-            failure=failure,
-        )
+        """Record an end for each write, question and call of `turn` that has none. Its own end is the caller's.
+
+        `is_cut_off`: an earlier process left them open.
+        """
+        unfinished = self.unfinished
+        untouched = {call_id for call_id in unfinished.calls if unfinished.is_untouched(call_id)}
+        if unfinished.prepared is not None and await self._may_look(unfinished.prepared):
+            await self._settle_changes(unfinished.prepared)
+        for call_id in sorted(unfinished.asked):
+            reason = NO_ANSWER if is_cut_off else "The turn was stopped before an answer came."
+            await self._log.record(ev.ApprovalResolved(turn=turn, call_id=call_id, decision=Aborted(reason=reason)))
+        for block in list(unfinished.calls.values()):
+            is_started, is_untouched = block.id in unfinished.started, block.id in untouched
+            await self._answer(turn, block, is_started=is_started, is_untouched=is_untouched, is_cut_off=is_cut_off)
         self.failure = ""
+
+    async def _settle_begun(self) -> OpenCalls:
+        """Leave open what waits for the user in a turn that `is_waiting`, and what comes after it; answer the rest.
+
+        The rest are calls that ran beside the waiting ones and may have come to anything.
+        """
+        unfinished = self.unfinished
+        assert unfinished.turn is not None
+        begun = [block for call_id, block in unfinished.calls.items() if call_id in unfinished.started]
+        for block in begun:
+            if block.id not in unfinished.asked:
+                await self._answer(unfinished.turn, block, is_started=True, is_untouched=False, is_cut_off=True)
+        return OpenCalls(
+            calls=tuple(unfinished.calls.values()),
+            started=frozenset(unfinished.asked),
+            requests=unfinished.requests,
+        )
+
+    async def _may_look(self, prepared: ev.ChangesPrepared) -> bool:
+        """Whether the folder can say how far a write got; it cannot if it is gone, or another one is at its path.
+
+        Then an undo, a redo or a write of the user's waits until the folder is back. A call gets its result now, so it
+        is recorded that nobody knows how far it got.
+        """
+        is_command = prepared.purpose == "apply" and not prepared.changes
+        if is_command or await asyncio.to_thread(self._ledger.is_root_in_place):
+            return True
+        if prepared.call_id:
+            reason = "The folder was gone before it could be checked whether this was written."
+            lost = tuple(Uncaptured(path=change.path, reason=reason) for change in prepared.changes)
+            event = ev.ChangesRecorded(turn=prepared.turn, call_id=prepared.call_id, changes=(), uncaptured=lost)
+            await self._log.record(event)
+        return False
+
+    async def _settle_changes(self, prepared: ev.ChangesPrepared) -> None:
+        """Find out how far a write got, and record it."""
+        ledger, effects = self._ledger, self._effects
+        await asyncio.to_thread(ledger.sweep, prepared.changes)
+        if prepared.purpose == "apply" and not prepared.changes:
+            # Journals of earlier versions do not say which snapshot it was; number 0 is never one, and that is said.
+            snapshot = Snapshot(prepared.snapshot or 0)
+            await effects.collect(prepared.turn, prepared.call_id, snapshot, author=prepared.author)
+            return
+        done = await asyncio.to_thread(_done, prepared, ledger)
+        if prepared.purpose == "apply":
+            await effects.recording.record_applied(prepared.turn, prepared.call_id, done)
+        else:
+            known = [record.change for record in self._parts.state.transcript.changes.values()]
+            done = await asyncio.to_thread(_with_other_halves, prepared, done, ledger, known)
+            await self._log.record(recovered(prepared.purpose, done))
+
+    async def _answer(
+        self, turn: int, block: ToolUseBlock, *, is_started: bool, is_untouched: bool, is_cut_off: bool
+    ) -> None:
+        if not is_started:
+            call = ToolCall(id=block.id, name=block.name, arguments=block.arguments)
+            await self._log.record(
+                ev.ToolCallStarted(
+                    turn=turn, call=call, title=block.name, source="system", capabilities=(), is_read_only=True
+                )
+            )
+        metadata: JsonObject = {}
+        if is_untouched:
+            metadata[SKIPPED_KEY] = True
+        if is_cut_off:
+            metadata[CUT_OFF_KEY] = True
+        result = ToolResult(
+            content=f"{self.failure} {NOT_STARTED if is_untouched else UNANSWERED}".lstrip(),
+            is_error=True,
+            error_type="recoverable",
+            metadata=metadata,
+        )
+        await self._log.record(
+            ev.ToolCallFinished(turn=turn, call_id=block.id, state="failed", result=result, duration_s=0.0)
+        )
 
     async def stop_held(self) -> None:
         """End the turn that waits for the user."""
@@ -287,7 +249,7 @@ class Readiness:
 
     async def release_held(self) -> OpenCalls:
         """Let the turn that waited go on; return the calls that it has left."""
-        left = await settle_begun(self.unfinished, self._parts.recorder)
+        left = await self._settle_begun()
         self.is_held = False
         return left
 
@@ -300,6 +262,6 @@ class Readiness:
         await self.settle(turn, is_cut_off=is_cut_off)
         if unfinished.turn is not None:  # a turn of this process is still open only if its end could not be written
             reason = "interrupted" if is_left else "storage_error"
-            await self._parts.recorder.record(
+            await self._log.record(
                 ev.TurnEnded(turn=turn, reason=reason, requests=requests, duration_s=worked_s, is_cut_off=is_cut_off)
             )

@@ -11,6 +11,7 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.mentions.prompts import PromptMentions
+from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
@@ -61,10 +62,8 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     provider_source: ProviderSource
     model_meant: Callable[[NamedModel, ModelRef | None], ModelRef]
     """Completes a model that is named in part."""
-    takes_images: Callable[[ModelRef], Awaitable[bool | None]]
-    """Whether a model is known to take pictures, or not to; None: nobody says."""
-    efforts_of: Callable[[ModelRef], Awaitable[tuple[str, ...] | None]]
-    """The levels of effort that may be asked of a model; None: nothing is known of it."""
+    known: Callable[[ModelRef], Awaitable[KnownModel | None]]
+    """What is known of a model, without asking the network."""
     accounts: AccountsFile
     read_history: Callable[[], Awaitable[None]]
     """Folds into the state's history what was left out because a compaction had summarised it."""

@@ -12,6 +12,7 @@ from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.context.history import is_readable_by, portable
 from desktop_agent.core.context.packing import image_digests
 from desktop_agent.core.context_window.context_manager import NoRoomError, TurnRequests
+from desktop_agent.core.models.known_model import levels_of
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import AssistantMessage, Message, ModelRef, ModelRequest
 from desktop_agent.core.providers.provider import Provider
@@ -80,7 +81,7 @@ async def tell_of_switch(parts: SessionParts, turn: int, before: ModelRef | None
         return
     messages = parts.state.history.messages()
     has_pictures = bool(image_digests(messages))
-    is_blind = has_pictures and await parts.takes_images(now) is False and await parts.takes_images(before) is not False
+    is_blind = has_pictures and await _takes_no_images(parts, now) and not await _takes_no_images(parts, before)
     losses = [*_thinking_lost(messages, before, now), *(_pictures_lost(messages) if is_blind else ())]
     if losses:
         title = f"{now.model} answers from here on. It does not get all of the conversation."
@@ -88,13 +89,18 @@ async def tell_of_switch(parts: SessionParts, turn: int, before: ModelRef | None
         await parts.recorder.record(ev.Notice(level="info", code=SWITCHED, title=title, hint=hint, turn=turn))
 
 
+async def _takes_no_images(parts: SessionParts, model: ModelRef) -> bool:
+    known = await parts.known(model)
+    return known is not None and known.takes_images is False
+
+
 async def tell_of_effort(parts: SessionParts, turn: int, before: ModelRef | None) -> None:
     """Record that the level of effort is not sent because the model does not know it, unless `before` was the same."""
     now = parts.state.transcript.session.model
     if now is None or now == before or not now.effort:
         return
-    levels = await parts.efforts_of(now)
-    if levels is None or now.effort in levels:
+    model = await parts.known(now)
+    if model is None or now.effort in (levels := levels_of(model)):
         return
     known = f"knows {', '.join(levels)}" if levels else "takes no level"
     title = f"{now.model} does not support the effort {now.effort!r}, so it uses its default."

@@ -216,7 +216,9 @@ class Turn:
                         self.parts.recorder.emit(replace(piece, **stamp))
                 raise ProviderError("The answer ended before it was complete.", fault="stream")
         except asyncio.CancelledError:
-            await self._keep_partial("".join(written), by.model)
+            # Keep what the user has already read.
+            if (text := "".join(written)).strip():
+                await self._record_message((TextBlock(text=text),), "interrupted", "", by.model)
             raise
 
     async def _record(self, completion: Completion, by: TurnRequests) -> Completion:
@@ -240,11 +242,6 @@ class Turn:
             is_cut = completion.stop_reason in ("max_tokens", "model_context_window_exceeded")
             block = replace(block, arguments={}, rejected=CUT_OFF if is_cut else NOT_MEANT)
         return replace(block, id=claim_id(block.id, self.parts.state.transcript.paged.call_ids))
-
-    async def _keep_partial(self, text: str, model: ModelRef) -> None:
-        """Keep what the user has already read of an answer that was stopped."""
-        if text.strip():
-            await self._record_message((TextBlock(text=text),), "interrupted", "", model)
 
     async def _record_message(
         self, content: tuple[AssistantBlock, ...], stop: StopReason, message_id: str, model: ModelRef

@@ -30,7 +30,6 @@ LONG = "x" * 5_000
 
 
 def turn(number: int, result: str = "ok") -> list[ev.KnownEvent]:
-    """A turn with a prompt, a call, its result and an answer."""
     call = ToolUseBlock(id=f"c{number}", name="read_file", arguments={"path": "a"})
     answer = ToolResult(content=result)
     return [

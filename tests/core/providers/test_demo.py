@@ -34,7 +34,6 @@ FIXED = "    return -(-total // size)\n"
 
 @pytest.fixture
 def project(ground: Ground) -> Ground:
-    """The bundled project in the session's folder."""
     copy_project(ground.workspace)
     return ground
 
@@ -46,7 +45,6 @@ def copy_project(folder: Path) -> None:
 
 @asynccontextmanager
 async def demo(ground: Ground, **limits: Any) -> AsyncGenerator[Open]:
-    """A session in which the demo answers, with these rules, policy or sandbox."""
 
     async def only(_model: ModelRef) -> Provider:
         return demo_provider(is_paced=False)
@@ -74,22 +72,18 @@ def no_to(tool: str) -> Callable[[ev.ApprovalRequested], Decision]:
 
 
 def messages(s: Open) -> list[tuple[AssistantBlock, ...]]:
-    """What the demo said and called, message by message."""
     return [event.content for event in s.rx.all(ev.MessageDone)]
 
 
 def calls(s: Open) -> list[str]:
-    """The names of its calls, in order."""
     return [block.name for content in messages(s) for block in content if isinstance(block, ToolUseBlock)]
 
 
 def last_words(s: Open) -> str:
-    """The text of its last message."""
     return "".join(block.text for block in messages(s)[-1] if isinstance(block, TextBlock))
 
 
 def is_green(folder: Path) -> bool:
-    """Whether the project's tests pass, run as a user would."""
     command = [sys.executable, "-B", "-m", "unittest", "discover", "-s", "tests", "-t", "."]
     return not subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode  # noqa: TID251 - a test
 

@@ -59,7 +59,6 @@ def test_only_who_calls_one_by_one_is_told(model_request: ModelRequest, vendor: 
 
 
 def read(reader: MessageReader, *events: JsonObject) -> str:
-    """Return the text that is shown of events."""
     pieces = [piece for event in events for piece in reader.add(json.dumps(event))]
     return "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
 

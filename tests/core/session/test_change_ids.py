@@ -71,7 +71,6 @@ async def command_run(ground: Ground, script: list[Reply]) -> SessionId:
 
 
 def kill_an_undo(ground: Ground, session_id: SessionId, writes: int, direction: str = "undo") -> None:
-    """Undo or redo the session in a process that is killed after this many writes."""
     arguments = [str(ground.workspace.parent), session_id, str(writes), direction]
     command = [sys.executable, "-c", _KILLED, *arguments]
     killed = subprocess.run(command, check=False, cwd=Path(__file__).parents[3])  # noqa: TID251 - it ends by itself
@@ -79,7 +78,6 @@ def kill_an_undo(ground: Ground, session_id: SessionId, writes: int, direction: 
 
 
 async def carried_out(ground: Ground, session_id: SessionId, *wanted: ops.Op) -> None:
-    """Open the session and do these, waiting for the record of each."""
     async with ground.session([], resume=session_id) as s:
         for op in wanted:
             s.submit(op)
@@ -88,7 +86,6 @@ async def carried_out(ground: Ground, session_id: SessionId, *wanted: ops.Op) ->
 
 
 def ids_of(ground: Ground, session_id: SessionId) -> Counter[str]:
-    """How often the journal has each id of a change that was made."""
     events, _ = read_journal(ground.paths.sessions / session_id / "journal.jsonl", Blobs(ground.paths.blobs))
     made = (event for event in events if isinstance(event, ev.ChangesRecorded | ev.ChangesUndone | ev.ChangesRedone))
     return Counter(change.id for event in made for change in event.changes)

@@ -32,7 +32,6 @@ async def session(
     fallback: str = "openai/gpt-6-astra",
     is_known: bool = True,
 ) -> AsyncGenerator[tuple[Open, ScriptedProvider]]:
-    """Open a session with the usual model and another; yield it with the provider of the other."""
     ground.settings = Settings(model=ModelSettings(fallback=fallback))
     first, second = ScriptedProvider(in_order(usual)), ScriptedProvider(in_order(other))
 

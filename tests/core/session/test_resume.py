@@ -59,7 +59,6 @@ def make_snapshot(journal: Path, blobs: Blobs, size: PageSize = SMALL) -> None:
 
 
 def folded(journal: Path, blobs: Blobs) -> SessionState:
-    """The state as reading everything gives it."""
     state = SessionState()
     for event in read_journal(journal, blobs)[0]:
         state.apply(event)
@@ -67,7 +66,6 @@ def folded(journal: Path, blobs: Blobs) -> SessionState:
 
 
 def all_entries(transcript: Transcript, journal: Path, blobs: Blobs) -> list[Entry]:
-    """The entries with every page loaded."""
     for number, page in enumerate(transcript.pages):
         if not transcript.paged.is_loaded(number):
             transcript.expand(number, read_page(journal, blobs, page, yield_gil=no_breath))
@@ -255,7 +253,6 @@ def test_lines_that_cannot_be_read_are_told_with_their_numbers(journal: Path, bl
 
 
 def thrice_summarised() -> list[ev.KnownEvent]:
-    """Twelve turns; after each four of them a summary, `k4`, `k8` and `k12`."""
     events: list[ev.KnownEvent] = [opened()]
     for number in range(1, 13):
         events += turn(number)

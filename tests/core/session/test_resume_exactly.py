@@ -44,7 +44,6 @@ def prompt(words: str) -> Step:
 
 
 def asked(words: str, *decisions: Denied | None) -> Step:
-    """Submit a prompt and answer its questions."""
 
     async def step(s: Open, _: Ground) -> None:
         s.submit(ops.SubmitPrompt(text=words))

@@ -10,7 +10,6 @@ from tests.harness import Ground
 
 
 async def left_waiting(ground: Ground, turns_before: int = 0) -> str:
-    """A session that was killed in the middle of a turn, with two prompts waiting."""
     async with ground.session([*[[Say("ok")]] * turns_before, [Say("Working."), Hang()]]) as s:
         for _ in range(turns_before):
             await s.prompt("before")

@@ -20,7 +20,6 @@ BOTH = [[Say("One.")], [Say("Two.")]]
 
 @pytest.fixture
 def live(ground: Ground) -> LiveSettings:
-    """The settings of the ground, with a file."""
     path = ground.paths.config / "config.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
     ground.live = LiveSettings.load(path, {})

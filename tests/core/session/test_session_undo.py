@@ -44,7 +44,6 @@ DONE = {
 
 
 def hunk_with(s: Open, ground: Ground, text: str, *, turn: int) -> ChangeSelection:
-    """Select the hunk of what `turn` did to the file that brought `text`."""
     records = [record for record in s.session.transcript.changes.values() if record.turn == turn]
     net = net_change([record.change for record in records if record.change.is_by_agent])
     contents = [ground.blob(image) for image in (net.before, net.after)]

@@ -23,8 +23,6 @@ class Nothing(ToolArguments):
 
 
 class Lurking(ReadTool[Nothing]):
-    """Works in the background until it is closed."""
-
     name = "lurk"
     description = "Lurks."
     arguments_type = Nothing

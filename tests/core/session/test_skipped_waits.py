@@ -38,12 +38,10 @@ def overloaded(header: str = "") -> ProviderError:
 
 
 async def waiting(s: Open) -> None:
-    """Return when the running turn waits before its next try."""
     await s.rx.expect(ev.RetryWaitReported, lambda event: event.is_waiting)
 
 
 def waits(transcript: Transcript) -> list[bool]:
-    """Whether each notice is that of a wait that is not over."""
     return [entry.is_waiting for entry in transcript.entries if isinstance(entry, NoticeEntry)]
 
 

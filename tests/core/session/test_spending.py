@@ -45,7 +45,6 @@ def limit(ground: Ground, *, session: float | None = None, day: float | None = N
 
 
 async def question(s: Open) -> SpendingQuestion:
-    """Wait for the question; it is about spending."""
     asked = await s.rx.expect(ev.ApprovalRequested)
     assert asked.request.spending is not None
     return asked.request.spending
@@ -164,7 +163,6 @@ async def test_what_was_allowed_on_a_day_does_not_hold_on_the_next(ground: Groun
 
 
 async def asking(ground: Ground, *, is_killed: bool = False) -> SessionId:
-    """Leave a session whose question waits."""
     async with ground.session([STEP, DONE]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
         await question(s)

@@ -57,7 +57,6 @@ async def steer(s: Open, text: str) -> str:
 
 
 def said(request: ModelRequest) -> list[str]:
-    """What stands in the last message of a request: texts, and the kinds of the other blocks."""
     message = request.messages[-1]
     assert isinstance(message, UserMessage)
     return [block.text if isinstance(block, TextBlock) else block.type for block in message.content]

@@ -40,7 +40,6 @@ async def session(ground: Ground, *replies: Reply) -> AsyncGenerator[Open]:
 
 
 async def ask(s: Open, model: ModelRef) -> list[ev.Notice]:
-    """Go on with a model; return what was said about that."""
     before = len(s.rx.all(ev.Notice))
     s.submit(ops.SetMode(model=model))
     assert (await s.prompt()).reason == "completed"
@@ -48,7 +47,6 @@ async def ask(s: Open, model: ModelRef) -> list[ev.Notice]:
 
 
 def list_models(ground: Ground, model: ModelRef, *, takes_images: bool | None) -> None:
-    """What the address of a model's provider listed."""
     listed = FetchedList(
         fetched_at=ground.clock.now(), models=(ListedModel(name=model.model, takes_images=takes_images),)
     )
@@ -56,7 +54,6 @@ def list_models(ground: Ground, model: ModelRef, *, takes_images: bool | None) -
 
 
 def pictures(s: Open) -> list[int]:
-    """How many pictures each result of the last request had."""
     messages = (message for message in s.last_request.messages if isinstance(message, UserMessage))
     return [len(block.images) for m in messages for block in m.content if isinstance(block, ToolResultBlock)]
 

@@ -22,8 +22,6 @@ MODEL = ModelRef(provider="anthropic", model="m")
 
 
 class Titled(Ground):
-    """Sessions whose second provider is the one that makes titles."""
-
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.titles = ScriptedProvider(in_order([[Say("The slow query")]]))

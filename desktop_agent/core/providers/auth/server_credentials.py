@@ -148,7 +148,8 @@ class KeptSignIn:
         """Keep what a sign-in brought, in place of the one before; what the server asked for is part of it."""
         async with self.lock():
             await self.tokens.drop()
-            await beside(lambda: self._write(granted.registration))
+            await beside(lambda: write_record(self._keyring, f"{self._name}/registration", granted.registration))
+            await beside(lambda: delete_long(self._keyring, f"{self._name}/challenge"))
             await self.tokens.keep(tokens_of(granted, self._clock.now()))
 
     async def keep_tokens(self, granted: GrantedAccess) -> None:
@@ -159,18 +160,8 @@ class KeptSignIn:
     async def forget(self) -> None:
         async with self.lock():
             await self.tokens.drop()
-            await beside(self._delete)
-
-    def _write(self, registration: ServerRegistration) -> None:
-        write_record(self._keyring, f"{self._name}/registration", registration)
-        self._delete_challenge()
-
-    def _delete(self) -> None:
-        delete_long(self._keyring, f"{self._name}/registration")
-        self._delete_challenge()
-
-    def _delete_challenge(self) -> None:
-        delete_long(self._keyring, f"{self._name}/challenge")
+            await beside(lambda: delete_long(self._keyring, f"{self._name}/registration"))
+            await beside(lambda: delete_long(self._keyring, f"{self._name}/challenge"))
 
 
 def tokens_of(granted: GrantedAccess, now: datetime) -> Tokens:

@@ -18,7 +18,7 @@ from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.providers.auth import vendor_sign_ins
 from desktop_agent.core.providers.auth.accounts import AccountsFile
-from desktop_agent.core.providers.auth.anthropic_profiles import Profile, read_profile, request_headers, token_source
+from desktop_agent.core.providers.auth.anthropic_profiles import read_profile, request_headers, token_source
 from desktop_agent.core.providers.auth.browser_sign_in import Browser
 from desktop_agent.core.providers.auth.credential import TokenCredential
 from desktop_agent.core.providers.auth.keys import (
@@ -159,7 +159,9 @@ class SignIns:
         Raises `CredentialsError` for one that cannot be used, and what `sign_in_with_chatgpt` raises besides.
         """
         profile = await asyncio.to_thread(read_profile, name, self._environ)
-        account = await self._new_or_same(_account_of(profile))
+        address = _own_address(PROFILE_PROVIDER, profile.base_url)
+        profiled = Account(provider=PROFILE_PROVIDER, name=profile.name, address=address, kind="profile")
+        account = await self._new_or_same(profiled)
         await asyncio.to_thread(self._accounts.put, account)
         return account
 
@@ -191,7 +193,10 @@ class SignIns:
         if account.kind == "profile":
             profile = await asyncio.to_thread(read_profile, account.name, self._environ)
             _require_address(account, profile.base_url)
-            source = self._shared(account, lambda: self._profile_source(profile))
+            source = self._shared(
+                account,
+                lambda: token_source(profile, lock=lambda: self._lock(f"profile:{profile.name}"), clock=self._clock),
+            )
             return TokenCredential(source, request_headers(profile))
         _require_address(account, self._services.chatgpt.resource)
         registration = await self.registration(account)
@@ -222,9 +227,6 @@ class SignIns:
             tell=self._tell,
         )
 
-    def _profile_source(self, profile: Profile) -> TokenSource:
-        return token_source(profile, lock=lambda: self._lock(f"profile:{profile.name}"), clock=self._clock)
-
     def _kept(self, account: Account) -> KeyringTokens:
         return KeyringTokens(self._keys, entry_of(account))
 
@@ -252,11 +254,6 @@ class SignIns:
         report = await beside(self._keys.probe)
         if not report.is_usable:
             raise CredentialsError(report.problem, hint=report.hint)
-
-
-def _account_of(profile: Profile) -> Account:
-    address = _own_address(PROFILE_PROVIDER, profile.base_url)
-    return Account(provider=PROFILE_PROVIDER, name=profile.name, address=address, kind="profile")
 
 
 def _own_address(provider: str, address: str) -> str:

@@ -237,9 +237,8 @@ class RefreshGrant(Renewal):
         if not tokens.refresh:
             raise self.signed_out("there is no refresh token")
         fields = {"grant_type": "refresh_token", "refresh_token": tokens.refresh, **self._fields}
-        post = self._endpoint.post_json if self._sends_json else self._endpoint.post_form
         try:
-            body = await post(fields)
+            body = await self._endpoint.post(fields, as_json=self._sends_json)
         except RefusedGrantError as error:
             if self._over is None or error.code in self._over:
                 raise self.signed_out(str(error)) from None

@@ -142,15 +142,14 @@ class TokenEndpoint:
         self._headers = {"Accept": "application/json", "User-Agent": f"desktop-agent/{__version__}", **(headers or {})}
         self._environ = environ
 
-    async def post_form(self, fields: Mapping[str, str]) -> bytes:
-        """Return the answer to a form. Raises `RefusedGrantError`, and `ProviderError` when there is no answer."""
-        async with self._client() as client:
-            return await self._answer(client, client.build_request("POST", self._address, data=dict(fields)))
+    async def post(self, fields: Mapping[str, str], *, as_json: bool = False) -> bytes:
+        """Return the answer to a form, or to a body of JSON.
 
-    async def post_json(self, fields: Mapping[str, str]) -> bytes:
-        """Return the answer to a body of JSON. Raises what `post_form` raises."""
+        Raises `RefusedGrantError`, and `ProviderError` when there is no answer.
+        """
+        data, json = (None, dict(fields)) if as_json else (dict(fields), None)
         async with self._client() as client:
-            return await self._answer(client, client.build_request("POST", self._address, json=dict(fields)))
+            return await self._answer(client, client.build_request("POST", self._address, data=data, json=json))
 
     @asynccontextmanager
     async def _client(self) -> AsyncGenerator["httpx2.AsyncClient"]:
@@ -170,9 +169,17 @@ class TokenEndpoint:
         try:
             response = await client.send(request)
         except ProviderError as error:
-            raise self._unacceptable(error) from None
+            raise ProviderError(
+                f"{self.service} gave no answer that a sign-in may have.",
+                fault=error.fault,
+                hint="Check the network, and a gateway or proxy in between.",
+                detail=f"{error.title} {error.detail}".strip(),
+            ) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            raise self._unreachable(error) from None
+            proxy = proxy_for(self._address, self._environ)
+            known = network_error(error, address_of(self._address) or self.service, proxy)
+            title = f"{self.service} could not be reached for the sign-in."
+            raise ProviderError(title, fault=known.fault, hint=known.hint, detail=known.detail) from None
         if response.is_success:
             return response.content
         fault = fault_of_status(response.status_code)
@@ -184,26 +191,6 @@ class TokenEndpoint:
                 detail=f"HTTP {response.status_code}",
             )
         raise RefusedGrantError(response.status_code, _code_in(response.content))
-
-    def _unreachable(self, error: Exception) -> ProviderError:
-        known = network_error(error, address_of(self._address) or self.service, self._proxy())
-        return ProviderError(
-            f"{self.service} could not be reached for the sign-in.",
-            fault=known.fault,
-            hint=known.hint,
-            detail=known.detail,
-        )
-
-    def _unacceptable(self, error: ProviderError) -> ProviderError:
-        return ProviderError(
-            f"{self.service} gave no answer that a sign-in may have.",
-            fault=error.fault,
-            hint="Check the network, and a gateway or proxy in between.",
-            detail=f"{error.title} {error.detail}".strip(),
-        )
-
-    def _proxy(self) -> Proxy | None:
-        return proxy_for(self._address, self._environ)
 
 
 def _made_client(proxy: Proxy | None, headers: Mapping[str, str]) -> "httpx2.AsyncClient":

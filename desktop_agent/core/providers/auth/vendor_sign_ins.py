@@ -278,7 +278,7 @@ async def _grant(service: ChatGptService, attempt: Attempt, redirect: str, clien
         "resource": service.resource,
     }
     with explained_refusals(service.name):
-        return read_grant(await TokenEndpoint(service.name, service.token_url).post_form(fields), service.name)
+        return read_grant(await TokenEndpoint(service.name, service.token_url).post(fields), service.name)
 
 
 def _require_plan(service: ChatGptService, tokens: Tokens) -> None:
@@ -309,7 +309,7 @@ async def sign_in_with_openrouter(browser: Browser, *, clock: Clock, service: Op
         answer = await code_from_browser(service.name, address, receiver, browser, clock)
     proof = {"code": answer["code"], "code_verifier": attempt.verifier, "code_challenge_method": "S256"}
     with explained_refusals(service.name):
-        body = await TokenEndpoint(service.name, service.keys_url).post_json(proof)
+        body = await TokenEndpoint(service.name, service.keys_url).post(proof, as_json=True)
     return _key(body, service.name)
 
 

@@ -24,7 +24,6 @@ class FileKeyring(KeyringBackend):
 
     @property
     def entries(self) -> dict[str, str]:
-        """The entries of the application by their name."""
         text = self.path.read_text(encoding="utf-8") if self.path.exists() else "{}"
         return cast("dict[str, str]", json.loads(text))
 

@@ -25,6 +25,5 @@ class HandClock:
             await self._moved.wait()
 
     def move(self, seconds: float) -> None:
-        """Let so many seconds pass."""
         self._passed_s += seconds
         self._moved.set()

@@ -38,7 +38,6 @@ class Open:
     request: ModelRequest
 
     async def ask(self) -> str:
-        """Return the key that one more request came with."""
         await whole_answer(self.provider, self.request)
         return self.server.messages[-1].headers["authorization"].removeprefix("Bearer ")
 
@@ -60,7 +59,6 @@ async def conversation(folder: Path, request: ModelRequest) -> AsyncGenerator[Op
 
 
 async def refused(here: Open, kind: type[AgentError]) -> AgentError:
-    """Return why nothing was sent."""
     before = len(here.server.messages)
     with pytest.raises(kind) as caught:
         await here.ask()

@@ -41,7 +41,6 @@ class World:
 
     @property
     def tokens(self) -> list[str]:
-        """The token that each request to a model came with."""
         return [_token(exchange) for exchange in self.models.messages]
 
 

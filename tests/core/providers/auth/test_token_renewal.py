@@ -28,8 +28,6 @@ SHORT = Tokens(access="b" * 40, refresh="s" * 40)
 
 
 class Shelf:
-    """Entries in memory."""
-
     def __init__(self) -> None:
         self.entries: dict[str, str] = {}
 
@@ -175,7 +173,6 @@ class Desk:
         return tokens
 
     def source(self) -> RenewingSource:
-        """A source of a process that has just started."""
 
         def lock() -> AbstractAsyncContextManager[None]:
             return renewing(self.lock_path, self.clock)

@@ -19,8 +19,6 @@ KEY = "sk-test-0123456789abcdef"
 
 
 class Spoken(NamedTuple):
-    """A wire format as the servers of some vendor speak it."""
-
     vendor: str
     dialect: Dialect
 
@@ -41,7 +39,6 @@ SPOKEN = {
 
 @pytest.fixture(params=SPOKEN)
 def spoken(request: pytest.FixtureRequest) -> Spoken:
-    """Return each of the formats."""
     return SPOKEN[request.param]
 
 

@@ -45,7 +45,6 @@ class Asked(NamedTuple):
 
 
 async def asked(wire: WireFormat, dialect: Dialect, request: ModelRequest, *answers: Answer) -> Asked:
-    """Ask a server for each of its answers."""
     completions: list[Completion] = []
     async with ModelServer(*answers, dialect=dialect, key=KEY) as server:
         provider = HttpProvider("Vendor", wire, ApiEndpoint(address=server.url), KeyCredential(KEY))

@@ -36,7 +36,6 @@ class ThatDay:
 
 
 async def cost_of(provider: HttpProvider, request: ModelRequest) -> float | None:
-    """Return what the answer cost."""
     try:
         last = [piece async for piece in provider.stream(request)][-1]
     finally:

@@ -72,7 +72,6 @@ async def test_a_price_that_the_user_states_holds_at_any_address(
 
 
 def effort_in(body: JsonObject) -> object:
-    """Return the level of effort in a body, wherever its format has it."""
     own, inside = body.get("reasoning_effort"), {**object_in(body, "output_config"), **object_in(body, "reasoning")}
     return own or inside.get("effort")
 

@@ -60,7 +60,6 @@ class Ground(NamedTuple):
 
     @property
     def tools(self) -> list[JsonObject]:
-        """What the last request offered."""
         return objects_in(self.server.messages[-1].fields, "tools")
 
 

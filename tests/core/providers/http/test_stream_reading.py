@@ -132,7 +132,6 @@ ANSWER = (
 
 
 def events_of(name: str) -> list[object]:
-    """Return the events of an answer that is as it should be."""
     found = (search("q", Page("https://a.example", "A")),) if name != "openai-chat" else ()
     sent = b"".join(SPOKEN[name].dialect.events(reply(*found, *ANSWER), Ask(1, {"model": "m", "stream": True})))
     lines = [line.removeprefix("data: ") for line in sent.decode().splitlines() if line.startswith("data: ")]
@@ -143,7 +142,6 @@ EVENTS = {name: events_of(name) for name in FORMATS}
 
 
 def places(value: object, way: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Yield the way to every value inside."""
     items = cast("dict[str | int, object]", value).items() if isinstance(value, dict) else ()
     items = enumerate(cast("list[object]", value)) if isinstance(value, list) else items
     for key, item in items:
@@ -152,7 +150,6 @@ def places(value: object, way: tuple[str | int, ...] = ()) -> Iterator[tuple[str
 
 
 def replaced(value: object, way: tuple[str | int, ...], by: object) -> object:
-    """Return a copy of `value` with what is found on the way replaced."""
     if not way:
         return by
     copy = dict(cast("dict[object, object]", value)) if isinstance(value, dict) else list(cast("list[object]", value))
@@ -181,7 +178,6 @@ def streams(draw: st.DrawFn, name: str) -> list[object]:
 
 
 def read(name: str, events: list[object]) -> Completion | ProviderError:
-    """Return what the reader of a format makes of events."""
     reader = wire_format_of(usual_account(name)).reader()
     pieces: list[StreamPiece] = []
     try:

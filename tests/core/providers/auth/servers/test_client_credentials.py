@@ -57,7 +57,6 @@ def will_grant(user: User, token: str, *, issuer: str = "", expires_in: int = 36
 
 
 def sent_tokens(user: User) -> list[str]:
-    """Return the tokens of the requests to the server in their order, each once."""
     sent = [headers.get("authorization", "") for _, method, headers in user.server.requests if "/" in method]
     return list(dict.fromkeys(token.removeprefix("Bearer ") for token in sent if token))
 
