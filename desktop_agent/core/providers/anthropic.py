@@ -39,7 +39,7 @@ from desktop_agent.core.providers.wire_format import (
     call_id_in,
     data_of,
     encode_body,
-    require_tool_name,
+    offered_tool,
     size_in,
     tool_name_in,
 )
@@ -130,13 +130,6 @@ def _picture(image: BlobRef, pictures: Pictures) -> JsonObject:
     return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": data}}
 
 
-def _tool(tool: ToolDefinition) -> JsonObject:
-    require_tool_name(tool.name, _LONGEST_NAME)
-    schema = cast("JsonObject", repaired_json(tool.input_schema))
-    wire: JsonObject = {"name": tool.name, "input_schema": {"type": "object"} | schema}
-    return wire | {"description": repaired(tool.description)} if tool.description.strip() else wire
-
-
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
@@ -183,6 +176,7 @@ class AnthropicFormat(WireFormat):
     models_path = "/v1/models?limit=1000"  # the API's largest page, the newest first
     count_path = "/v1/messages/count_tokens"
     headers: ClassVar[Mapping[str, str]] = {"anthropic-version": API_VERSION}
+    web_search = WEB_SEARCH
 
     def __init__(self, *, never: Collection[str] = (), searches: bool = False) -> None:
         super().__init__("diagnostics", never=never, searches=searches)
@@ -207,17 +201,15 @@ class AnthropicFormat(WireFormat):
         if request.system.strip():
             body["system"] = [{"type": "text", "text": repaired(request.system), "cache_control": _CACHED}]
         if request.tools:
-            searches = self.offers_search(request)
-            tools = [
-                dict(WEB_SEARCH) if tool.hosted_tool == "web_search" and searches else _tool(tool)
-                for tool in request.tools
-            ]
+            tools = self.tools(request)
             tools[-1]["cache_control"] = _CACHED
             body["tools"] = tools
         if request.follows is not None:
             body["diagnostics"] = {"previous_message_id": request.follows or None}
-        left_out = self.left_out(request.model)
-        return {name: value for name, value in body.items() if name not in left_out}
+        return body
+
+    def tool(self, tool: ToolDefinition) -> JsonObject:
+        return offered_tool(tool, _LONGEST_NAME, "input_schema")
 
     def reader(self) -> AnthropicReader:
         return AnthropicReader()

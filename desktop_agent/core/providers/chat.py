@@ -6,7 +6,6 @@ Sources: https://platform.openai.com/docs/api-reference/chat and, for the marks 
 keep the prompt in its cache, https://openrouter.ai/docs/guides/best-practices/prompt-caching
 """
 
-import json
 from collections.abc import Collection, Iterable
 from typing import Literal, cast
 
@@ -26,14 +25,15 @@ from desktop_agent.core.protocol.model import (
     UserMessage,
 )
 from desktop_agent.core.providers.chat_stream import DETAILS, THINKING_FIELDS, WEB_SEARCH, ChatReader
-from desktop_agent.core.providers.openai import OpenAIFormat
-from desktop_agent.core.providers.strict_json import repaired, repaired_json
+from desktop_agent.core.providers.openai import OpenAIFormat, result_text
+from desktop_agent.core.providers.strict_json import repaired
 from desktop_agent.core.providers.wire_format import (
     PICTURE_GONE,
     Pictures,
+    arguments_text,
     call_id_in,
     data_of,
-    require_tool_name,
+    offered_tool,
     tool_name_in,
 )
 
@@ -74,8 +74,6 @@ PARALLEL = "parallel_tool_calls"
 LimitField = Literal["max_tokens", "max_completion_tokens"]
 EffortField = Literal["reasoning_effort", "reasoning"]
 
-_FAILED = "The call failed without saying why."
-_NOTHING = "(no output)"
 _PICTURES_OF_CALL = "The picture of the result above ({}):"
 
 
@@ -132,14 +130,13 @@ def _assistant_messages(message: AssistantMessage) -> list[JsonObject]:
 
 
 def _call(block: ToolUseBlock) -> JsonObject:
-    arguments = json.dumps(repaired_json(block.arguments), ensure_ascii=False, separators=(",", ":"))
-    function = {"name": tool_name_in(block.name, LONGEST_NAME), "arguments": arguments}
+    function = {"name": tool_name_in(block.name, LONGEST_NAME), "arguments": arguments_text(block)}
     return {"id": call_id_in(block.id, LONGEST_CALL_ID), "type": "function", "function": function}
 
 
 def _result(result: ToolResultBlock) -> JsonObject:
-    content = repaired(result.content) if result.content.strip() else _FAILED if result.is_error else _NOTHING
-    return {"role": "tool", "tool_call_id": call_id_in(result.call_id, LONGEST_CALL_ID), "content": content}
+    call_id = call_id_in(result.call_id, LONGEST_CALL_ID)
+    return {"role": "tool", "tool_call_id": call_id, "content": result_text(result)}
 
 
 def _picture(image: BlobRef, pictures: Pictures) -> JsonObject:
@@ -153,19 +150,11 @@ def _text(text: str) -> JsonObject:
     return {"type": "text", "text": text}
 
 
-def _tool(tool: ToolDefinition) -> JsonObject:
-    require_tool_name(tool.name, LONGEST_NAME)
-    schema = cast("JsonObject", repaired_json(tool.input_schema))
-    function: JsonObject = {"name": tool.name, "parameters": {"type": "object"} | schema}
-    if tool.description.strip():
-        function["description"] = repaired(tool.description)
-    return {"type": "function", "function": function}
-
-
 class ChatFormat(OpenAIFormat):
     """Chat Completions, streamed."""
 
     answers_path = "/chat/completions"
+    web_search = WEB_SEARCH
 
     def __init__(
         self,
@@ -230,14 +219,13 @@ class ChatFormat(OpenAIFormat):
             is_inside = self._effort_field == "reasoning"
             body[self._effort_field] = {"effort": request.effort} if is_inside else request.effort
         if request.tools:
-            searches = self.offers_search(request)
-            body["tools"] = [
-                WEB_SEARCH if tool.hosted_tool == "web_search" and searches else _tool(tool) for tool in request.tools
-            ]
+            body["tools"] = self.tools(request)
             if self._allows_several_calls:
                 body[PARALLEL] = True
-        left_out = self.left_out(request.model)
-        return {name: value for name, value in body.items() if name not in left_out}
+        return body
+
+    def tool(self, tool: ToolDefinition) -> JsonObject:
+        return {"type": "function", "function": offered_tool(tool, LONGEST_NAME, "parameters")}
 
     def reader(self) -> ChatReader:
         return ChatReader(reports_cost=self._reports_cost)

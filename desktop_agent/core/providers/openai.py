@@ -18,8 +18,9 @@ from desktop_agent.core.base.errors import ProviderFault
 from desktop_agent.core.models.known_model import ListedModel, only_embeds
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.protocol.codec import object_in, objects_in, text_in, texts_in
-from desktop_agent.core.protocol.model import JsonObject, Usage
+from desktop_agent.core.protocol.model import JsonObject, ToolResultBlock, Usage
 from desktop_agent.core.providers.faults import FailedCall, Refusal, RefusedError, fault_of_status, not_the_api
+from desktop_agent.core.providers.strict_json import repaired
 from desktop_agent.core.providers.wire_format import WireFormat, count_in, size_in
 
 _FAULT_OF_CODE: Mapping[str, ProviderFault] = {
@@ -145,6 +146,13 @@ def cost_in(fields: JsonObject) -> float | None:
 def searches_in(fields: JsonObject) -> int:
     """Return how often OpenRouter searched the web for a request."""
     return count_in(object_in(fields, "server_tool_use"), "web_search_requests", 0)
+
+
+def result_text(result: ToolResultBlock) -> str:
+    """Return what a result says where it has to say something."""
+    if result.content.strip():
+        return repaired(result.content)
+    return "The call failed without saying why." if result.is_error else "(no output)"
 
 
 class OpenAIFormat(WireFormat):

@@ -5,9 +5,7 @@ refuses such an item unless what it led to follows: a message or a call of the s
 https://platform.openai.com/docs/api-reference/responses
 """
 
-import json
 from collections.abc import Collection, Iterator, Sequence
-from typing import cast
 
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
@@ -23,7 +21,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserMessage,
 )
-from desktop_agent.core.providers.openai import OpenAIFormat
+from desktop_agent.core.providers.openai import OpenAIFormat, result_text
 from desktop_agent.core.providers.responses_stream import (
     CACHE_FIELDS,
     CACHE_OPTIONS,
@@ -34,13 +32,14 @@ from desktop_agent.core.providers.responses_stream import (
     ResponsesReader,
     cache_fields,
 )
-from desktop_agent.core.providers.strict_json import repaired, repaired_json
+from desktop_agent.core.providers.strict_json import repaired
 from desktop_agent.core.providers.wire_format import (
     PICTURE_GONE,
     Pictures,
+    arguments_text,
     call_id_in,
     data_of,
-    require_tool_name,
+    offered_tool,
     tool_name_in,
 )
 
@@ -48,9 +47,6 @@ LONGEST_NAME = 64
 LONGEST_CALL_ID = 64
 
 ENCRYPTED = "reasoning.encrypted_content"
-
-_CALL_FAILED = "The call failed without saying why."
-_NOTHING = "(no output)"
 
 
 def _reasoning(request: ModelRequest, left_out: frozenset[str]) -> JsonObject:
@@ -105,13 +101,12 @@ def _assistant_items(content: Sequence[AssistantBlock]) -> Iterator[JsonObject]:
 
 
 def _call(block: ToolUseBlock) -> JsonObject:
-    arguments = json.dumps(repaired_json(block.arguments), ensure_ascii=False, separators=(",", ":"))
     call_id, name = call_id_in(block.id, LONGEST_CALL_ID), tool_name_in(block.name, LONGEST_NAME)
-    return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
+    return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments_text(block)}
 
 
 def _result(result: ToolResultBlock, pictures: Pictures) -> JsonObject:
-    content = repaired(result.content) if result.content.strip() else _CALL_FAILED if result.is_error else _NOTHING
+    content = result_text(result)
     item: JsonObject = {"type": "function_call_output", "call_id": call_id_in(result.call_id, LONGEST_CALL_ID)}
     if not result.images:
         return item | {"output": content}
@@ -133,19 +128,6 @@ def _text(text: str) -> JsonObject:
     return {"type": "input_text", "text": repaired(text)}
 
 
-def _tool(tool: ToolDefinition) -> JsonObject:
-    require_tool_name(tool.name, LONGEST_NAME)
-    schema = cast("JsonObject", repaired_json(tool.input_schema))
-    # Not strict: that would want every property required, and a tool's schema is passed on as it is.
-    wire: JsonObject = {
-        "type": "function",
-        "name": tool.name,
-        "parameters": {"type": "object"} | schema,
-        "strict": False,
-    }
-    return wire | {"description": repaired(tool.description)} if tool.description.strip() else wire
-
-
 NOT_ON_A_PLAN = frozenset({"max_output_tokens", *CACHE_FIELDS})
 """What is refused of us when a request counts against a ChatGPT plan. It wants `stream` and no `store`, as we have it.
 
@@ -160,6 +142,7 @@ class ResponsesFormat(OpenAIFormat):
     """Responses, streamed and not stored."""
 
     answers_path = "/responses"
+    web_search = WEB_SEARCH
 
     def __init__(self, *, never: Collection[str] = (), searches: bool = False, names_sources: bool = False) -> None:
         """`names_sources` says that a search tells which pages it found."""
@@ -200,14 +183,16 @@ class ResponsesFormat(OpenAIFormat):
         if request.system.strip():
             body["instructions"] = repaired(request.system)
         if request.tools:
-            body["tools"] = [
-                WEB_SEARCH if tool.hosted_tool == "web_search" and searches else _tool(tool) for tool in request.tools
-            ]
+            body["tools"] = self.tools(request)
         if reasoning := _reasoning(request, left_out):
             body["reasoning"] = reasoning
         if f"{CACHE_OPTIONS}.{COMPARED}" in left_out:
             body.pop(CACHE_OPTIONS, None)
-        return {name: value for name, value in body.items() if name not in left_out}
+        return body
+
+    def tool(self, tool: ToolDefinition) -> JsonObject:
+        # Not strict: that would want every property required, and a tool's schema is passed on as it is.
+        return {"type": "function", "strict": False} | offered_tool(tool, LONGEST_NAME, "parameters")
 
     def reader(self) -> ResponsesReader:
         return ResponsesReader()

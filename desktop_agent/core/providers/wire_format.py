@@ -28,6 +28,7 @@ from desktop_agent.core.protocol.model import (
     JsonObject,
     ModelRequest,
     StopReason,
+    ToolDefinition,
     ToolUseBlock,
     Usage,
 )
@@ -97,6 +98,8 @@ class WireFormat(ABC):
     count_path: ClassVar[str] = ""
     """Where tokens are counted without asking for an answer; empty where that is not offered."""
     headers: ClassVar[Mapping[str, str]] = {}
+    web_search: ClassVar[JsonObject]
+    """The tool that is the API's own search."""
 
     def __init__(
         self, *optional: str, never: Collection[str], searches: bool, effort_fields: Collection[str] = ()
@@ -119,7 +122,12 @@ class WireFormat(ABC):
 
         Raises `ProviderError` for a tool that cannot be offered.
         """
-        return encode_body(request, self.body, pictures)
+        return encode_body(request, self.sent_body, pictures)
+
+    def sent_body(self, request: ModelRequest, pictures: Pictures) -> JsonObject:
+        """Return the body without what is left out, as a JSON object for reading only."""
+        left_out = self.left_out(request.model)
+        return {name: value for name, value in self.body(request, pictures).items() if name not in left_out}
 
     def encode_count(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
         """Return the body of a question for how many tokens `request` takes, as JSON. Otherwise like `encode`."""
@@ -131,7 +139,11 @@ class WireFormat(ABC):
 
     @abstractmethod
     def body(self, request: ModelRequest, pictures: Pictures) -> JsonObject:
-        """Return the body as a JSON object, with what `pictures` has as their data. For reading only."""
+        """Return the whole body as a JSON object, with what `pictures` has as their data. For reading only."""
+
+    @abstractmethod
+    def tool(self, tool: ToolDefinition) -> JsonObject:
+        """Return a tool as it is offered. Raises `ProviderError` if it cannot be."""
 
     @abstractmethod
     def reader(self) -> "MessageReader":
@@ -152,6 +164,13 @@ class WireFormat(ABC):
     def sends_effort(self, model: str) -> bool:
         """Whether the level of effort goes with requests of a model."""
         return self.left_out(model).isdisjoint(self._effort_fields)
+
+    def tools(self, request: ModelRequest) -> list[JsonObject]:
+        searches = self.offers_search(request)
+        return [
+            dict(self.web_search) if tool.hosted_tool == _SEARCH_TOOL and searches else self.tool(tool)
+            for tool in request.tools
+        ]
 
     def offers_search(self, request: ModelRequest) -> bool:
         """Whether a request offers the provider's own web search in place of our tool."""
@@ -186,21 +205,28 @@ _ALLOWED = re.compile(r"[a-zA-Z0-9_-]+")
 _OTHER = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def require_tool_name(name: str, longest: int) -> None:
-    """Return if a tool may be offered under this name. Raises `ProviderError`."""
-    if len(name) > longest or not _ALLOWED.fullmatch(name):
-        raise ProviderError(
-            f"The tool “{name}” has a name that the model's API does not accept.",
-            fault="invalid_request",
-            hint=f"Disable it, or rename it: letters, digits, _ and -, {longest} at most.",
-        )
-
-
 def tool_name_in(name: str, longest: int) -> str:
     """Return the name of a call that was made, perhaps by another provider's model or to a tool that never existed."""
     if len(name) <= longest and _ALLOWED.fullmatch(name):
         return name
     return _OTHER.sub("_", name)[:longest] or "unknown"
+
+
+def offered_tool(tool: ToolDefinition, longest_name: int, schema_field: str) -> JsonObject:
+    """Return the fields of a tool. Raises `ProviderError` for a name that the API does not accept."""
+    if len(tool.name) > longest_name or not _ALLOWED.fullmatch(tool.name):
+        raise ProviderError(
+            f"The tool “{tool.name}” has a name that the model's API does not accept.",
+            fault="invalid_request",
+            hint=f"Disable it, or rename it: letters, digits, _ and -, {longest_name} at most.",
+        )
+    schema = cast("JsonObject", repaired_json(tool.input_schema))
+    wire: JsonObject = {"name": tool.name, schema_field: {"type": "object"} | schema}
+    return wire | {"description": repaired(tool.description)} if tool.description.strip() else wire
+
+
+def arguments_text(block: ToolUseBlock) -> str:
+    return json.dumps(repaired_json(block.arguments), ensure_ascii=False, separators=(",", ":"))
 
 
 def call_id_in(call_id: CallId, longest: int) -> str:
