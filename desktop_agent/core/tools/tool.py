@@ -10,6 +10,7 @@ Tools never ask for approval, never write a file of the workspace themselves, an
 that the model should read.
 """
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
@@ -118,6 +119,21 @@ _NOTE_ROOM = 512
 _LEAST_ROOM = 256
 
 
+def is_dry_run(arguments: ToolArguments) -> bool:
+    """Whether the model asked for an edit's plan only."""
+    return bool(getattr(arguments, "dry_run", False))
+
+
+def edit_answer(answer: JsonObject, arguments: ToolArguments) -> str:
+    """Return the answer of an edit as the model reads it; that of a dry run says so."""
+    return json_text(answer | {"dry_run": True} if is_dry_run(arguments) else answer)
+
+
+def json_text(answer: object) -> str:
+    """Return an answer as the model reads it."""
+    return json.dumps(answer, ensure_ascii=False)
+
+
 class EditPlan(Struct, frozen=True, kw_only=True):
     """What an edit tool would do. Applying it is all or nothing."""
 
@@ -207,6 +223,8 @@ class ReadTool(Tool[A]):
 
 
 class EditTool(Tool[A]):
+    capabilities = ("write_fs",)
+
     @abstractmethod
     def plan(self, arguments: A, context: ToolContext) -> EditPlan:
         """Return the files as they would be, and write nothing. Runs in a thread."""
@@ -216,7 +234,7 @@ class EditTool(Tool[A]):
         return {}
 
     def is_dry_run(self, arguments: A) -> bool:
-        return bool(getattr(arguments, "dry_run", False))
+        return is_dry_run(arguments)
 
 
 class CommandTool(Tool[A]):

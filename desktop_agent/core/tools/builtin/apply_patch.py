@@ -1,6 +1,5 @@
 """`apply_patch`: change any number of files at once, exactly as a patch says, or none of them."""
 
-import json
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -11,7 +10,7 @@ from desktop_agent.core.tools.files.file_tool import PathText
 from desktop_agent.core.tools.patches.formats import PatchError, parse_patch
 from desktop_agent.core.tools.patches.hunk_location import MOST_LINES_MOVED
 from desktop_agent.core.tools.patches.patch_draft import PatchDraft
-from desktop_agent.core.tools.tool import EditPlan, EditTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import EditPlan, EditTool, ToolArguments, ToolContext, edit_answer
 
 _MOST_PATHS_IN_TITLE = 3
 
@@ -44,7 +43,6 @@ class ApplyPatch(EditTool[ApplyPatchArguments]):
         f"{MOST_LINES_MOVED}, but a place that is not unique is refused. Line endings and encoding of the files are "
         "kept. Binary patches are not supported. Refused when a file changed since you read it."
     )
-    capabilities = ("write_fs",)
     arguments_type = ApplyPatchArguments
 
     def title(self, arguments: ApplyPatchArguments) -> str:
@@ -70,12 +68,12 @@ class ApplyPatch(EditTool[ApplyPatchArguments]):
             raise ToolError(text, error_type=error.error_type) from error
         return EditPlan(
             writes=draft.writes(),
-            content=json.dumps(_answer(arguments, draft.entries), ensure_ascii=False),
+            content=edit_answer(_answer(draft.entries), arguments),
             metadata={"files": list(draft.entries)} | _of_single(draft.entries),
         )
 
 
-def _answer(arguments: ApplyPatchArguments, entries: list[JsonObject]) -> JsonObject:
+def _answer(entries: list[JsonObject]) -> JsonObject:
     answer: JsonObject = {"ok": True} | (_of_single(entries) or {"action": "Patch"})
     answer["files"] = entries
     notes = [f"{entry['path']}: {entry['note']}" for entry in entries if "note" in entry]
@@ -84,8 +82,6 @@ def _answer(arguments: ApplyPatchArguments, entries: list[JsonObject]) -> JsonOb
     fuzz = [f"{entry['path']}: {entry['fuzz']}" for entry in entries if "fuzz" in entry]
     if fuzz:
         answer["fuzz"] = "; ".join(fuzz)
-    if arguments.dry_run:
-        answer["dry_run"] = True
     return answer
 
 

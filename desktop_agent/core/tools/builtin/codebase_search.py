@@ -5,7 +5,6 @@ goes on in the background when an answer does not wait for it to be complete.
 """
 
 import asyncio
-import json
 import logging
 import sqlite3
 import threading
@@ -32,7 +31,7 @@ from desktop_agent.core.store.cache_file import is_damage
 from desktop_agent.core.tools.files.file_tool import GlobText, PathText, folder_to_list
 from desktop_agent.core.tools.files.listing import Glob, list_paths
 from desktop_agent.core.tools.files.ripgrep import MOST_CARDS, card
-from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext, json_text
 
 MOST_WAITED_S = 30.0
 """How long an answer waits for the index. After that it comes from what there is."""
@@ -210,7 +209,7 @@ def _answer(
     size = 0
     for hit in found.hits:
         result = _result(hit, question)
-        size += len(json.dumps(result, ensure_ascii=False).encode("utf-8", "replace"))
+        size += len(json_text(result).encode("utf-8", "replace"))
         if size > max_bytes:
             break
         results.append(result)
@@ -220,7 +219,7 @@ def _answer(
         notes.append(f"only {len(results)} of {len(found.hits)} passages fit in an answer")
     answer: list[JsonObject] = [*results, {"note": f"{'; '.join(notes)}."}] if notes else results
     return ToolResult(
-        content=json.dumps(answer, ensure_ascii=False),
+        content=json_text(answer),
         metadata={
             "results": len(results),
             "indexed_files": found.files,

@@ -1,6 +1,5 @@
 """`create_file`: write a whole file, and never by accident over one that exists."""
 
-import json
 from typing import Annotated, Literal, get_args
 
 from pydantic import Field
@@ -9,7 +8,7 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
 from desktop_agent.core.tools.files.file_tool import FileArguments, FileEditTool, TextEncoding, edit_target, one_of
-from desktop_agent.core.tools.tool import EditPlan, ToolContext
+from desktop_agent.core.tools.tool import EditPlan, ToolContext, edit_answer
 
 _IfExists = Literal["error", "overwrite", "skip"]
 
@@ -30,7 +29,6 @@ class CreateFile(FileEditTool[CreateFileArguments]):
         "Write a new file with the given content. An existing file is an error unless if_exists says otherwise: "
         "'overwrite' replaces its whole content, 'skip' leaves it. To change a part of a file use edit_file."
     )
-    capabilities = ("write_fs",)
     arguments_type = CreateFileArguments
 
     def plan(self, arguments: CreateFileArguments, context: ToolContext) -> EditPlan:
@@ -65,9 +63,7 @@ def _answer(arguments: CreateFileArguments, action: str, path: str, size: int) -
     }
     if size and (lost := _lost_characters(arguments)):
         answer["warning"] = f"{arguments.encoding} cannot express {lost}; each became '?'. Use utf-8 to keep them."
-    if arguments.dry_run:
-        answer["dry_run"] = True
-    return json.dumps(answer, ensure_ascii=False)
+    return edit_answer(answer, arguments)
 
 
 def _lost_characters(arguments: CreateFileArguments) -> str:

@@ -1,10 +1,8 @@
 """`delete_file`: remove one file or one symlink, never what a symlink points to, never a folder."""
 
-import json
-
 from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.tools.files.file_tool import FileArguments, FileEditTool, load_target
-from desktop_agent.core.tools.tool import EditPlan, ToolContext
+from desktop_agent.core.tools.tool import EditPlan, ToolContext, json_text
 
 
 class DeleteFile(FileEditTool[FileArguments]):
@@ -13,7 +11,6 @@ class DeleteFile(FileEditTool[FileArguments]):
         "Delete a file. Directories are refused. A symlink is deleted itself; what it points to stays. A file that "
         "does not exist is not an error."
     )
-    capabilities = ("write_fs",)
     arguments_type = FileArguments
 
     def plan(self, arguments: FileArguments, context: ToolContext) -> EditPlan:
@@ -21,9 +18,9 @@ class DeleteFile(FileEditTool[FileArguments]):
         target = load_target(place, arguments.path, context)
         if target.before is None:
             answer = {"ok": True, "path": target.path, "note": "file did not exist"}
-            return EditPlan(writes=(), content=json.dumps(answer, ensure_ascii=False))
+            return EditPlan(writes=(), content=json_text(answer))
         return EditPlan(
             writes=(FileTransition(target.path, before=target.before, after=None),),
-            content=json.dumps({"ok": True, "path": target.path}, ensure_ascii=False),
+            content=json_text({"ok": True, "path": target.path}),
             metadata={"path": target.path, "action": "delete"},
         )

@@ -5,8 +5,6 @@ newline stay as they are on disk. Nothing is guessed: a text that occurs twice, 
 model needs to do it right.
 """
 
-import json
-
 from pydantic import Field, model_validator
 
 from desktop_agent.core.base.errors import ToolError
@@ -23,7 +21,7 @@ from desktop_agent.core.tools.files.file_tool import (
 )
 from desktop_agent.core.tools.files.suggest import same_words, similar_shown
 from desktop_agent.core.tools.files.text_files import TextFile, as_seen
-from desktop_agent.core.tools.tool import EditPlan, ToolContext
+from desktop_agent.core.tools.tool import EditPlan, ToolContext, edit_answer
 
 _MOST_LINES_NAMED = 10
 _MOST_LINES_SHOWN = 20
@@ -52,7 +50,6 @@ class EditFile(FileEditTool[EditFileArguments]):
         "shows it, and occur exactly once unless replace_all is true. Line endings and encoding of the file are kept. "
         "To write a whole new file use create_file. Refused when the file changed since you read it."
     )
-    capabilities = ("write_fs",)
     arguments_type = EditFileArguments
 
     def plan(self, arguments: EditFileArguments, context: ToolContext) -> EditPlan:
@@ -100,10 +97,9 @@ def _plan_replacement(arguments: EditFileArguments, target: Target, before: File
 
 
 def _plan(arguments: EditFileArguments, target: Target, after: FileState, answer: JsonObject) -> EditPlan:
-    dry_run: JsonObject = {"dry_run": True} if arguments.dry_run else {}
     return EditPlan(
         writes=(FileTransition(target.path, before=target.before, after=after),),
-        content=json.dumps({"ok": True} | answer | dry_run, ensure_ascii=False),
+        content=edit_answer({"ok": True} | answer, arguments),
         metadata={"path": target.path, "action": answer["action"], "replacements": answer["replacements"]},
     )
 

@@ -1,7 +1,6 @@
 """`glob_file_search`: files by the shape of their name, the newest first."""
 
 import asyncio
-import json
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -19,7 +18,7 @@ from desktop_agent.core.tools.files.listing import (
     within_limits,
 )
 from desktop_agent.core.tools.files.ripgrep import file_cards
-from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext, json_text
 
 
 def _relative(pattern: str) -> str:
@@ -73,7 +72,7 @@ def _answer(
             f"[Only the first {MOST_COLLECTED:,} files found were looked at. Name a smaller target_directory.]"
         )
     return ToolResult(
-        content=json.dumps(answer, ensure_ascii=False),
+        content=json_text(answer),
         metadata={
             "path": place.relative,
             "files": len(found),

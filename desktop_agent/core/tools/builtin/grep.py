@@ -5,7 +5,6 @@ Only a search with more matches than `MOST_COLLECTED` may show different ones ea
 """
 
 import asyncio
-import json
 import re
 from collections.abc import Callable, Collection, Iterable
 from itertools import islice
@@ -31,7 +30,7 @@ from desktop_agent.core.tools.files.ripgrep import (
     relative_to,
     run_ripgrep,
 )
-from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext, json_text
 
 MOST_COLLECTED = 5_000
 MOST_FILES = 100_000
@@ -260,4 +259,4 @@ def _result(
     answer: list[str] | dict[str, int], *, is_cut: bool, cards: list[JsonObject], **facts: object
 ) -> ToolResult:
     metadata = {"truncated": is_cut, "matches": cards[:MOST_CARDS]} | facts
-    return ToolResult(content=json.dumps(answer, ensure_ascii=False), metadata=metadata)
+    return ToolResult(content=json_text(answer), metadata=metadata)

@@ -4,7 +4,6 @@ It starts nothing and touches no file: stopping only ends what a user has allowe
 """
 
 import asyncio
-import json
 import re
 from typing import Literal
 
@@ -15,7 +14,7 @@ from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.protocol.model import Job, JsonObject, ToolResult
 from desktop_agent.core.terminal.printout import plain_text
 from desktop_agent.core.tools.output import MODEL_FORMAT
-from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext, json_text
 
 LONGEST_WAIT_S = 600.0
 MOST_LISTED = 50
@@ -132,7 +131,7 @@ def _facts(job: Job) -> JsonObject:
 
 
 def _answer(answer: JsonObject) -> ToolResult:
-    return ToolResult(content=json.dumps(answer, ensure_ascii=False))
+    return ToolResult(content=json_text(answer))
 
 
 def _shortened(text: str) -> str:

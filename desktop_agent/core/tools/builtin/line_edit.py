@@ -60,7 +60,6 @@ class LineEdit(FileEditTool[LineEditArguments]):
         "an anchor: a piece of its text, matched exactly. All other lines keep their bytes, and new ones get the "
         "file's line ending. Line numbers change with every insertion, so read again before the next numbered edit."
     )
-    capabilities = ("write_fs",)
     arguments_type = LineEditArguments
 
     def plan(self, arguments: LineEditArguments, context: ToolContext) -> EditPlan:
@@ -81,13 +80,13 @@ class LineEdit(FileEditTool[LineEditArguments]):
                 f"{index + 1} on. Nothing was changed."
             )
         return splice_plan(
+            arguments,
             target,
             file,
             Splice(start=start, end=end, added=added),
             action=arguments.mode,
             lines_changed=end - start or len(added),
             note=note,
-            is_dry_run=arguments.dry_run,
         )
 
 

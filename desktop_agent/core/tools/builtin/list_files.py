@@ -1,7 +1,6 @@
 """`list_files`: the files below a folder as the project sees them, without what `.gitignore` names."""
 
 import asyncio
-import json
 from collections.abc import Iterable
 from functools import partial
 from typing import Literal
@@ -27,7 +26,7 @@ from desktop_agent.core.tools.files.listing import (
     within_limits,
 )
 from desktop_agent.core.tools.files.ripgrep import file_cards
-from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext, json_text
 
 _MEASURES = {"name": by_name, "mtime": newest, "size": largest}
 
@@ -100,7 +99,7 @@ def _answer(place: ResolvedPath, listing: FileListing, shown: list[str]) -> Tool
     if listing.is_partial:
         answer["note"] = f"Only the first {MOST_COLLECTED:,} files found were looked at. List a smaller directory."
     return ToolResult(
-        content=json.dumps(answer, ensure_ascii=False),
+        content=json_text(answer),
         metadata={
             "path": place.relative,
             "entries": len(shown),

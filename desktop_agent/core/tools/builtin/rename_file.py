@@ -1,6 +1,5 @@
 """`rename_file`: move a file or a symlink itself, so that both what moved and what it replaced can be brought back."""
 
-import json
 import os
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.tools.files.file_tool import PathText, Target, load_target, not_found
-from desktop_agent.core.tools.tool import EditPlan, EditTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import EditPlan, EditTool, ToolArguments, ToolContext, edit_answer
 
 _IDENTICAL = "source and destination paths are identical"
 
@@ -29,7 +28,6 @@ class RenameFile(EditTool[RenameFileArguments]):
         "Rename or move one file, text or binary. Directories are refused. A symlink is moved itself. A file at the "
         "new path is an error unless overwrite is true."
     )
-    capabilities = ("write_fs",)
     arguments_type = RenameFileArguments
 
     def title(self, arguments: RenameFileArguments) -> str:
@@ -57,8 +55,6 @@ class RenameFile(EditTool[RenameFileArguments]):
         }
         if source.before.kind == "symlink" and _leads_elsewhere(source, dest):
             answer["note"] = "the symlink is relative, and leads somewhere else from its new place"
-        if arguments.dry_run:
-            answer["dry_run"] = True
         # Where the same file is there already, nothing arrives: one of two goes.
         moved_to = dest.path if dest.before != source.before else ""
         return EditPlan(
@@ -66,7 +62,7 @@ class RenameFile(EditTool[RenameFileArguments]):
                 FileTransition(dest.path, before=dest.before, after=source.before, moved_from=source.path),
                 FileTransition(source.path, before=source.before, after=None, moved_to=moved_to),
             ),
-            content=json.dumps(answer, ensure_ascii=False),
+            content=edit_answer(answer, arguments),
             metadata={"path": dest.path, "source": source.path, "action": "rename"},
         )
 

@@ -4,13 +4,12 @@ The asking is the approval gate's, as for every call; the tool itself only says 
 gets here: the gate answers it, and so it does when there is no user to ask.
 """
 
-import json
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
-from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext, json_text
 
 
 def _one_line(text: str) -> str:
@@ -60,4 +59,4 @@ class RequestApproval(ReadTool[RequestApprovalArguments]):
         return tuple(line for line in lines if line)
 
     async def run(self, arguments: RequestApprovalArguments, context: ToolContext) -> ToolResult:
-        return ToolResult(content=json.dumps({"approved": True, "action": arguments.action}, ensure_ascii=False))
+        return ToolResult(content=json_text({"approved": True, "action": arguments.action}))

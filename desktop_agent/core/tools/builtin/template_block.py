@@ -41,7 +41,6 @@ class TemplateBlock(FileEditTool[TemplateBlockArguments]):
         "lines are inserted and replaced; all others keep their bytes, and new ones get the file's line ending. With "
         "replace_block, give expected_block to say exactly which lines go."
     )
-    capabilities = ("write_fs",)
     arguments_type = TemplateBlockArguments
 
     def plan(self, arguments: TemplateBlockArguments, context: ToolContext) -> EditPlan:
@@ -57,13 +56,13 @@ class TemplateBlock(FileEditTool[TemplateBlockArguments]):
             case "replace_block":
                 start, end = first, _block_end(arguments, target.path, lines, first, last)
         return splice_plan(
+            arguments,
             target,
             file,
             Splice(start=start, end=end, added=added),
             action=arguments.mode,
             lines_changed=len(added),
             note=note,
-            is_dry_run=arguments.dry_run,
         )
 
 

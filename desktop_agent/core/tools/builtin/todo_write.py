@@ -4,7 +4,6 @@ The list is state of the session, not a file: every call answers with the whole 
 *is* the list. So it touches nothing in the workspace, appears in no change list, and no undo takes it back.
 """
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, cast, get_args
@@ -14,7 +13,7 @@ from pydantic import AfterValidator, Field
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import TodoItem, TodoStatus, ToolResult
-from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext, json_text
 
 STATUSES: tuple[str, ...] = get_args(TodoStatus)
 MOST_ITEMS = 100
@@ -77,7 +76,7 @@ class TodoWrite(ReadTool[TodoWriteArguments]):
         todos = revised(context.todos(), arguments.todos, merge=arguments.merge)
         items = [encode(todo) for todo in todos]
         answer = {"todos": items, "updated_at": context.clock.now().isoformat(timespec="seconds")}
-        return ToolResult(content=json.dumps(answer, ensure_ascii=False), metadata={"todos": items})
+        return ToolResult(content=json_text(answer), metadata={"todos": items})
 
 
 def revised(present: Sequence[TodoItem], entries: Sequence[TodoEntry], *, merge: bool) -> tuple[TodoItem, ...]:

@@ -21,7 +21,6 @@ from desktop_agent.core.tools.execution.recording import (
     LastImages,
     LastNumber,
     Recording,
-    UserEdits,
 )
 from desktop_agent.core.tools.execution.safeguard import Findings, PlannedCommand, Safeguard
 from desktop_agent.core.tools.execution.writers import Maker, WatchedJob, Writers
@@ -47,7 +46,6 @@ class Effects:
         self._log = log
         self.recording = Recording(ledger, log, last_number)
         writers = Writers(ledger.files.root)
-        self._user_edits = UserEdits(ledger, capture, self.recording, last_images, writers)
         self._finder = ChangeFinder(ledger, capture, self.recording, writers, last_images)
         self.jobs = JobWatch(writers, self._finder, capture, log)
 
@@ -55,7 +53,7 @@ class Effects:
         """Store a plan's images and return its changes. User edits of its files are recorded first."""
         self.jobs.note_turn(turn)
         await self.jobs.look()
-        await self._user_edits.record_in(turn, transitions)
+        await self._finder.record_edits(turn, transitions)
         await self.tell_of_cache()
         planned = await asyncio.to_thread(self._at_all_names, transitions)
         return await asyncio.to_thread(self.recording.store, turn, planned)
@@ -110,7 +108,7 @@ class Effects:
                 author=run.author,
             )
             try:
-                await self._user_edits.record_all(turn)
+                await self._finder.record_all_edits(turn)
                 await self._log.record(event)
                 await self.tell_of_cache()
             except asyncio.CancelledError:
@@ -130,7 +128,7 @@ class Effects:
         return await to_its_end(self._collect(turn, call_id, snapshot, job_id, author), f"collect {call_id}")
 
     async def record_edits(self, turn: int, now: Sequence[FileTransition]) -> None:
-        await self._user_edits.record_in(turn, now)
+        await self._finder.record_edits(turn, now)
 
     def repositories(self, root: Path) -> tuple[Path, ...]:
         """Return every `.git` in the workspace, as it was when the last command began."""

@@ -58,71 +58,6 @@ class Recording:
             await self._log.record(ev.ChangesRecorded(turn=turn, call_id=call_id, changes=changes))
 
 
-class UserEdits:
-    """What the user did to files of a session since its records left them."""
-
-    def __init__(
-        self,
-        ledger: Ledger,
-        capture: StatCapture,
-        recording: Recording,
-        last_images: LastImages,
-        writers: Writers,
-    ) -> None:
-        self._writers = writers
-        self._ledger = ledger
-        self._capture = capture
-        self._recording = recording
-        self._last_images = last_images
-
-    async def record_in(self, turn: int, transitions: Sequence[FileTransition]) -> None:
-        """Put on record what the user did to the files of a plan, before its changes come on top of it."""
-        last = self._last_images()
-        known = [(item.path, item.before) for item in transitions if item.path in last]
-        await self._record(turn, await asyncio.to_thread(self._since, last, known))
-
-    async def record_all(self, turn: int) -> None:
-        """Put on record what the user did to any of the files, before a command may change them."""
-        if last := self._last_images():
-            await self._record(turn, await asyncio.to_thread(self._changed_since, last))
-
-    async def _record(self, turn: int, transitions: Sequence[FileTransition]) -> None:
-        if not transitions:
-            return
-        theirs = await asyncio.to_thread(self._by_maker, turn, transitions)
-        for maker, made in theirs.items():
-            changes = await asyncio.to_thread(self._recording.store, maker.turn, made, maker.author)
-            await self._recording.record_applied(maker.turn, maker.call_id, changes)
-
-    def _by_maker(self, turn: int, transitions: Sequence[FileTransition]) -> Mapping[Maker, Sequence[FileTransition]]:
-        """Return them by maker: a program of ours may have written since the last look."""
-        found: dict[Maker, list[FileTransition]] = {}
-        for item, maker in zip(transitions, self._writers.makers_of(transitions), strict=True):
-            found.setdefault(maker or Maker(turn, "", "person"), []).append(item)
-        return found
-
-    def _changed_since(self, last: Mapping[str, FileImage | None]) -> list[FileTransition]:
-        seen = self._capture.images(last)
-        different = [path for path, image in last.items() if seen.get(path) != image]
-        now: list[tuple[str, FileState | None]] = []
-        for path in different:
-            with suppress(OSError):  # it cannot be read; then nothing can be said of it
-                now.append((path, self._ledger.files.current(path)))
-        return self._since(last, now)
-
-    def _since(
-        self, last: Mapping[str, FileImage | None], now: Iterable[tuple[str, FileState | None]]
-    ) -> list[FileTransition]:
-        """How these files differ from what the records left. One whose old content is gone is left out."""
-        found: list[FileTransition] = []
-        for path, state in now:
-            image = last[path]
-            if (state.image() if state else None) != image:
-                with suppress(StorageError):
-                    found.append(FileTransition(path, self._ledger.images.state(image), state))
-        return found
-
-
 _MOST_LATE_BYTES = 64 * 2**20
 """Of changes that no call brackets so much is judged together."""
 _PLANTED = (
@@ -140,6 +75,8 @@ class FoundChanges(Struct, frozen=True):
 
 
 class ChangeFinder(Struct):
+    """Finds what the user and our programs changed since the records of one session left the files."""
+
     ledger: Ledger
     capture: StatCapture
     recording: Recording
@@ -199,6 +136,55 @@ class ChangeFinder(Struct):
         with suppress(StorageError):  # if that content is missing, the transition stays as it was found
             return replace(transition, before=self.ledger.images.state(image), is_shared=False)
         return transition
+
+    async def record_edits(self, turn: int, transitions: Sequence[FileTransition]) -> None:
+        """Put on record what the user did to the files of a plan, before its changes come on top of it."""
+        last = self.last_images()
+        known = [(item.path, item.before) for item in transitions if item.path in last]
+        await self._record_edits(turn, await asyncio.to_thread(self._since, last, known))
+
+    async def record_all_edits(self, turn: int) -> None:
+        """Put on record what the user did to any of the files, before a command may change them."""
+        if last := self.last_images():
+            await self._record_edits(turn, await asyncio.to_thread(self._changed_since, last))
+
+    async def _record_edits(self, turn: int, transitions: Sequence[FileTransition]) -> None:
+        if not transitions:
+            return
+        theirs = await asyncio.to_thread(self._edits_by_maker, turn, transitions)
+        for maker, made in theirs.items():
+            changes = await asyncio.to_thread(self.recording.store, maker.turn, made, maker.author)
+            await self.recording.record_applied(maker.turn, maker.call_id, changes)
+
+    def _edits_by_maker(
+        self, turn: int, transitions: Sequence[FileTransition]
+    ) -> Mapping[Maker, Sequence[FileTransition]]:
+        """Return them by maker: a program of ours may have written since the last look."""
+        found: dict[Maker, list[FileTransition]] = {}
+        for item, maker in zip(transitions, self.writers.makers_of(transitions), strict=True):
+            found.setdefault(maker or Maker(turn, "", "person"), []).append(item)
+        return found
+
+    def _changed_since(self, last: Mapping[str, FileImage | None]) -> list[FileTransition]:
+        seen = self.capture.images(last)
+        different = [path for path, image in last.items() if seen.get(path) != image]
+        now: list[tuple[str, FileState | None]] = []
+        for path in different:
+            with suppress(OSError):  # it cannot be read; then nothing can be said of it
+                now.append((path, self.ledger.files.current(path)))
+        return self._since(last, now)
+
+    def _since(
+        self, last: Mapping[str, FileImage | None], now: Iterable[tuple[str, FileState | None]]
+    ) -> list[FileTransition]:
+        """How these files differ from what the records left. One whose old content is gone is left out."""
+        found: list[FileTransition] = []
+        for path, state in now:
+            image = last[path]
+            if (state.image() if state else None) != image:
+                with suppress(StorageError):
+                    found.append(FileTransition(path, self.ledger.images.state(image), state))
+        return found
 
     def _outside(self, copied: SafetyReport) -> tuple[OutsideFile, ...]:
         return tuple(self.ledger.record_outside(transition) for transition in copied.outside)

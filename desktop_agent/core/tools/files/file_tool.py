@@ -3,7 +3,6 @@
 Nothing here writes: an edit is planned, and `core/tools/execution` carries it out.
 """
 
-import json
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from desktop_agent.core.system.files import FileState, FileTransition, read_stat
 from desktop_agent.core.tools.files.listing import Glob
 from desktop_agent.core.tools.files.suggest import closest_paths, paths_named
 from desktop_agent.core.tools.files.text_files import NotTextError, Splice, TextFile, splice
-from desktop_agent.core.tools.tool import EditPlan, EditTool, ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import EditPlan, EditTool, ReadTool, ToolArguments, ToolContext, edit_answer
 
 
 def _known_encoding(name: str) -> str:
@@ -199,6 +198,7 @@ def chosen(places: Sequence[int], occurrence: int, *, found: str, found_in: str)
 
 
 def splice_plan(
+    arguments: ToolArguments,
     target: Target,
     file: TextFile,
     change: Splice,
@@ -206,7 +206,6 @@ def splice_plan(
     action: str,
     lines_changed: int,
     note: JsonObject,
-    is_dry_run: bool,
 ) -> EditPlan:
     """Return the plan that makes `change` in an existing file. Raises `ToolError` for text it cannot hold."""
     assert target.before is not None
@@ -223,10 +222,8 @@ def splice_plan(
         "lines_changed": lines_changed,
     }
     answer |= note | large_file_warning(len(lines))
-    if is_dry_run:
-        answer["dry_run"] = True
     return EditPlan(
         writes=(FileTransition(target.path, target.before, target.before.with_content(content)),),
-        content=json.dumps(answer, ensure_ascii=False),
+        content=edit_answer(answer, arguments),
         metadata={"path": target.path, "action": action, "lines_changed": lines_changed},
     )
