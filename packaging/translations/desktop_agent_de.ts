@@ -2786,6 +2786,10 @@
         <translation>Nur {0} ist möglich.</translation>
     </message>
     <message>
+        <source>No effort can be asked of {0}/{1}.</source>
+        <translation>Von {0}/{1} kann kein Aufwand verlangt werden.</translation>
+    </message>
+    <message>
         <source>Open the folder of a project.</source>
         <translation>Öffnen Sie den Ordner eines Projekts.</translation>
     </message>
@@ -4338,29 +4342,6 @@
     </message>
 </context>
 <context>
-    <name>DiffFindBar</name>
-    <message>
-        <source>Close (Esc)</source>
-        <translation>Schließen (Esc)</translation>
-    </message>
-    <message>
-        <source>Find in the changes of this file</source>
-        <translation>In den Änderungen dieser Datei suchen</translation>
-    </message>
-    <message>
-        <source>Find in this file</source>
-        <translation>In dieser Datei suchen</translation>
-    </message>
-    <message>
-        <source>Next match (Enter)</source>
-        <translation>Nächster Treffer (Enter)</translation>
-    </message>
-    <message>
-        <source>Nothing found</source>
-        <translation>Nichts gefunden</translation>
-    </message>
-</context>
-<context>
     <name>DiffLoader</name>
     <message>
         <source>Loading…</source>
@@ -4384,6 +4365,17 @@
     <message>
         <source>Select all</source>
         <translation>Alles auswählen</translation>
+    </message>
+</context>
+<context>
+    <name>DiffPane</name>
+    <message>
+        <source>Find in the changes of this file</source>
+        <translation>In den Änderungen dieser Datei suchen</translation>
+    </message>
+    <message>
+        <source>Find in this file</source>
+        <translation>In dieser Datei suchen</translation>
     </message>
 </context>
 <context>

@@ -2775,6 +2775,10 @@
         <translation>只能是 {0}。</translation>
     </message>
     <message>
+        <source>No effort can be asked of {0}/{1}.</source>
+        <translation>无法为 {0}/{1} 指定推理强度。</translation>
+    </message>
+    <message>
         <source>Open the folder of a project.</source>
         <translation>请打开一个项目的文件夹。</translation>
     </message>
@@ -4326,29 +4330,6 @@
     </message>
 </context>
 <context>
-    <name>DiffFindBar</name>
-    <message>
-        <source>Close (Esc)</source>
-        <translation>关闭 (Esc)</translation>
-    </message>
-    <message>
-        <source>Find in the changes of this file</source>
-        <translation>在此文件的更改中查找</translation>
-    </message>
-    <message>
-        <source>Find in this file</source>
-        <translation>在此文件中查找</translation>
-    </message>
-    <message>
-        <source>Next match (Enter)</source>
-        <translation>下一个匹配 (Enter)</translation>
-    </message>
-    <message>
-        <source>Nothing found</source>
-        <translation>未找到</translation>
-    </message>
-</context>
-<context>
     <name>DiffLoader</name>
     <message>
         <source>Loading…</source>
@@ -4372,6 +4353,17 @@
     <message>
         <source>Select all</source>
         <translation>全选</translation>
+    </message>
+</context>
+<context>
+    <name>DiffPane</name>
+    <message>
+        <source>Find in the changes of this file</source>
+        <translation>在此文件的更改中查找</translation>
+    </message>
+    <message>
+        <source>Find in this file</source>
+        <translation>在此文件中查找</translation>
     </message>
 </context>
 <context>

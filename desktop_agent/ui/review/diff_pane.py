@@ -4,9 +4,8 @@ from collections.abc import Collection
 from functools import cached_property
 from typing import Literal
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QLineEdit, QPushButton, QWidget
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
@@ -22,67 +21,10 @@ from desktop_agent.ui.review.file_bar import FileBar
 from desktop_agent.ui.review.file_editing import FileEditing
 from desktop_agent.ui.review.media.media_view import MediaStack, may_be_media
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
-from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.buttons import Slot, make_button
-from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
-
-
-class DiffFindBar(QFrame):
-    """Goes to the next place of a text in the diff, and says when there is no other."""
-
-    def __init__(self, view: DiffView, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._view = view
-        self.setObjectName("diffFindBar")
-        self.setProperty("role", "bar")
-        self._field = QLineEdit()
-        self._field.setObjectName("diffFindField")
-        self._field.setAccessibleName(self.tr("Find in the changes of this file"))
-        self._field.setPlaceholderText(self.tr("Find in this file"))
-        self._result = make_label(role="secondary")
-        self._field.textEdited.connect(self._result.clear)
-        find = _button("↓", self.tr("Next match (Enter)"), self._find_next)
-        close = _button("✕", self.tr("Close (Esc)"), self._close)
-        margins = (Space.M, Space.XS, Space.S, Space.XS)
-        hbox((self._field, 1), self._result, find, close, on=self, margins=margins, spacing=Space.XS)
-
-    def open_bar(self) -> None:
-        """Show the bar and let the user type."""
-        self.show()
-        self._field.setFocus()
-        self._field.selectAll()
-
-    def event(self, event: QEvent) -> bool:
-        is_override = event.type() == QEvent.Type.ShortcutOverride
-        if is_override and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
-            event.accept()  # closes the bar, even if it has a meaning in the window
-            return True
-        return super().event(event)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self._close()
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self._find_next()
-        else:
-            super().keyPressEvent(event)
-
-    def _find_next(self) -> None:
-        text = self._field.text()
-        is_found = self._view.finder.find(text)
-        self._result.setText("" if is_found or not text else self.tr("Nothing found"))
-
-    def _close(self) -> None:
-        self.hide()
-        self._view.setFocus()
-
-
-def _button(text: str, name: str, clicked: Slot) -> QPushButton:
-    button = make_button(text, accessible_name=name, clicked=clicked, variant="flat", is_compact=True)
-    button.setToolTip(name)
-    return button
+from desktop_agent.ui.widgets.find_bar import FindBar
+from desktop_agent.ui.widgets.layouts import STRETCH, vbox
 
 
 class DiffPane(QWidget):
@@ -95,7 +37,7 @@ class DiffPane(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._wanted_mode: RowMode | None = None
-        self._find: DiffFindBar | None = None
+        self._find: FindBar | None = None
         self.bar = FileBar(theme, PartKeys("diff", self))
         self.bar.mode_toggled.connect(self._on_mode_toggled)
         self.editing = FileEditing(theme, self.bar, self)
@@ -196,7 +138,15 @@ class DiffPane(QWidget):
 
     def _open_find(self) -> None:
         if self._find is None:
-            self._find = DiffFindBar(self.view, self)
+            self._find = FindBar(
+                self.view.finder,
+                self.view.finder.found,
+                self.view,
+                self.tr("Find in the changes of this file"),
+                name="diffFindBar",
+                field_name="diffFindField",
+                placeholder=self.tr("Find in this file"),
+            )
             self._column.insertWidget(1, self._find)
         self._find.open_bar()
 

@@ -1,8 +1,9 @@
 """A bar above what is searched, with the number of the match and the way to the next."""
 
+from functools import partial
 from typing import Protocol
 
-from PySide6.QtCore import Qt, SignalInstance
+from PySide6.QtCore import QEvent, Qt, SignalInstance
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
@@ -26,20 +27,67 @@ class FindTarget(Protocol):
         ...
 
 
-class FindBar(QFrame):
-    """Searches with `finder` while one types. Enter goes on, Shift+Enter back, Escape closes and goes to `view`."""
+class InputBar(QFrame):
+    """A bar with a field. Escape closes it and goes back to `view`; Enter is for the subclass."""
 
-    def __init__(self, finder: FindTarget, found: SignalInstance, view: QWidget, words: str, *, name: str) -> None:
-        """`found` tells the number of the current match, from 1, and how many there are; `words` what is searched."""
+    def __init__(self, view: QWidget, name: str, field_name: str, words: str) -> None:
+        """`words` say what is to be typed."""
         super().__init__()
         self.setObjectName(name)
         self.setProperty("role", "bar")
-        self._finder = finder
         self._view = view
         self._field = QLineEdit(self)
-        self._field.setObjectName("findField")
+        self._field.setObjectName(field_name)
         self._field.setAccessibleName(words)
-        self._field.setPlaceholderText(words)
+        self.hide()
+
+    def close_bar(self) -> None:
+        self.hide()
+        self._view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _open(self) -> None:
+        self.show()
+        self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._field.selectAll()
+
+    def _on_enter(self, *, is_back: bool) -> None:
+        """`is_back`: with Shift."""
+        raise NotImplementedError
+
+    def event(self, event: QEvent) -> bool:
+        is_override = event.type() == QEvent.Type.ShortcutOverride
+        if is_override and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            event.accept()  # closes the bar, even if it has a meaning in the window
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_bar()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._on_enter(is_back=bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))
+        else:
+            super().keyPressEvent(event)
+
+
+class FindBar(InputBar):
+    """Searches with `finder` while one types. Enter goes on, Shift+Enter back."""
+
+    def __init__(
+        self,
+        finder: FindTarget,
+        found: SignalInstance,
+        view: QWidget,
+        words: str,
+        *,
+        name: str,
+        field_name: str = "findField",
+        placeholder: str = "",
+    ) -> None:
+        """`found` tells the number of the current match, from 1, and how many there are; `words` what is searched."""
+        super().__init__(view, name, field_name, words)
+        self._finder = finder
+        self._field.setPlaceholderText(placeholder or words)
         self._field.textChanged.connect(finder.find)
         self._count = make_label(role="secondary", parent=self)
         found.connect(self._show_count)
@@ -47,32 +95,27 @@ class FindBar(QFrame):
         layout.setContentsMargins(Space.M, Space.XS, Space.M, Space.XS)
         layout.addWidget(self._field, 1)
         layout.addWidget(self._count)
-        for text, name, slot in (
-            ("↑", self.tr("Previous match"), self._on_previous),
-            ("↓", self.tr("Next match"), self._on_next),
+        for text, button_name, slot in (
+            ("↑", self.tr("Previous match"), partial(finder.step, -1)),
+            ("↓", self.tr("Next match"), partial(finder.step, 1)),
             ("✕", self.tr("Close"), self.close_bar),
         ):
-            button = make_button(text, clicked=slot, variant="flat", accessible_name=name, parent=self, is_compact=True)
-            button.setToolTip(name)
+            button = make_button(
+                text, clicked=slot, variant="flat", accessible_name=button_name, parent=self, is_compact=True
+            )
+            button.setToolTip(button_name)
             layout.addWidget(button)
-        self.hide()
 
     def open_bar(self) -> None:
-        self.show()
-        self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self._field.selectAll()
+        self._open()
         self._finder.find(self._field.text())
 
     def close_bar(self) -> None:
-        self.hide()
         self._finder.find("")
-        self._view.setFocus(Qt.FocusReason.OtherFocusReason)
+        super().close_bar()
 
-    def _on_next(self) -> None:
-        self._finder.step(1)
-
-    def _on_previous(self) -> None:
-        self._finder.step(-1)
+    def _on_enter(self, *, is_back: bool) -> None:
+        self._finder.step(-1 if is_back else 1)
 
     def _show_count(self, number: int, count: int) -> None:
         if not self._field.text():
@@ -85,12 +128,3 @@ class FindBar(QFrame):
             self._count.setText(self.tr("Looking…"))
         else:
             self._count.setText(self.tr("Nothing found"))
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.close_bar()
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            is_back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-            self._finder.step(-1 if is_back else 1)
-        else:
-            super().keyPressEvent(event)

@@ -6,18 +6,17 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QHideEvent,
     QIntValidator,
-    QKeyEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
     QTextCharFormat,
     QTextCursor,
 )
-from PySide6.QtWidgets import QFrame, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.merge.edited_text import EditedText
@@ -29,7 +28,7 @@ from desktop_agent.ui.review.media.picture_decoding import size_words
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.find_bar import FindBar
+from desktop_agent.ui.widgets.find_bar import FindBar, InputBar
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 
@@ -199,19 +198,13 @@ class TextFinder(QObject):
 _MAX_LINE = 99_999_999
 
 
-class LineBar(QFrame):
+class LineBar(InputBar):
     """Takes the number of a line."""
 
     chosen = Signal(int)  # from 1
-    closed = Signal()
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.setObjectName("viewerLineBar")
-        self.setProperty("role", "bar")
-        self._field = QLineEdit()
-        self._field.setObjectName("lineField")
-        self._field.setAccessibleName(self.tr("Line to go to"))
+    def __init__(self, view: QWidget) -> None:
+        super().__init__(view, "viewerLineBar", "lineField", self.tr("Line to go to"))
         self._field.setValidator(QIntValidator(1, _MAX_LINE, self))
         self._field.setFixedWidth(110)
         label = make_label(self.tr("Go to line"))
@@ -222,35 +215,16 @@ class LineBar(QFrame):
         close.setToolTip(self.tr("Close (Esc)"))
         margins = (Space.M, Space.XS, Space.M, Space.XS)
         hbox(label, self._field, self._of, STRETCH, close, on=self, margins=margins, spacing=Space.S)
-        self.hide()
 
     def open_bar(self, current: int, count: int) -> None:
         self._of.setText(self.tr("of {0}").format(count))
         self._field.setText(str(current))
-        self.show()
-        self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self._field.selectAll()
+        self._open()
 
-    def close_bar(self) -> None:
-        self.hide()
-        self.closed.emit()
-
-    def event(self, event: QEvent) -> bool:
-        is_override = event.type() == QEvent.Type.ShortcutOverride
-        if is_override and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
-            event.accept()  # closes the bar, even if it has a meaning in the window
-            return True
-        return super().event(event)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.close_bar()
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            if self._field.hasAcceptableInput():
-                self.chosen.emit(int(self._field.text()))
-            self.close_bar()
-        else:
-            super().keyPressEvent(event)
+    def _on_enter(self, *, is_back: bool) -> None:
+        if self._field.hasAcceptableInput():
+            self.chosen.emit(int(self._field.text()))
+        self.close_bar()
 
 
 _MIN_DIGITS = 3
@@ -327,7 +301,7 @@ class TextPage(QWidget):
         self.find_bar = FindBar(
             self._finder, self._finder.found, self.editor, self.tr("Find in this file"), name="viewerFindBar"
         )
-        self.line_bar = LineBar()
+        self.line_bar = LineBar(self.editor)
         self._where = make_label(role="secondary", object_name="viewerWhere")
         facts = make_label(self._facts(), role="secondary", object_name="viewerFacts")
         foot = hbox((self._where, 1), facts, margins=(Space.M, Space.XS, Space.M, Space.XS), spacing=Space.M)
@@ -378,7 +352,6 @@ class TextPage(QWidget):
         self.editor.save_pressed.connect(self.save_pressed)
         self.editor.cancel_pressed.connect(self._on_escape)
         self.line_bar.chosen.connect(self.go_to)
-        self.line_bar.closed.connect(self._on_line_closed)
 
     def _text(self) -> str:
         """What is searched: what was read, which costs nothing to take, unless it was changed since."""
@@ -390,9 +363,6 @@ class TextPage(QWidget):
             self.find_bar.close_bar()
         elif self.line_bar.isVisible():
             self.line_bar.close_bar()
-
-    def _on_line_closed(self) -> None:
-        self.editor.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _show_where(self) -> None:
         cursor = self.editor.textCursor()

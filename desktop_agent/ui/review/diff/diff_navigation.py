@@ -4,8 +4,8 @@ A text is also found in lines that are folded away; upper and lower case match e
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 from PySide6.QtCore import QObject, Signal
@@ -129,41 +129,28 @@ class DiffSearch:
         self._diff = diff
         self._texts: dict[LineSide, _Text] = {}
 
-    def find(self, rows: DiffRows, needle: str, after: DiffMatch) -> DiffMatch | None:
-        """Return the first match behind `after`, else the first of all."""
+    def find(self, rows: DiffRows, needle: str, limit: int) -> list[DiffMatch]:
+        """Return the matches in reading order, of each side the first `limit`."""
         wanted = _folded(needle.partition("\n")[0])
-        if not wanted or not len(rows):
-            return None
-        top = DiffMatch(-1, -1, -1, -1)
-        return self._first(rows, wanted, after) or self._first(rows, wanted, top)
+        removed = [(edit.old_start, edit.old_end) for edit in self._diff.edits]
+        sides: dict[LineSide, list[tuple[int, int]]] = {"old": removed, "new": [(0, len(self._diff.new_lines))]}
+        return sorted(
+            DiffMatch(rows.find(side, line), _ORDER[side], line, offset)
+            for side, ranges in sides.items()
+            for line, offset in islice(self._on_side(side, ranges, wanted), limit)
+        )
 
-    def _first(self, rows: DiffRows, wanted: str, after: DiffMatch) -> DiffMatch | None:
-        found = [self._first_on(rows, "old", wanted, after), self._first_on(rows, "new", wanted, after)]
-        return min((match for match in found if match), default=None)
-
-    def _first_on(self, rows: DiffRows, side: LineSide, wanted: str, after: DiffMatch) -> DiffMatch | None:
-        text = self._text(side)
-        at = text.start_of(_first_line(rows, side, after.row))
-        while (at := text.content.find(wanted, at)) >= 0:
-            line = text.line_at(at)
-            row = rows.find(side, line)
-            if side == "old" and rows[row].kind in ("context", "gap"):
-                at = text.start_of(self._next_removed_line(line))
-                continue
-            match = DiffMatch(row, _ORDER[side], line, at - text.start_of(line))
-            if match > after:
-                return match
-            at += 1
-        return None
-
-    def _next_removed_line(self, line: int) -> int:
-        starts = (edit.old_start for edit in self._diff.edits if edit.old_start > line)
-        return next(starts, len(self._diff.old_lines))
-
-    def _text(self, side: LineSide) -> "_Text":
+    def _on_side(self, side: LineSide, ranges: Sequence[tuple[int, int]], wanted: str) -> Iterator[tuple[int, int]]:
+        """Yield line and offset of the matches in these ranges of lines."""
         if side not in self._texts:
             self._texts[side] = _Text(self._diff.old_lines if side == "old" else self._diff.new_lines)
-        return self._texts[side]
+        text = self._texts[side]
+        for first, end in ranges if wanted else ():
+            at, stop = text.starts[first], text.starts[end]
+            while (at := text.content.find(wanted, at, stop)) >= 0:
+                line = bisect_right(text.starts, at) - 1
+                yield line, at - text.starts[line]
+                at += len(wanted)
 
 
 class _Text:
@@ -171,24 +158,7 @@ class _Text:
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.content = _folded("".join(lines))
-        self._starts = list(accumulate(map(len, lines), initial=0))
-
-    def start_of(self, line: int) -> int:
-        return self._starts[line]
-
-    def line_at(self, index: int) -> int:
-        return bisect_right(self._starts, index) - 1
-
-
-def _first_line(rows: DiffRows, side: LineSide, row: int) -> int:
-    """The first line of a side in this row or below."""
-    for index in range(max(0, row), len(rows)):
-        if gap := rows.gap(index):
-            return gap.old_start if side == "old" else gap.new_start
-        line = rows[index].old if side == "old" else rows[index].new
-        if line is not None:
-            return line
-    return len(rows.diff.old_lines if side == "old" else rows.diff.new_lines)
+        self.starts = list(accumulate(map(len, lines), initial=0))
 
 
 def _folded(text: str) -> str:
@@ -199,35 +169,68 @@ def _folded(text: str) -> str:
     return "".join(lower if len(lower := char.lower()) == 1 else char for char in text)
 
 
-class DiffFinder:
-    """Finds text in the diff, and selects it. `open_gap` unfolds the row that it is given."""
+MAX_MATCHES = 2_000
+"""Of each side: more are not counted."""
+
+
+class DiffFinder(QObject):
+    """A `FindTarget`: selects where the text stands, unfolding lines to show it."""
+
+    found = Signal(int, int)  # the number of the current match, from 1, and how many there are
 
     def __init__(self, navigation: DiffNavigation, open_gap: Callable[[int], None]) -> None:
+        """`open_gap` unfolds the row that it is given."""
+        super().__init__(navigation)
         self._navigation = navigation
         self._open_gap = open_gap
         self._rows = navigation.document.rows
         self._search = DiffSearch(self._rows.diff)
-        self._found: DiffMatch | None = None
-        """Where the text was found last, in `_rows`."""
+        self._text = ""
+        self._matches: list[DiffMatch] = []
+        """Where the text is, in `_rows`."""
+        self._current: DiffMatch | None = None
 
-    def find(self, text: str) -> bool:
-        """Select the next place where `text` stands, unfolding lines to show it; starts over at the end."""
-        rows = self._navigation.document.rows
+    @property
+    def has_unread(self) -> bool:
+        return len(self._matches) >= MAX_MATCHES
+
+    def find(self, text: str) -> None:
+        """Go to the first match from the marked row on."""
+        self._text = text
+        self._current = None
+        self._read()
+        self.step(1)
+
+    def step(self, by: int) -> None:
+        if self._navigation.document.rows is not self._rows:
+            self._read()
+        if not self._matches:
+            self.found.emit(0, 0)
+            return
+        if self._current is not None and self._current in self._matches:
+            at = self._matches.index(self._current) + by
+        else:
+            at = bisect_left(self._matches, DiffMatch(self._navigation.row, -1, -1, -1)) - (by < 0)
+        self._select(self._matches[at % len(self._matches)])
+        self.found.emit(at % len(self._matches) + 1, len(self._matches))
+
+    def _read(self) -> None:
+        """Search the rows as they are now: another diff, another mode, or lines were unfolded."""
+        rows, current = self._navigation.document.rows, self._current
         if rows.diff is not self._rows.diff:
             self._search = DiffSearch(rows.diff)
-        if rows is not self._rows:
-            self._found = None
-        after = self._found or DiffMatch(self._navigation.row, -1, -1, -1)
-        match = self._search.find(rows, text, after)
-        if match and rows.gap(match.row):
+            current = None
+        self._rows = rows
+        self._matches = self._search.find(rows, self._text, MAX_MATCHES)
+        self._current = current._replace(row=rows.find(current.side, current.line)) if current else None
+
+    def _select(self, match: DiffMatch) -> None:
+        if self._rows.gap(match.row):
             self._open_gap(match.row)
             rows = self._navigation.document.rows
             match = match._replace(row=rows.find(match.side, match.line))
-        self._rows, self._found = rows, match
-        if match is None:
-            return False
-        side = None if rows.mode == "unified" else match.side
-        end = DiffPosition(match.row, match.offset + len(text))
+        self._current = match
+        side = None if self._rows.mode == "unified" else match.side
+        end = DiffPosition(match.row, match.offset + len(self._text))
         self._navigation.go_to(match.row)
         self._navigation.select(DiffSelection(side, DiffPosition(match.row, match.offset), end))
-        return True

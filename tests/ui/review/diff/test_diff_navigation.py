@@ -3,24 +3,16 @@
 import pytest
 
 from desktop_agent.core.diff.rows import DiffRows, RowMode
-from desktop_agent.ui.review.diff.diff_navigation import DiffMatch, DiffSearch
+from desktop_agent.ui.review.diff.diff_navigation import DiffSearch
 from tests.ui.review.stage import make_diff
 
 BEFORE = "".join(f"line {number}\n" for number in range(40))
 AFTER = BEFORE.replace("line 20\n", "LINE twenty, Needle\n")
-TOP = DiffMatch(-1, -1, -1, -1)
 
 
-def found(rows: DiffRows, needle: str, *, limit: int = 100) -> list[tuple[str, int, int]]:
-    """All matches from the top, as (side, line, offset), until it starts over."""
-    search, matches, at = DiffSearch(rows.diff), list[DiffMatch](), TOP
-    for _ in range(limit):
-        match = search.find(rows, needle, at)
-        if match is None or match in matches:
-            break
-        matches.append(match)
-        at = match
-    return [(match.side, match.line, match.offset) for match in matches]
+def found(rows: DiffRows, needle: str) -> list[tuple[str, int, int]]:
+    """All matches, as (side, line, offset)."""
+    return [(match.side, match.line, match.offset) for match in DiffSearch(rows.diff).find(rows, needle, 100)]
 
 
 @pytest.mark.parametrize("mode", ["side_by_side", "unified"])
@@ -40,12 +32,9 @@ def test_unchanged_lines_are_found_once() -> None:
     assert len(found(DiffRows(make_diff(BEFORE, AFTER), "side_by_side"), "line ")) == 41
 
 
-def test_it_starts_over_at_the_end() -> None:
+def test_more_matches_than_wanted_are_not_looked_for() -> None:
     rows = DiffRows(make_diff(BEFORE, AFTER), "unified")
-    search = DiffSearch(rows.diff)
-    first = search.find(rows, "needle", TOP)
-    assert first
-    assert search.find(rows, "needle", first) == first
+    assert len(DiffSearch(rows.diff).find(rows, "line", 5)) == 6, "one of them was removed"
 
 
 @pytest.mark.parametrize("needle", ["", "\n", "not in there"])

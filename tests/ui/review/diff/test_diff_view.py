@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage
-from PySide6.QtTest import QTest
+from PySide6.QtTest import QSignalSpy, QTest
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.diff.rows import RowMode
@@ -279,7 +279,7 @@ def test_both_sides_scroll_sideways_together(qtbot: QtBot, view: DiffView) -> No
 def test_the_end_of_an_endless_line_can_be_reached_and_selected(view: DiffView) -> None:
     line = "".join(f"{number:05} " for number in range(900))
     view.show_diff(make_diff("", line + "\n"))
-    assert view.finder.find("00700")
+    view.finder.find("00700")
     bar = view.horizontalScrollBar()
     bar.setValue(bar.maximum() // 2)
     QTest.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(300, y_of(view, 1)))
@@ -357,19 +357,22 @@ def test_selected_text_is_marked(view: DiffView, edited: FileDiff) -> None:
 
 def test_what_is_found_is_selected_and_unfolded(view: DiffView, edited: FileDiff) -> None:
     view.show_diff(edited)
-    assert view.finder.find("LINE 25")
+    view.finder.find("LINE 25")
     assert view.navigation.selected_text() == "line 25"
     assert view.document.rows[view.document.rows.find("new", 25)].kind == "context"
 
 
 def test_finding_again_goes_on(view: DiffView) -> None:
     view.show_diff(make_diff("", "one\ntwo one\nthree\n"))
-    picked: list[int] = []
-    for _ in range(3):
-        assert view.finder.find("one")
+    found = QSignalSpy(view.finder.found)
+    view.finder.find("one")
+    picked = [view.navigation.row]
+    for by in (1, 1, -1):
+        view.finder.step(by)
         picked.append(view.navigation.row)
-    assert picked == [1, 2, 1]
-    assert not view.finder.find("four")
+    assert picked == [1, 2, 1, 2]
+    view.finder.find("four")
+    assert [found.at(at) for at in range(found.count())] == [[1, 2], [2, 2], [1, 2], [2, 2], [0, 0]]
 
 
 def test_a_view_without_a_diff_takes_every_key(qtbot: QtBot, view: DiffView) -> None:
@@ -379,7 +382,8 @@ def test_a_view_without_a_diff_takes_every_key(qtbot: QtBot, view: DiffView) -> 
     view.show_diff(None)
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton)
     assert view.navigation.selected_text() == ""
-    assert not view.finder.find("x")
+    view.finder.find("x")
+    assert view.navigation.selected_text() == ""
 
 
 def test_lines_are_as_high_as_the_chosen_size_needs(view: DiffView, edited: FileDiff, theme: Theme) -> None:
