@@ -4,7 +4,7 @@ Every name it exports is in `conventions`. Imports the SDK of OpenTelemetry, so 
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from msgspec import Struct
 from opentelemetry.context import Context
@@ -16,70 +16,8 @@ from desktop_agent.core.base.ids import CallId, PromptId
 from desktop_agent.core.mcp.server_status import ServerStatus
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalRequest, Attachment, Denied, ModelRef, ToolResult, Usage
-from desktop_agent.core.telemetry.conventions import (
-    AGENT_NAME,
-    AGENT_SPAN,
-    APPROVAL_SPAN,
-    AUTOMATIC,
-    BATCH_SIZE,
-    CACHE_READ_TOKENS,
-    CACHE_WRITE_TOKENS,
-    CALL_ARGUMENTS,
-    CALL_ID,
-    CALL_RESULT,
-    CALL_SPAN,
-    COMPACTION_SPAN,
-    COMPACTIONS,
-    CONTEXT_TOKENS,
-    CONVERSATION,
-    DECISION,
-    DROPS,
-    END_REASON,
-    ERROR_TYPE,
-    FINISH_REASONS,
-    INPUT_MESSAGES,
-    INPUT_TOKENS,
-    MCP_FAILURES,
-    MCP_FETCHES,
-    MCP_METHOD,
-    MCP_PROTOCOL,
-    METRICS,
-    MODEL,
-    OPERATION,
-    OTHER,
-    OUTPUT_BYTES,
-    OUTPUT_MESSAGES,
-    OUTPUT_TOKENS,
-    POLICY_PROMPTS,
-    PROMPT_KIND,
-    PROVIDER,
-    PURPOSE,
-    REQUEST_DURATION,
-    REQUEST_SPAN,
-    REQUESTS,
-    RESPONSE_ID,
-    SERVER,
-    SERVER_SPAN,
-    SERVICE_NAME,
-    TOKEN_TYPE,
-    TOKEN_USAGE,
-    TOKENS,
-    TOKENS_AFTER,
-    TOKENS_BEFORE,
-    TOOL_CALLS,
-    TOOL_DURATION,
-    TOOL_ERRORS,
-    TOOL_NAME,
-    TOOL_OUTPUT,
-    TOOL_SOURCE,
-    TOOL_TYPE,
-    TRUNCATED,
-    TURN,
-    TURN_DURATION,
-    MetricForm,
-    provider_name,
-)
-from desktop_agent.core.telemetry.telemetry import Contents, SessionFacts
+from desktop_agent.core.telemetry import conventions as otel
+from desktop_agent.core.telemetry.telemetry import Contents, Health, SessionFacts, quiet
 from desktop_agent.core.tools.tool import SKIPPED_KEY, STOPPED_KEY
 
 Labels = Mapping[str, str | bool]
@@ -89,23 +27,26 @@ class Instruments:
     """The metrics of a process, as `conventions` declares them."""
 
     def __init__(self, meter: Meter) -> None:
-        forms = {kind: [form for form in METRICS if form.kind == kind] for kind in ("counter", "histogram", "gauge")}
-        self._counters = {form.name: meter.create_counter(form.name, form.unit, form.text) for form in forms["counter"]}
+        def of_kind(kind: otel.MetricKind) -> list[otel.MetricForm]:
+            return [form for form in otel.METRICS if form.kind == kind]
+
+        counters = of_kind("counter")
+        self._counters = {form.name: meter.create_counter(form.name, form.unit, form.text) for form in counters}
         self._histograms = {
             form.name: meter.create_histogram(
                 form.name, form.unit, form.text, explicit_bucket_boundaries_advisory=form.buckets
             )
-            for form in forms["histogram"]
+            for form in of_kind("histogram")
         }
-        self._gauges = {form.name: meter.create_gauge(form.name, form.unit, form.text) for form in forms["gauge"]}
+        self._gauges = {form.name: meter.create_gauge(form.name, form.unit, form.text) for form in of_kind("gauge")}
 
-    def count(self, form: MetricForm, labels: Labels, amount: int = 1) -> None:
+    def count(self, form: otel.MetricForm, labels: Labels, amount: int = 1) -> None:
         self._counters[form.name].add(amount, labels)
 
-    def measure(self, form: MetricForm, labels: Labels, value: float) -> None:
+    def measure(self, form: otel.MetricForm, labels: Labels, value: float) -> None:
         self._histograms[form.name].record(value, labels)
 
-    def set(self, form: MetricForm, value: int) -> None:
+    def set(self, form: otel.MetricForm, value: int) -> None:
         self._gauges[form.name].set(value)
 
 
@@ -142,7 +83,7 @@ class SessionTrace:
             name,
             context=context,
             kind=kind,
-            attributes={CONVERSATION: self._facts.session_id, **attributes},
+            attributes={otel.CONVERSATION: self._facts.session_id, **attributes},
             start_time=at_ns if at_ns is not None else self.now_ns(),
         )
         self._open[span] = None
@@ -153,7 +94,7 @@ class SessionTrace:
         for name, value in attributes.items():
             span.set_attribute(name, value)
         if error:
-            span.set_attribute(ERROR_TYPE, error)
+            span.set_attribute(otel.ERROR_TYPE, error)
             span.set_status(Status(StatusCode.ERROR))
         span.end(at_ns if at_ns is not None else self.now_ns())
         self._open.pop(span, None)
@@ -169,130 +110,15 @@ _GOOD_ENDS: frozenset[ev.TurnEndReason] = frozenset(
 )
 """The others are failures."""
 
-
-class TurnFold:
-    """The span of a turn, and how long turns take."""
-
-    def __init__(self, trace: SessionTrace, instruments: Instruments, contents: Contents | None) -> None:
-        self._trace = trace
-        self._instruments = instruments
-        self._contents = contents
-        self._prompt = ""
-
-    def apply(self, event: ev.Event) -> None:
-        match event:
-            case ev.PromptSubmitted(text=text):
-                self._prompt = text if self._contents is not None else ""
-            case ev.TurnStarted():
-                self._start(event)
-            case ev.TurnEnded():
-                self._end(event)
-            case _:
-                pass
-
-    def _start(self, event: ev.TurnStarted) -> None:
-        if self._trace.turn is not None:  # its end could not be written
-            self._trace.end(self._trace.turn, {})
-        attributes: Attributes = {
-            OPERATION: AGENT_SPAN,
-            AGENT_NAME: SERVICE_NAME,
-            PROVIDER: provider_name(event.model.provider),
-            MODEL: event.model.model,
-            TURN: event.turn,
-        }
-        if self._contents is not None:
-            attributes = {**attributes, INPUT_MESSAGES: self._contents.prompt(self._prompt)}
-        self._trace.turn = self._trace.start(f"{AGENT_SPAN} {SERVICE_NAME}", attributes)
-
-    def _end(self, event: ev.TurnEnded) -> None:
-        self._instruments.measure(TURN_DURATION, {"reason": event.reason}, event.duration_s)
-        if self._trace.turn is None:
-            return
-        error = "" if event.reason in _GOOD_ENDS else event.reason
-        self._trace.end(self._trace.turn, {END_REASON: event.reason, REQUESTS: event.requests}, error=error)
-        self._trace.turn = None
-
-
-class RequestFold:
-    """The spans of requests to models, one for each try, and what they take."""
-
-    def __init__(self, trace: SessionTrace, instruments: Instruments, contents: Contents | None) -> None:
-        self._trace = trace
-        self._instruments = instruments
-        self._contents = contents
-        self._open: dict[str, tuple[Span, int]] = {}
-        self._answered: tuple[Span, int] | None = None
-        """The request of the turn that was answered, and when: its span waits for the message on record."""
-
-    def apply(self, event: ev.Event) -> None:
-        match event:
-            case ev.ModelRequestReported(state="sent"):
-                self._send(event)
-            case ev.ModelRequestReported():
-                self._end(event)
-            case ev.MessageDone() if self._answered is not None:
-                span, ended_ns = self._answered
-                self._answered = None
-                said: Attributes = {OUTPUT_MESSAGES: self._contents.answer(event.content)} if self._contents else {}
-                self._trace.end(span, said, at_ns=ended_ns)
-            case _:
-                pass
-
-    def _send(self, event: ev.ModelRequestReported) -> None:
-        begun_ns = self._trace.now_ns()
-        attributes = {**_labels(event.model), TURN: event.turn, PURPOSE: event.purpose}
-        name = f"{REQUEST_SPAN} {event.model.model}"
-        # A title is made after the turn that it is for, and so is under nothing.
-        under = (self._trace.compaction if event.purpose == "summary" else None) or self._trace.turn
-        span = self._trace.start(name, attributes, under=under, kind=SpanKind.CLIENT, at_ns=begun_ns)
-        self._open[event.request_id] = (span, begun_ns)
-
-    def _end(self, event: ev.ModelRequestReported) -> None:
-        if (begun := self._open.pop(event.request_id, None)) is None:
-            return
-        span, begun_ns = begun
-        ended_ns = self._trace.now_ns()
-        error = event.fault or "" if event.state == "failed" else ""
-        labels = _labels(event.model) | {PURPOSE: event.purpose} | ({ERROR_TYPE: error} if error else {})
-        self._instruments.measure(REQUEST_DURATION, labels, (ended_ns - begun_ns) / 1e9)
-        attributes: Attributes = {}
-        if event.usage is not None:
-            self._count(event.model, event.usage)
-            attributes = {
-                RESPONSE_ID: event.message_id,
-                FINISH_REASONS: (event.stop_reason or "",),
-                INPUT_TOKENS: event.usage.all_input_tokens,
-                OUTPUT_TOKENS: event.usage.output_tokens,
-                CACHE_READ_TOKENS: event.usage.cache_read_tokens,
-                CACHE_WRITE_TOKENS: event.usage.cache_write_tokens,
-            }
-        if self._contents is not None and event.state == "answered" and event.purpose == "turn":
-            for name, value in attributes.items():
-                span.set_attribute(name, value)
-            self._answered = (span, ended_ns)
-        else:
-            self._trace.end(span, attributes, error=error, at_ns=ended_ns)
-
-    def _count(self, model: ModelRef, usage: Usage) -> None:
-        for kind, amount in (
-            ("input", usage.input_tokens),
-            ("output", usage.output_tokens),
-            ("cache_read", usage.cache_read_tokens),
-            ("cache_write", usage.cache_write_tokens),
-        ):
-            if amount:
-                self._instruments.count(TOKENS, {TOKEN_TYPE: kind, MODEL: model.model}, amount)
-        for kind, amount in (("input", usage.all_input_tokens), ("output", usage.output_tokens)):
-            self._instruments.measure(TOKEN_USAGE, _labels(model) | {TOKEN_TYPE: kind}, amount)
-
-
-def _labels(model: ModelRef) -> dict[str, str]:
-    return {OPERATION: REQUEST_SPAN, PROVIDER: provider_name(model.provider), MODEL: model.model}
-
-
 CALL_METHOD = "tools/call"
+START_METHOD = "initialize"
+LIST_METHOD = "tools/list"
+READ_METHOD = "resources/read"
 _BROKEN = ("recoverable", "fatal", "cancelled")
 """What of an MCP server's calls counts as a failure of the server."""
+_NOT_FETCHED = "mention"
+"""The code of the notice about a resource that was not to be had."""
+_FREQUENT = (ev.TextDelta, ev.ThinkingDelta, ev.ToolOutputDelta)
 
 
 class _OpenCall(Struct, frozen=True):
@@ -301,78 +127,237 @@ class _OpenCall(Struct, frozen=True):
     is_external: bool
 
 
-class CallFold:
-    """The spans and metrics of tool calls, also of those that were refused, stopped or made up."""
+class EventFold:
+    """The spans and metrics of one session. What belongs to a turn is ended before the turn is."""
 
     def __init__(
-        self, trace: SessionTrace, instruments: Instruments, contents: Contents | None, facts: SessionFacts
+        self,
+        tracer: Tracer,
+        instruments: Instruments,
+        contents: Contents | None,
+        facts: SessionFacts,
+        health: Health,
     ) -> None:
-        self._trace = trace
+        """With `contents`, spans have what was said and done, masked and cut."""
+        self._trace = SessionTrace(tracer, facts)
         self._instruments = instruments
         self._contents = contents
         self._facts = facts
-        self._open: dict[CallId, _OpenCall] = {}
-        self._denied: set[CallId] = set()
+        self._health = health
+        self._prompt = ""
+        self._queued: set[PromptId] = set()
+        self._requests: dict[str, tuple[Span, int]] = {}
+        """The requests that are under way, each with when it was sent."""
+        self._answered: tuple[Span, int] | None = None
+        """The request of the turn that was answered, and when: its span waits for the message on record."""
+        self._calls: dict[CallId, _OpenCall] = {}
         self._batch = 0
         """How many calls were taken up since none was open."""
-
-    def span_of(self, call_id: CallId) -> Span | None:
-        call = self._open.get(call_id)
-        return call.span if call is not None else None
+        self._denied: set[CallId] = set()
+        self._approvals: dict[CallId, tuple[Span, str]] = {}
+        self._summarised_ns: int | None = None
+        """When the summary was there, or not to be had."""
 
     def apply(self, event: ev.Event) -> None:
+        if not isinstance(event, _FREQUENT):
+            with quiet(self._health):
+                self._follow_calls(event)
+                self._follow_context(event)
+                self._follow_requests(event)
+                self._follow_turns(event)
+
+    def close(self) -> None:
+        with quiet(self._health):
+            self._give_up_compaction()
+            self._trace.close()
+
+    # -- turns, and what their prompts mention --
+
+    def _follow_turns(self, event: ev.Event) -> None:
         match event:
-            case ev.ToolCallStarted():
-                self._start(event)
-            case ev.ToolCallFinished():
-                self._finish(event)
-            case ev.ApprovalResolved(call_id=call_id, decision=Denied()):
-                self._denied.add(call_id)
+            case ev.PromptSubmitted(text=text, prompt_id=prompt_id, attachments=attachments):
+                self._prompt = text if self._contents is not None else ""
+                self._count_sent(prompt_id, attachments)
+            case ev.Steered(prompt_id=prompt_id, attachments=attachments):
+                self._count_sent(prompt_id, attachments)
+            case ev.Queued(prompt_id=prompt_id, attachments=attachments) if prompt_id not in self._queued:
+                self._queued.add(prompt_id)
+                self._count_fetched(attachments)
+            case ev.Notice(code=code) if code == _NOT_FETCHED:
+                self._instruments.count(otel.MCP_FAILURES, {otel.MCP_METHOD: READ_METHOD})
+            case ev.TurnStarted():
+                self._start_turn(event)
+            case ev.TurnEnded():
+                self._end_turn(event)
             case _:
                 pass
 
-    def _start(self, event: ev.ToolCallStarted) -> None:
-        tool = event.call.name if self._facts.is_tool(event.call.name) else OTHER
+    def _count_sent(self, prompt_id: PromptId, attachments: tuple[Attachment, ...]) -> None:
+        if prompt_id not in self._queued:  # else they were counted when they came
+            self._count_fetched(attachments)
+        self._queued.discard(prompt_id)
+
+    def _count_fetched(self, attachments: tuple[Attachment, ...]) -> None:
+        if attachments:
+            self._instruments.count(otel.MCP_FETCHES, {otel.MCP_METHOD: READ_METHOD}, len(attachments))
+
+    def _start_turn(self, event: ev.TurnStarted) -> None:
+        if self._trace.turn is not None:  # its end could not be written
+            self._trace.end(self._trace.turn, {})
+        attributes: Attributes = {
+            otel.OPERATION: otel.AGENT_SPAN,
+            otel.AGENT_NAME: otel.SERVICE_NAME,
+            otel.PROVIDER: otel.provider_name(event.model.provider),
+            otel.MODEL: event.model.model,
+            otel.TURN: event.turn,
+        }
+        if self._contents is not None:
+            attributes = {**attributes, otel.INPUT_MESSAGES: self._contents.prompt(self._prompt)}
+        self._trace.turn = self._trace.start(f"{otel.AGENT_SPAN} {otel.SERVICE_NAME}", attributes)
+
+    def _end_turn(self, event: ev.TurnEnded) -> None:
+        self._instruments.measure(otel.TURN_DURATION, {"reason": event.reason}, event.duration_s)
+        if self._trace.turn is None:
+            return
+        error = "" if event.reason in _GOOD_ENDS else event.reason
+        attributes = {otel.END_REASON: event.reason, otel.REQUESTS: event.requests}
+        self._trace.end(self._trace.turn, attributes, error=error)
+        self._trace.turn = None
+
+    # -- requests to models: a span for each try --
+
+    def _follow_requests(self, event: ev.Event) -> None:
+        match event:
+            case ev.ModelRequestReported(state="sent"):
+                self._send_request(event)
+            case ev.ModelRequestReported():
+                self._end_request(event)
+            case ev.MessageDone() if self._answered is not None:
+                span, ended_ns = self._answered
+                self._answered = None
+                said: Attributes = (
+                    {otel.OUTPUT_MESSAGES: self._contents.answer(event.content)} if self._contents else {}
+                )
+                self._trace.end(span, said, at_ns=ended_ns)
+            case _:
+                pass
+
+    def _send_request(self, event: ev.ModelRequestReported) -> None:
+        begun_ns = self._trace.now_ns()
+        attributes = {**_labels(event.model), otel.TURN: event.turn, otel.PURPOSE: event.purpose}
+        name = f"{otel.REQUEST_SPAN} {event.model.model}"
+        # A title is made after the turn that it is for, and so is under nothing.
+        under = (self._trace.compaction if event.purpose == "summary" else None) or self._trace.turn
+        span = self._trace.start(name, attributes, under=under, kind=SpanKind.CLIENT, at_ns=begun_ns)
+        self._requests[event.request_id] = (span, begun_ns)
+
+    def _end_request(self, event: ev.ModelRequestReported) -> None:
+        if (begun := self._requests.pop(event.request_id, None)) is None:
+            return
+        span, begun_ns = begun
+        ended_ns = self._trace.now_ns()
+        error = event.fault or "" if event.state == "failed" else ""
+        labels = _labels(event.model) | {otel.PURPOSE: event.purpose} | ({otel.ERROR_TYPE: error} if error else {})
+        self._instruments.measure(otel.REQUEST_DURATION, labels, (ended_ns - begun_ns) / 1e9)
+        attributes: Attributes = {}
+        if event.usage is not None:
+            self._count_tokens(event.model, event.usage)
+            attributes = {
+                otel.RESPONSE_ID: event.message_id,
+                otel.FINISH_REASONS: (event.stop_reason or "",),
+                otel.INPUT_TOKENS: event.usage.all_input_tokens,
+                otel.OUTPUT_TOKENS: event.usage.output_tokens,
+                otel.CACHE_READ_TOKENS: event.usage.cache_read_tokens,
+                otel.CACHE_WRITE_TOKENS: event.usage.cache_write_tokens,
+            }
+        if self._contents is not None and event.state == "answered" and event.purpose == "turn":
+            for name, value in attributes.items():
+                span.set_attribute(name, value)
+            self._answered = (span, ended_ns)
+        else:
+            self._trace.end(span, attributes, error=error, at_ns=ended_ns)
+
+    def _count_tokens(self, model: ModelRef, usage: Usage) -> None:
+        for kind, amount in (
+            ("input", usage.input_tokens),
+            ("output", usage.output_tokens),
+            ("cache_read", usage.cache_read_tokens),
+            ("cache_write", usage.cache_write_tokens),
+        ):
+            if amount:
+                self._instruments.count(otel.TOKENS, {otel.TOKEN_TYPE: kind, otel.MODEL: model.model}, amount)
+        for kind, amount in (("input", usage.all_input_tokens), ("output", usage.output_tokens)):
+            self._instruments.measure(otel.TOKEN_USAGE, _labels(model) | {otel.TOKEN_TYPE: kind}, amount)
+
+    # -- calls of tools, also those that were refused, stopped or made up; questions to the user --
+
+    def _follow_calls(self, event: ev.Event) -> None:
+        match event:
+            case ev.ToolCallStarted():
+                self._start_call(event)
+            case ev.ToolCallFinished():
+                self._finish_call(event)
+            case ev.ApprovalRequested(turn=turn, request=request):
+                call = self._calls.get(request.call_id)
+                under = call.span if call is not None else self._trace.turn
+                kind = _kind(request)
+                attributes = {otel.TURN: turn, otel.PROMPT_KIND: kind}
+                self._approvals[request.call_id] = (
+                    self._trace.start(otel.APPROVAL_SPAN, attributes, under=under),
+                    kind,
+                )
+            case ev.ApprovalResolved(call_id=call_id, decision=decision):
+                if isinstance(decision, Denied):
+                    self._denied.add(call_id)
+                span, kind = self._approvals.pop(call_id, (None, "call"))
+                self._instruments.count(otel.POLICY_PROMPTS, {"kind": kind, "decision": decision.outcome})
+                if span is not None:
+                    self._trace.end(span, {otel.DECISION: decision.outcome})
+            case _:
+                pass
+
+    def _start_call(self, event: ev.ToolCallStarted) -> None:
+        tool = event.call.name if self._facts.is_tool(event.call.name) else otel.OTHER
         is_external = event.source == "external"
         attributes: Attributes = {
-            OPERATION: CALL_SPAN,
-            TOOL_NAME: tool,
-            TOOL_TYPE: "extension" if is_external else "function",
-            CALL_ID: event.call.id,
-            TURN: event.turn,
-            TOOL_SOURCE: event.source,
+            otel.OPERATION: otel.CALL_SPAN,
+            otel.TOOL_NAME: tool,
+            otel.TOOL_TYPE: "extension" if is_external else "function",
+            otel.CALL_ID: event.call.id,
+            otel.TURN: event.turn,
+            otel.TOOL_SOURCE: event.source,
         }
         if is_external:
-            attributes = {**attributes, MCP_METHOD: CALL_METHOD}
+            attributes = {**attributes, otel.MCP_METHOD: CALL_METHOD}
         if self._contents is not None:
-            attributes = {**attributes, CALL_ARGUMENTS: self._contents.arguments(event.call.arguments)}
-        span = self._trace.start(f"{CALL_SPAN} {tool}", attributes, under=self._trace.turn)
-        self._open[event.call.id] = _OpenCall(span, tool, is_external)
+            attributes = {**attributes, otel.CALL_ARGUMENTS: self._contents.arguments(event.call.arguments)}
+        span = self._trace.start(f"{otel.CALL_SPAN} {tool}", attributes, under=self._trace.turn)
+        self._calls[event.call.id] = _OpenCall(span, tool, is_external)
         self._batch += 1
 
-    def _finish(self, event: ev.ToolCallFinished) -> None:
+    def _finish_call(self, event: ev.ToolCallFinished) -> None:
         """Count a call. One that an earlier process took up has no span here."""
-        call = self._open.pop(event.call_id, None)
-        tool, result = call.tool if call is not None else OTHER, event.result
+        call = self._calls.pop(event.call_id, None)
+        tool, result = call.tool if call is not None else otel.OTHER, event.result
         error = self._error_type(event)
-        self._instruments.count(TOOL_CALLS, {"tool": tool})
+        self._instruments.count(otel.TOOL_CALLS, {"tool": tool})
         if error:
-            self._instruments.count(TOOL_ERRORS, {"tool": tool, "error_type": error})
+            self._instruments.count(otel.TOOL_ERRORS, {"tool": tool, "error_type": error})
             if call is not None and call.is_external and error in _BROKEN:
-                self._instruments.count(MCP_FAILURES, {MCP_METHOD: CALL_METHOD})
+                self._instruments.count(otel.MCP_FAILURES, {otel.MCP_METHOD: CALL_METHOD})
         size, is_truncated = _size(result), _is_truncated(result)
         if error != "skipped":
-            self._instruments.measure(TOOL_DURATION, {"tool": tool, "success": not error}, event.duration_s)
-            self._instruments.measure(TOOL_OUTPUT, {"tool": tool, "truncated": is_truncated}, size)
+            self._instruments.measure(otel.TOOL_DURATION, {"tool": tool, "success": not error}, event.duration_s)
+            self._instruments.measure(otel.TOOL_OUTPUT, {"tool": tool, "truncated": is_truncated}, size)
         if call is None:
             return
-        attributes: Attributes = {OUTPUT_BYTES: size, TRUNCATED: is_truncated}
+        attributes: Attributes = {otel.OUTPUT_BYTES: size, otel.TRUNCATED: is_truncated}
         if self._contents is not None:
-            attributes = {**attributes, CALL_RESULT: self._contents.text(result.content)}
+            attributes = {**attributes, otel.CALL_RESULT: self._contents.text(result.content)}
         self._trace.end(call.span, attributes, error=error)
-        if not self._open:
+        if not self._calls:
             if error != "skipped":  # those are answered one by one, and nothing ran
-                self._instruments.measure(BATCH_SIZE, {}, self._batch)
+                self._instruments.measure(otel.BATCH_SIZE, {}, self._batch)
             self._batch = 0
 
     def _error_type(self, event: ev.ToolCallFinished) -> str:
@@ -389,6 +374,54 @@ class CallFold:
             return "denied"
         return result.error_type or "recoverable"
 
+    # -- compactions, how full the context is, and what the model no longer sees --
+
+    def _follow_context(self, event: ev.Event) -> None:
+        match event:
+            case ev.ContextMeasured(use=use):
+                self._instruments.set(otel.CONTEXT_TOKENS, use.tokens)
+            case ev.ToolProgress(call_id="", name="compact", message=""):
+                self._summarised_ns = self._trace.now_ns()
+            case ev.ToolProgress(call_id="", name="compact"):
+                self._give_up_compaction()
+                self._trace.compaction = self._trace.start(otel.COMPACTION_SPAN, {}, under=self._trace.turn)
+            case ev.Compacted():
+                self._end_compaction(event)
+            case ev.TurnStarted() | ev.TurnEnded():
+                self._give_up_compaction()
+            case ev.Unpinned(is_expired=True):
+                self._instruments.count(otel.DROPS, {"kind": "pin"})
+            case _:
+                pass
+
+    def _end_compaction(self, event: ev.Compacted) -> None:
+        self._instruments.count(otel.COMPACTIONS, {"automatic": event.is_automatic, "success": True})
+        if event.shortened:
+            self._instruments.count(otel.DROPS, {"kind": "result"}, len(event.shortened))
+        span = self._trace.compaction or self._trace.start(otel.COMPACTION_SPAN, {}, under=self._trace.turn)
+        self._trace.compaction = self._summarised_ns = None
+        facts = {
+            otel.AUTOMATIC: event.is_automatic,
+            otel.TOKENS_BEFORE: event.tokens_before,
+            otel.TOKENS_AFTER: event.tokens_after,
+        }
+        self._trace.end(span, facts)
+
+    def _give_up_compaction(self) -> None:
+        """End a compaction that came to nothing."""
+        if self._trace.compaction is not None:
+            self._instruments.count(otel.COMPACTIONS, {"automatic": self._trace.turn is not None, "success": False})
+            self._trace.end(self._trace.compaction, {}, error="no_summary", at_ns=self._summarised_ns)
+        self._trace.compaction = self._summarised_ns = None
+
+
+def _labels(model: ModelRef) -> dict[str, str]:
+    return {
+        otel.OPERATION: otel.REQUEST_SPAN,
+        otel.PROVIDER: otel.provider_name(model.provider),
+        otel.MODEL: model.model,
+    }
+
 
 def _size(result: ToolResult) -> int:
     if result.output is not None:
@@ -401,33 +434,6 @@ def _is_truncated(result: ToolResult) -> bool:
     return result.output is not None or result.metadata.get("truncated") is True
 
 
-class ApprovalFold:
-    """The spans of questions to the user, and how they were answered."""
-
-    def __init__(
-        self, trace: SessionTrace, instruments: Instruments, span_of_call: Callable[[CallId], Span | None]
-    ) -> None:
-        self._trace = trace
-        self._instruments = instruments
-        self._span_of_call = span_of_call
-        self._open: dict[CallId, tuple[Span, str]] = {}
-
-    def apply(self, event: ev.Event) -> None:
-        match event:
-            case ev.ApprovalRequested(turn=turn, request=request):
-                under = self._span_of_call(request.call_id) or self._trace.turn
-                kind = _kind(request)
-                span = self._trace.start(APPROVAL_SPAN, {TURN: turn, PROMPT_KIND: kind}, under=under)
-                self._open[request.call_id] = (span, kind)
-            case ev.ApprovalResolved(call_id=call_id, decision=decision):
-                span, kind = self._open.pop(call_id, (None, "call"))
-                self._instruments.count(POLICY_PROMPTS, {"kind": kind, "decision": decision.outcome})
-                if span is not None:
-                    self._trace.end(span, {DECISION: decision.outcome})
-            case _:
-                pass
-
-
 def _kind(request: ApprovalRequest) -> str:
     if request.spending is not None:
         return "spending"
@@ -436,60 +442,6 @@ def _kind(request: ApprovalRequest) -> str:
     if request.tool_change is not None:
         return "tool_change"
     return "escalation" if request.is_escalation else "call"
-
-
-class ContextFold:
-    """The spans of compactions, how full the context is, and what the model no longer sees."""
-
-    def __init__(self, trace: SessionTrace, instruments: Instruments) -> None:
-        self._trace = trace
-        self._instruments = instruments
-        self._summarised_ns: int | None = None
-        """When the summary was there, or not to be had."""
-
-    def apply(self, event: ev.Event) -> None:
-        match event:
-            case ev.ContextMeasured(use=use):
-                self._instruments.set(CONTEXT_TOKENS, use.tokens)
-            case ev.ToolProgress(call_id="", name="compact", message=""):
-                self._summarised_ns = self._trace.now_ns()
-            case ev.ToolProgress(call_id="", name="compact"):
-                self._give_up()
-                self._trace.compaction = self._trace.start(COMPACTION_SPAN, {}, under=self._trace.turn)
-            case ev.Compacted():
-                self._compacted(event)
-            case ev.TurnStarted() | ev.TurnEnded():
-                self._give_up()
-            case ev.Unpinned(is_expired=True):
-                self._instruments.count(DROPS, {"kind": "pin"})
-            case _:
-                pass
-
-    def close(self) -> None:
-        self._give_up()
-
-    def _compacted(self, event: ev.Compacted) -> None:
-        self._instruments.count(COMPACTIONS, {"automatic": event.is_automatic, "success": True})
-        if event.shortened:
-            self._instruments.count(DROPS, {"kind": "result"}, len(event.shortened))
-        span = self._trace.compaction or self._trace.start(COMPACTION_SPAN, {}, under=self._trace.turn)
-        self._trace.compaction = self._summarised_ns = None
-        facts = {AUTOMATIC: event.is_automatic, TOKENS_BEFORE: event.tokens_before, TOKENS_AFTER: event.tokens_after}
-        self._trace.end(span, facts)
-
-    def _give_up(self) -> None:
-        """End a compaction that came to nothing."""
-        if self._trace.compaction is not None:
-            self._instruments.count(COMPACTIONS, {"automatic": self._trace.turn is not None, "success": False})
-            self._trace.end(self._trace.compaction, {}, error="no_summary", at_ns=self._summarised_ns)
-        self._trace.compaction = self._summarised_ns = None
-
-
-START_METHOD = "initialize"
-LIST_METHOD = "tools/list"
-READ_METHOD = "resources/read"
-_NOT_FETCHED = "mention"
-"""The code of the notice about a resource that was not to be had."""
 
 
 class ServerWatch:
@@ -506,18 +458,18 @@ class ServerWatch:
         self._before[status.name] = status
         if before is not None and before.state == status.state:
             if status.state == "ready" and before.tools is not status.tools:
-                self._instruments.count(MCP_FETCHES, {MCP_METHOD: LIST_METHOD})
+                self._instruments.count(otel.MCP_FETCHES, {otel.MCP_METHOD: LIST_METHOD})
             return
         match status.state:
             case "starting":
                 self._start(status)
             case "ready":
-                protocol = {MCP_PROTOCOL: status.facts.protocol} if status.facts is not None else {}
+                protocol = {otel.MCP_PROTOCOL: status.facts.protocol} if status.facts is not None else {}
                 self._end(status.name, protocol)
-                self._instruments.count(MCP_FETCHES, {MCP_METHOD: LIST_METHOD})
+                self._instruments.count(otel.MCP_FETCHES, {otel.MCP_METHOD: LIST_METHOD})
             case "failed" | "resting":
                 self._end(status.name, {}, error="server")
-                self._instruments.count(MCP_FAILURES, {MCP_METHOD: START_METHOD})
+                self._instruments.count(otel.MCP_FAILURES, {otel.MCP_METHOD: START_METHOD})
             case "idle":
                 self._end(status.name, {})
 
@@ -527,9 +479,9 @@ class ServerWatch:
 
     def _start(self, status: ServerStatus) -> None:
         self._end(status.name, {})  # another one of this name, in another folder
-        attributes = {MCP_METHOD: START_METHOD, SERVER: status.name}
+        attributes = {otel.MCP_METHOD: START_METHOD, otel.SERVER: status.name}
         self._starting[status.name] = self._tracer.start_span(
-            SERVER_SPAN, context=Context(), kind=SpanKind.CLIENT, attributes=attributes, start_time=time.time_ns()
+            otel.SERVER_SPAN, context=Context(), kind=SpanKind.CLIENT, attributes=attributes, start_time=time.time_ns()
         )
 
     def _end(self, name: str, attributes: dict[str, str], *, error: str = "") -> None:
@@ -539,67 +491,6 @@ class ServerWatch:
         for key, value in attributes.items():
             span.set_attribute(key, value)
         if error:
-            span.set_attribute(ERROR_TYPE, error)
+            span.set_attribute(otel.ERROR_TYPE, error)
             span.set_status(Status(StatusCode.ERROR))
         span.end(time.time_ns())
-
-
-class MentionFold:
-    """How often resources of MCP servers were mentioned in prompts, and could not be fetched."""
-
-    def __init__(self, instruments: Instruments) -> None:
-        self._instruments = instruments
-        self._queued: set[PromptId] = set()
-
-    def apply(self, event: ev.Event) -> None:
-        match event:
-            case ev.Queued(prompt_id=prompt_id, attachments=attachments) if prompt_id not in self._queued:
-                self._queued.add(prompt_id)
-                self._count(attachments)
-            case (
-                ev.PromptSubmitted(prompt_id=prompt_id, attachments=attachments)
-                | ev.Steered(prompt_id=prompt_id, attachments=attachments)
-            ):
-                if prompt_id not in self._queued:  # else they were counted when they came
-                    self._count(attachments)
-                self._queued.discard(prompt_id)
-            case ev.Notice(code=code) if code == _NOT_FETCHED:
-                self._instruments.count(MCP_FAILURES, {MCP_METHOD: READ_METHOD})
-            case _:
-                pass
-
-    def _count(self, attachments: tuple[Attachment, ...]) -> None:
-        if attachments:
-            self._instruments.count(MCP_FETCHES, {MCP_METHOD: READ_METHOD}, len(attachments))
-
-
-_IGNORED = (ev.TextDelta, ev.ThinkingDelta, ev.ToolOutputDelta)
-"""What comes in great numbers."""
-
-
-class EventFold:
-    """All folds of a session, in the order in which they build on each other."""
-
-    def __init__(
-        self, tracer: Tracer, instruments: Instruments, contents: Contents | None, facts: SessionFacts
-    ) -> None:
-        """With `contents`, spans have what was said and done, masked and cut."""
-        self._trace = SessionTrace(tracer, facts)
-        calls = CallFold(self._trace, instruments, contents, facts)
-        self._context = ContextFold(self._trace, instruments)
-        requests = RequestFold(self._trace, instruments, contents)
-        turns = TurnFold(self._trace, instruments, contents)
-        approvals = ApprovalFold(self._trace, instruments, calls.span_of)
-        # What belongs to a turn is ended before the turn is.
-        folds = (calls, approvals, self._context, requests, MentionFold(instruments), turns)
-        self._steps: tuple[Callable[[ev.Event], None], ...] = tuple(fold.apply for fold in folds)
-
-    def apply(self, event: ev.Event) -> None:
-        if isinstance(event, _IGNORED):
-            return
-        for step in self._steps:
-            step(event)
-
-    def close(self) -> None:
-        self._context.close()
-        self._trace.close()

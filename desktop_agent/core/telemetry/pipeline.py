@@ -13,9 +13,8 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 from urllib.parse import unquote
@@ -41,14 +40,21 @@ from opentelemetry.util.re import parse_env_headers
 
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.mcp.server_status import ServerStatus
-from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.settings import TelemetrySettings
 from desktop_agent.core.system.network.connections import proxy_for
 from desktop_agent.core.system.network.http_client import exporter_session
 from desktop_agent.core.system.private_files import make_private_file, make_private_folder
 from desktop_agent.core.telemetry.conventions import SCHEMA_URL, SCOPE, SERVICE_NAME
 from desktop_agent.core.telemetry.event_fold import EventFold, Instruments, ServerWatch
-from desktop_agent.core.telemetry.telemetry import MAX_BYTES, Contents, Health, SessionFacts, secrets_of
+from desktop_agent.core.telemetry.telemetry import (
+    MAX_BYTES,
+    Contents,
+    Health,
+    SessionFacts,
+    quiet,
+    secrets_of,
+    to_health,
+)
 
 _LOGGERS = (
     "opentelemetry.attributes",
@@ -63,31 +69,10 @@ _LOGGERS = (
 )
 """Filters do not hold for the loggers below one, so each is named."""
 
-_watched: ContextVar[Health | None] = ContextVar("watched", default=None)
-
-
-@contextmanager
-def quiet(health: Health) -> Generator[None]:
-    """Let `health` have, as a failure, what the SDK warns of in this thread, in place of the logs."""
-    token = _watched.set(health)
-    try:
-        yield
-    finally:
-        _watched.reset(token)
-
 
 def watch_sdk_logs() -> None:
     for name in _LOGGERS:
-        logging.getLogger(name).addFilter(_to_health)
-
-
-def _to_health(record: logging.LogRecord) -> bool:
-    health = _watched.get()
-    if health is None:
-        return True
-    if record.levelno >= logging.WARNING:
-        health.failed(record.getMessage())
-    return False
+        logging.getLogger(name).addFilter(to_health)
 
 
 TIMEOUT_S = 5.0
@@ -300,8 +285,8 @@ class SdkPipeline:
         self._contents = Contents(secrets_of(environ)) if wanted.include_contents else None
         self._servers = ServerWatch(self._tracer, self._instruments)
 
-    def fold(self, facts: SessionFacts) -> "QuietFold":
-        return QuietFold(EventFold(self._tracer, self._instruments, self._contents, facts), self._health)
+    def fold(self, facts: SessionFacts) -> EventFold:
+        return EventFold(self._tracer, self._instruments, self._contents, facts, self._health)
 
     def server_changed(self, status: ServerStatus) -> None:
         """Note how an MCP server is now. Never raises."""
@@ -348,22 +333,6 @@ class SdkPipeline:
     def _end_metrics(self) -> None:
         with quiet(self._health):
             self._meters.shutdown()
-
-
-class QuietFold:
-    """A fold of which the SDK says nothing in the logs."""
-
-    def __init__(self, fold: EventFold, health: Health) -> None:
-        self._fold = fold
-        self._health = health
-
-    def apply(self, event: ev.Event) -> None:
-        with quiet(self._health):
-            self._fold.apply(event)
-
-    def close(self) -> None:
-        with quiet(self._health):
-            self._fold.close()
 
 
 def _exporters(wanted: TelemetrySettings, environ: Mapping[str, str]) -> list[tuple[SpanExporter, MetricExporter]]:

@@ -11,7 +11,9 @@ import importlib
 import json
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import Protocol, cast
 from urllib.parse import unquote
@@ -115,7 +117,7 @@ _LONGEST_REASON = 500
 
 
 class Health:
-    """The state of one way out. May be used by several threads."""
+    """The state of one pipeline. May be used by several threads."""
 
     def __init__(self, target: str, secrets: Sequence[str]) -> None:
         """`target` says where telemetry goes, for people; `secrets` never stand in what is said."""
@@ -151,6 +153,29 @@ class Health:
         )
 
 
+_watched: ContextVar[Health | None] = ContextVar("watched", default=None)
+
+
+@contextmanager
+def quiet(health: Health) -> Generator[None]:
+    """Let `health` have, as a failure, what the SDK warns of in this thread, in place of the logs."""
+    token = _watched.set(health)
+    try:
+        yield
+    finally:
+        _watched.reset(token)
+
+
+def to_health(record: logging.LogRecord) -> bool:
+    """Filter a record: what is logged within `quiet` goes to its `Health`."""
+    health = _watched.get()
+    if health is None:
+        return True
+    if record.levelno >= logging.WARNING:
+        health.failed(record.getMessage())
+    return False
+
+
 _SDK = "desktop_agent.core.telemetry.pipeline"
 
 logger = logging.getLogger(__name__)
@@ -170,7 +195,7 @@ class EventFolding(Protocol):
 
 
 class Pipeline(Protocol):
-    """One way out; `pipeline` has the real one."""
+    """Where telemetry goes; `SdkPipeline` is the real one."""
 
     def fold(self, facts: SessionFacts) -> EventFolding: ...
 
@@ -184,21 +209,17 @@ class Pipeline(Protocol):
 _MakePipeline = Callable[[TelemetrySettings, Mapping[str, str], str, Health], Pipeline]
 
 
-class _Use:
-    def __init__(self, health: Health) -> None:
-        self.health = health
-        self.users = 0
-        self.ready: asyncio.Task[Pipeline | None] | None = None
-        self.unsubscribe: Callable[[], None] = lambda: None
+class SharedPipeline:
+    """A pipeline, and how many sessions use it."""
 
-
-class TelemetryLease:
-    """A session's use of a way out. `pipeline` is None when it could not be made: `health` says why."""
-
-    def __init__(self, wanted: TelemetrySettings, health: Health, pipeline: Pipeline | None) -> None:
+    def __init__(self, wanted: TelemetrySettings, health: Health) -> None:
         self.wanted = wanted
         self.health = health
-        self.pipeline = pipeline
+        self.pipeline: Pipeline | None = None
+        """None while it is made, and when it could not be: `health` says why."""
+        self.users = 0
+        self.ready: asyncio.Task[None] | None = None
+        self.unsubscribe: Callable[[], None] = lambda: None
 
 
 class Telemetry:
@@ -208,51 +229,49 @@ class Telemetry:
         self._environ = environ
         self._subscribe = subscribe_to_servers
         self._instance_id = str(uuid4())
-        self._uses: dict[TelemetrySettings, _Use] = {}
+        self._pipelines: dict[TelemetrySettings, SharedPipeline] = {}
 
-    async def enter(self, wanted: TelemetrySettings) -> TelemetryLease | None:
-        """Return the way out that these settings name, until it is left; None when they name none. Never raises."""
+    async def enter(self, wanted: TelemetrySettings) -> SharedPipeline | None:
+        """Return the pipeline that these settings name, until it is left; None when they name none. Never raises."""
         if not wanted.is_on:
             return None
-        use = self._uses.get(wanted)
-        if use is None:
+        shared = self._pipelines.get(wanted)
+        if shared is None:
             health = Health(wanted.otlp_address or wanted.file, secrets_of(self._environ))
-            use = self._uses[wanted] = _Use(health)
-            use.ready = asyncio.create_task(self._made(wanted, use), name="telemetry")
-        use.users += 1
-        assert use.ready is not None
+            shared = self._pipelines[wanted] = SharedPipeline(wanted, health)
+            shared.ready = asyncio.create_task(self._open(shared), name="telemetry")
+        shared.users += 1
+        assert shared.ready is not None
         try:
-            pipeline = await asyncio.shield(use.ready)
+            await asyncio.shield(shared.ready)
         except asyncio.CancelledError:
-            use.users -= 1
+            shared.users -= 1
             raise
-        return TelemetryLease(wanted, use.health, pipeline)
+        return shared
 
-    async def leave(self, lease: TelemetryLease) -> None:
+    async def leave(self, shared: SharedPipeline) -> None:
         """Give it back. The last session that leaves waits a moment until what is left has been sent."""
-        use = self._uses[lease.wanted]
-        use.users -= 1
-        if use.users:
+        shared.users -= 1
+        if shared.users:
             return
-        del self._uses[lease.wanted]
-        use.unsubscribe()
-        if lease.pipeline is not None:
-            await lease.pipeline.aclose()
-        if (notice := use.health.unsaid()) is not None:
+        del self._pipelines[shared.wanted]
+        shared.unsubscribe()
+        if shared.pipeline is not None:
+            await shared.pipeline.aclose()
+        if (notice := shared.health.unsaid()) is not None:
             logger.warning("%s %s", notice.title, notice.detail)
 
-    async def _made(self, wanted: TelemetrySettings, use: _Use) -> Pipeline | None:
+    async def _open(self, shared: SharedPipeline) -> None:
         def make() -> Pipeline:
             kind = cast("_MakePipeline", importlib.import_module(_SDK).SdkPipeline)
-            return kind(wanted, self._environ, self._instance_id, use.health)
+            return kind(shared.wanted, self._environ, self._instance_id, shared.health)
 
         try:
-            pipeline = await asyncio.to_thread(make)
+            shared.pipeline = await asyncio.to_thread(make)
         except Exception as error:  # noqa: BLE001 - whatever the SDK makes of settings, sessions go on without it
-            use.health.failed(f"{type(error).__name__}: {error}")
-            return None
-        use.unsubscribe = self._subscribe(pipeline.server_changed)
-        return pipeline
+            shared.health.failed(f"{type(error).__name__}: {error}")
+        else:
+            shared.unsubscribe = self._subscribe(shared.pipeline.server_changed)
 
 
 class SessionTelemetry:
@@ -270,7 +289,7 @@ class SessionTelemetry:
         self._settings = settings
         self._observe = observe
         self._facts = facts
-        self._lease: TelemetryLease | None = None
+        self._shared: SharedPipeline | None = None
         self._fold: EventFolding | None = None
         self._is_outdated = False
         """Whether the settings changed since it began."""
@@ -278,43 +297,43 @@ class SessionTelemetry:
     async def prepare(self) -> None:
         """Begin, go on or end as the settings say now. The first time takes as long as an import. Never raises."""
         wanted = self._settings()
-        known = self._lease.wanted if self._lease is not None else TelemetrySettings()
+        known = self._shared.wanted if self._shared is not None else TelemetrySettings()
         if known == wanted and not self._is_outdated:
             return
         await self.aclose()
         self._is_outdated = False
-        self._lease = await self._telemetry.enter(wanted)
-        if self._lease is not None and self._lease.pipeline is not None:
-            self._fold = self._lease.pipeline.fold(self._facts)
+        self._shared = await self._telemetry.enter(wanted)
+        if self._shared is not None and self._shared.pipeline is not None:
+            self._fold = self._shared.pipeline.fold(self._facts)
             self._observe(self._listen)
 
     def problem(self) -> ev.Notice | None:
-        return self._lease.health.unsaid() if self._lease is not None else None
+        return self._shared.health.unsaid() if self._shared is not None else None
 
     async def aclose(self) -> None:
         """End what is open and send it. Takes a second at most, whatever the receiver does."""
         self._observe(None)
         fold, self._fold = self._fold, None
-        lease, self._lease = self._lease, None
-        if lease is None:
+        shared, self._shared = self._shared, None
+        if shared is None:
             return
         if fold is not None:
-            self._guarded(fold.close, lease)
-        await self._telemetry.leave(lease)
+            self._guarded(fold.close, shared)
+        await self._telemetry.leave(shared)
 
     def _listen(self, event: ev.Event) -> None:
         """Fold an event. A failure ends telemetry, never the turn."""
-        if self._fold is None or self._lease is None:
+        if self._fold is None or self._shared is None:
             return
-        if self._settings() != self._lease.wanted:  # switched off, or to another receiver: from the next turn on
+        if self._settings() != self._shared.wanted:  # switched off, or to another receiver: from the next turn on
             self._is_outdated = True
             self._observe(None)
         else:
-            self._guarded(partial(self._fold.apply, event), self._lease)
+            self._guarded(partial(self._fold.apply, event), self._shared)
 
-    def _guarded(self, step: Callable[[], None], lease: TelemetryLease) -> None:
+    def _guarded(self, step: Callable[[], None], shared: SharedPipeline) -> None:
         try:
             step()
         except Exception as error:  # noqa: BLE001 - a turn does not depend on being watched
-            lease.health.failed(f"It was ended by a defect: {type(error).__name__}")
+            shared.health.failed(f"It was ended by a defect: {type(error).__name__}")
             self._observe(None)

@@ -101,7 +101,7 @@ async def test_a_defect_in_telemetry_ends_telemetry_and_nothing_else(
     def broken(self: object, event: ev.Event) -> None:
         raise RuntimeError("sk-ant-" + "a" * 30)
 
-    monkeypatch.setattr(event_fold.CallFold, "apply", broken)
+    monkeypatch.setattr(event_fold.EventFold, "apply", broken)
     send_to(receiver, ground)
     async with ground.session([[READ], [Say("a")], [Say("b")]]) as s:
         assert (await s.prompt()).reason == "completed"
