@@ -21,7 +21,7 @@ from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError, Usag
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import Aborted, ApprovalRequest, ChangeSelection, Decision, FileOutcome, Usage
+from desktop_agent.core.protocol.model import Aborted, ApprovalRequest, ChangeSelection, Decision, FileOutcome
 from desktop_agent.core.session.failure_notices import NOT_FETCHED, UNSAFE_SETTINGS
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.slash.declarations import is_command, prompt_of
@@ -63,7 +63,62 @@ def unattended(_request: ApprovalRequest) -> Decision:
     return Aborted(reason=UNATTENDED)
 
 
-class HeadlessRun:
+class _Run:
+    """What both kinds of run are: a session, whose events go to the logs and to a listener."""
+
+    def __init__(
+        self, workbench: Workbench, options: RunOptions, logs: RunLogs, listener: Callable[[ev.Event], None] | None
+    ) -> None:
+        self._bench = workbench
+        self._options = options
+        self._logs = logs
+        self._listener = listener
+        self._transcript = Transcript()
+        """A fold of its own: that the disk failed is in no other one."""
+        self._session: Session | None = None
+        self._is_interrupted = False
+        self._unheard: AgentError | None = None
+        """What kept an event from being logged or heard; the run was stopped for it."""
+
+    def interrupt(self) -> None:
+        raise NotImplementedError
+
+    async def _open(self, *, is_attended: bool) -> Session:
+        self._logs.check()
+        options = self._options
+        opened = await self._bench.opener.open_unattended(
+            options.workspace, options.resume, options.session, self._on_event, is_attended=is_attended
+        )
+        self._transcript, self._session = opened.transcript, opened.session
+        return opened.session
+
+    def _submit(self, op: ops.Op) -> None:
+        if self._session is not None:
+            self._session.submit(op)
+
+    def _on_event(self, event: ev.Event) -> None:
+        self._transcript.apply(event)
+        self._follow(event)
+        if self._unheard is not None:
+            return
+        try:
+            self._logs.note(event, self._transcript)
+            if self._listener is not None:
+                self._listener(event)
+        except AgentError as error:  # the run is stopped: its rest would be lost
+            self._unheard = error
+            self.interrupt()
+
+    def _follow(self, event: ev.Event) -> None:
+        """Do what the run itself has to, before others hear of `event`: it must end although they fail."""
+        raise NotImplementedError
+
+    def _heard(self, result: RunResult) -> RunResult:
+        """Return the result, spoilt if an event was lost."""
+        return result if self._unheard is None else result.failed("storage_error", describe(self._unheard))
+
+
+class HeadlessRun(_Run):
     """One run. `run` once."""
 
     def __init__(
@@ -78,17 +133,10 @@ class HeadlessRun:
 
         `approve` answers approval requests; without it, and where it aborts one, the run ends.
         """
-        self._bench = workbench
-        self._options = options
-        self._logs = logs or RunLogs()
-        self._listener = listener
-        self._answering = Answering(approve or unattended, self._submit_op)
+        super().__init__(workbench, options, logs or RunLogs(), listener)
+        self._answering = Answering(approve or unattended, self._submit)
         self._is_attended = approve is not None
-        self._transcript = Transcript()
         self._first_turn = 1
-        self._session: Session | None = None
-        self._is_interrupted = False
-        self._unheard: AgentError | None = None
         self._has_content = options.resume is not None
         """Whether the session holds more than what a command said."""
         self._include = options.include
@@ -99,15 +147,15 @@ class HeadlessRun:
 
     def interrupt(self) -> None:
         self._is_interrupted = True
-        self._submit_op(ops.Interrupt())
+        self._submit(ops.Interrupt())
 
     async def run(self) -> RunResult:
         """Run the prompts to their end. Raises `AgentError` when the session cannot be opened at all."""
-        self._logs.check()
         self._undone = asyncio.get_running_loop().create_future()
-        self._session = await self._open()
+        session = await self._open(is_attended=self._is_attended)
+        self._first_turn = self._transcript.turn + 1
         before = self._transcript.turns.usage
-        serving = asyncio.create_task(self._session.run(), name="session")
+        serving = asyncio.create_task(session.run(), name="session")
         try:
             ended = await self._run_prompts(serving)
             problem = await self._correct_output(serving, ended)
@@ -123,12 +171,11 @@ class HeadlessRun:
         if not turns:
             assert isinstance(ended[-1], ev.CommandRun)
             await self._drop_empty()
-            return command_result(ended[-1], "" if self._is_dropped else self._session.id, usage)
+            return command_result(ended[-1], "" if self._is_dropped else session.id, usage)
         return self._checked(collect_result(self._transcript, turns, usage=usage, undone=undone), problem)
 
     async def _close(self, serving: asyncio.Task[None]) -> None:
-        assert self._session is not None
-        self._session.submit(ops.Shutdown())
+        self._submit(ops.Shutdown())
         await serving
         await self._answering.aclose()
 
@@ -144,18 +191,17 @@ class HeadlessRun:
         return ended
 
     async def _take(self, prompt: str, serving: asyncio.Task[None]) -> ev.TurnEnded | ev.CommandRun:
-        assert self._session is not None
         self._turn_before = self._transcript.turn
         self._ended = asyncio.get_running_loop().create_future()
         if is_command(prompt):
-            self._session.submit(ops.RunCommand(text=prompt))
+            self._submit(ops.RunCommand(text=prompt))
         else:
             text, include = prompt_of(prompt) if prompt.startswith("//") else prompt, self._include
             self._include = ()
-            self._session.submit(ops.SubmitPrompt(text=text, include=include))
+            self._submit(ops.SubmitPrompt(text=text, include=include))
         if self._is_interrupted:  # before there was a session, or a turn
-            self._session.submit(ops.Interrupt())
-        return await self._first(self._ended, serving)
+            self._submit(ops.Interrupt())
+        return await _first(self._ended, serving)
 
     async def _correct_output(self, serving: asyncio.Task[None], ended: list[ev.TurnEnded | ev.CommandRun]) -> str:
         """Ask the model again for an answer that is not what it must be; return what is still wrong with it."""
@@ -174,11 +220,9 @@ class HeadlessRun:
 
     def _checked(self, result: RunResult, output_problem: str) -> RunResult:
         """Return the result with what the run itself found: a log that failed, or an answer that is none."""
-        if self._unheard is not None:
-            return replace(result, stopped_reason="storage_error", problems=(*result.problems, describe(self._unheard)))
         output = self._options.output
-        if output is None or result.stopped_reason != "completed":
-            return result
+        if self._unheard is not None or output is None or result.stopped_reason != "completed":
+            return self._heard(result)
         if output_problem:
             words = f"The final answer is not what --output-schema asks for: {output_problem}."
             return result.failed("invalid_output", words)
@@ -192,49 +236,16 @@ class HeadlessRun:
                 await self._bench.stored.delete(self._session.id)
                 self._is_dropped = True
 
-    async def _open(self) -> Session:
-        options, opener = self._options, self._bench.opener
-        opened = await opener.open_unattended(
-            options.workspace,
-            options.resume,
-            options.session,
-            self._on_event,
-            is_attended=self._is_attended,
-        )
-        self._transcript = opened.transcript
-        self._first_turn = self._transcript.turn + 1
-        return opened.session
-
     async def _undo(self, last: ev.TurnEnded, serving: asyncio.Task[None]) -> tuple[FileOutcome, ...]:
-        assert self._session is not None
         assert self._undone is not None
         if not any(self._transcript.changed.active(turn) for turn in range(self._first_turn, last.turn + 1)):
             return ()
-        self._session.submit(ops.UndoChanges(selection=ChangeSelection(since_turn=self._first_turn)))
-        return await self._first(self._undone, serving)
-
-    async def _first(self, wanted: "asyncio.Future[T]", serving: asyncio.Task[None]) -> T:
-        """Wait for `wanted`; a session that ends before is a defect and raises as such."""
-        await asyncio.wait([wanted, serving], return_when=asyncio.FIRST_COMPLETED)
-        if not wanted.done():
-            await serving
-        return await wanted
-
-    # -- events --
-
-    def _submit_op(self, op: ops.Op) -> None:
-        if self._session is not None:
-            self._session.submit(op)
-
-    def _on_event(self, event: ev.Event) -> None:
-        self._transcript.apply(event)
-        is_remark = isinstance(event, ev.SessionOpened | ev.CommandRun | ev.Notice | ev.GuidanceLoaded)
-        self._has_content = self._has_content or (isinstance(event, ev.DurableEvent) and not is_remark)
-        self._follow(event)
-        self._pass_on(event)
+        self._submit(ops.UndoChanges(selection=ChangeSelection(since_turn=self._first_turn)))
+        return await _first(self._undone, serving)
 
     def _follow(self, event: ev.Event) -> None:
-        """Do what the run itself has to, before others hear of `event`: it must end although they fail."""
+        is_remark = isinstance(event, ev.SessionOpened | ev.CommandRun | ev.Notice | ev.GuidanceLoaded)
+        self._has_content = self._has_content or (isinstance(event, ev.DurableEvent) and not is_remark)
         match event:
             case ev.ApprovalRequested(request=request):
                 self._answering.ask(request)
@@ -264,17 +275,13 @@ class HeadlessRun:
             case _:
                 pass
 
-    def _pass_on(self, event: ev.Event) -> None:
-        """Pass it to the logs and the listener. Where that fails the run is stopped: its rest would be lost."""
-        if self._unheard is not None:
-            return
-        try:
-            self._logs.note(event, self._transcript)
-            if self._listener is not None:
-                self._listener(event)
-        except AgentError as error:
-            self._unheard = error
-            self.interrupt()
+
+async def _first(wanted: "asyncio.Future[T]", serving: asyncio.Task[None]) -> T:
+    """Wait for `wanted`; a session that ends before is a defect and raises as such."""
+    await asyncio.wait([wanted, serving], return_when=asyncio.FIRST_COMPLETED)
+    if not wanted.done():
+        await serving
+    return await wanted
 
 
 def _is_failure(end: ev.TurnEnded | ev.CommandRun) -> bool:
@@ -294,7 +301,7 @@ def _refuse(future: "asyncio.Future[T] | None", error: AgentError) -> None:
 _INPUT_ENDED = "the input had ended, so no program could answer"
 
 
-class StreamedRun:
+class StreamedRun(_Run):
     """One run. `run` once."""
 
     def __init__(
@@ -309,47 +316,41 @@ class StreamedRun:
 
         `listener` hears every event, live ones too, as they happen; an `AgentError` from it stops the run.
         """
-        self._bench = workbench
-        self._options = options
+        super().__init__(workbench, options, logs, listener)
         self._asked = asked
-        self._logs = logs
-        self._listener = listener
-        self._transcript = Transcript()
-        self._session: Session | None = None
         self._ends: list[ev.TurnEnded] = []
-        self._unheard: AgentError | None = None
         self._is_input_over = False
-        self._is_interrupted = False
 
     def interrupt(self) -> None:
+        """Stop the turn that runs, and the run with it."""
         self._is_interrupted = True
-        if self._session is not None:
-            self._session.submit(ops.Interrupt())
-            self._session.submit(ops.Shutdown())
+        self._submit(ops.Interrupt())
+        self._submit(ops.Shutdown())
 
     async def run(self) -> RunResult:
         """Serve the program until its input has ended and what it asked for is done.
 
         Raises `AgentError` when the session cannot be opened, `UsageError` when nothing was asked for.
         """
-        self._logs.check()
-        options, opener = self._options, self._bench.opener
-        opened = await opener.open_unattended(
-            options.workspace, options.resume, options.session, self._on_event, is_attended=True
-        )
-        self._transcript, self._session = opened.transcript, opened.session
+        session = await self._open(is_attended=True)
         before = self._transcript.turns.usage
-        reading = asyncio.create_task(self._read(self._session), name="streamed ops")
+        reading = asyncio.create_task(self._read(session), name="streamed ops")
         try:
             if self._is_interrupted:
-                self._session.submit(ops.Shutdown())
-            await self._session.run()
+                session.submit(ops.Shutdown())
+            await session.run()
         finally:
             reading.cancel()
             await asyncio.wait([reading])
         if not reading.cancelled() and (error := reading.exception()) is not None:
             raise error
-        return self._result(self._transcript.turns.usage - before)
+        if not self._ends and self._is_interrupted:
+            turn = self._transcript.turn + 1
+            self._ends = [ev.TurnEnded(turn=turn, reason="interrupted", requests=0, duration_s=0.0)]
+        if not self._ends:
+            raise UsageError("No turn was run.", hint='Write {"type": "submit_prompt", "text": "…"} to standard input.')
+        usage = self._transcript.turns.usage - before
+        return self._heard(collect_result(self._transcript, self._ends, usage=usage, undone=None))
 
     async def _read(self, session: Session) -> None:
         try:
@@ -361,19 +362,7 @@ class StreamedRun:
                 self._give_up(request.call_id)
             session.submit(ops.Shutdown(when_idle=True))
 
-    def _result(self, usage: Usage) -> RunResult:
-        if not self._ends and self._is_interrupted:
-            turn = self._transcript.turn + 1
-            self._ends = [ev.TurnEnded(turn=turn, reason="interrupted", requests=0, duration_s=0.0)]
-        if not self._ends:
-            raise UsageError("No turn was run.", hint='Write {"type": "submit_prompt", "text": "…"} to standard input.')
-        result = collect_result(self._transcript, self._ends, usage=usage, undone=None)
-        if self._unheard is None:
-            return result
-        return result.failed("storage_error", describe(self._unheard))
-
-    def _on_event(self, event: ev.Event) -> None:
-        self._transcript.apply(event)
+    def _follow(self, event: ev.Event) -> None:
         match event:
             case ev.ApprovalRequested(request=request) if self._is_input_over:
                 self._give_up(request.call_id)
@@ -381,15 +370,6 @@ class StreamedRun:
                 self._ends.append(event)
             case _:
                 pass
-        if self._unheard is not None:
-            return
-        try:
-            self._logs.note(event, self._transcript)
-            self._listener(event)
-        except AgentError as error:
-            self._unheard = error
-            self.interrupt()
 
     def _give_up(self, call_id: str) -> None:
-        assert self._session is not None
-        self._session.submit(ops.AnswerApproval(call_id=call_id, decision=Aborted(reason=_INPUT_ENDED)))
+        self._submit(ops.AnswerApproval(call_id=call_id, decision=Aborted(reason=_INPUT_ENDED)))

@@ -77,20 +77,6 @@ class CallReport(Struct, frozen=True, kw_only=True):
         }
 
 
-class _Heard(Struct):
-    result: ToolResult | None = None
-    changes: tuple[FileChange, ...] = ()
-
-    def __call__(self, event: ev.Event) -> None:
-        match event:
-            case ev.ToolCallFinished(result=result):
-                self.result = result
-            case ev.ChangesRecorded(changes=changes):
-                self.changes += changes
-            case _:
-                pass
-
-
 class SingleCall:
     """One call. `run` once."""
 
@@ -105,7 +91,8 @@ class SingleCall:
     ) -> None:
         """`tools` replaces the built-in tools."""
         self._options = options
-        self._heard = _Heard()
+        self._result: ToolResult | None = None
+        self._changes: tuple[FileChange, ...] = ()
         self._run = HeadlessRun(
             Workbench(paths, settings, environ=environ, provider_source=_only_this(options), tools=tools),
             RunOptions(
@@ -113,7 +100,7 @@ class SingleCall:
                 workspace=options.workspace,
                 session=SessionOptions(approval=options.approval, sandbox=options.sandbox, purpose="call"),
             ),
-            listener=self._heard,
+            listener=self._hear,
         )
 
     def interrupt(self) -> None:
@@ -122,17 +109,26 @@ class SingleCall:
     async def run(self) -> CallReport:
         """Run the call to its end. Raises `AgentError` when no session can be opened for it."""
         ended = await self._run.run()
-        result = self._heard.result or _no_result(ended)
+        result = self._result or _no_result(ended)
         exit_code = EXIT_CODES[ended.stopped_reason]
         if exit_code == 0 and result.is_error:
             exit_code = 2 if result.error_type == "validation" else 1
         return CallReport(
             tool=self._options.tool,
             result=result,
-            changes=self._heard.changes,
+            changes=self._changes,
             session_id=ended.session_id,
             exit_code=exit_code,
         )
+
+    def _hear(self, event: ev.Event) -> None:
+        match event:
+            case ev.ToolCallFinished(result=result):
+                self._result = result
+            case ev.ChangesRecorded(changes=changes):
+                self._changes += changes
+            case _:
+                pass
 
 
 def _no_result(ended: RunResult) -> ToolResult:
