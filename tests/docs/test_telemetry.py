@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-from desktop_agent.core.telemetry.conventions import CONTENTS, CONVENTIONS_VERSION, METRICS, SPANS
+from desktop_agent.core.telemetry import conventions
+from desktop_agent.core.telemetry.conventions import CONTENTS, CONVENTIONS_VERSION, METRICS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "telemetry.md").read_text(encoding="utf-8")
 
@@ -15,9 +16,17 @@ def rows(heading: str) -> list[list[str]]:
     return table[2:]
 
 
-def test_the_table_of_spans_is_what_is_exported() -> None:
-    documented = [(row[0].strip("`"), row[1], tuple(re.findall(r"`([^`]+)`", row[2]))) for row in rows("Spans")]
-    assert documented == [(f"{form.name} {form.about}".strip(), form.text, form.attributes) for form in SPANS]
+def documented_spans() -> dict[str, set[str]]:
+    """The attributes of each kind of span."""
+    return {row[0].strip("`").split()[0]: set(re.findall(r"`([^`]+)`", row[2])) for row in rows("Spans")}
+
+
+def test_the_table_of_spans_has_every_span_and_attribute_and_no_others() -> None:
+    names = {value for name, value in vars(conventions).items() if name.isupper() and isinstance(value, str)}
+    spans = {value for name, value in vars(conventions).items() if name.endswith("_SPAN")}
+    assert documented_spans().keys() == spans
+    attributes = {name for name in names - {conventions.TOKEN_TYPE} if re.fullmatch(r"[a-z_]+(\.[a-z_]+)+", name)}
+    assert set().union(*documented_spans().values()) == attributes
 
 
 def test_the_table_of_metrics_is_what_is_exported() -> None:

@@ -1,4 +1,4 @@
-"""Every name that is exported: spans with their attributes, metrics with their units and attributes.
+"""Every name that is exported: spans, their attributes, metrics with their units and attributes.
 
 Those that begin with `gen_ai.`, `mcp.` and `error.` are OpenTelemetry's semantic conventions, of the version that is
 named here (https://github.com/open-telemetry/semantic-conventions/tree/v1.41.0/docs/gen-ai). The others are ours.
@@ -67,50 +67,6 @@ APPROVAL_SPAN = "approval"
 COMPACTION_SPAN = "compaction"
 SERVER_SPAN = "initialize"
 
-
-class SpanForm(Struct, frozen=True):
-    """What a kind of span is called and has. `name` may be followed by a blank and what it is about."""
-
-    name: str
-    about: str
-    text: str
-    attributes: tuple[str, ...]
-
-
-SPANS = (
-    SpanForm(
-        AGENT_SPAN,
-        SERVICE_NAME,
-        "a turn",
-        (OPERATION, AGENT_NAME, CONVERSATION, PROVIDER, MODEL, TURN, END_REASON, REQUESTS, ERROR_TYPE, INPUT_MESSAGES),
-    ),
-    SpanForm(
-        REQUEST_SPAN,
-        "MODEL",
-        "a request to a model, each try",
-        (
-            OPERATION, CONVERSATION, PROVIDER, MODEL, TURN, PURPOSE, RESPONSE_ID, FINISH_REASONS,
-            INPUT_TOKENS, OUTPUT_TOKENS, CACHE_READ_TOKENS, CACHE_WRITE_TOKENS, ERROR_TYPE, OUTPUT_MESSAGES,
-        ),
-    ),
-    SpanForm(
-        CALL_SPAN,
-        "TOOL",
-        "a call of a tool, with the time that it waits for the user",
-        (
-            OPERATION, CONVERSATION, TOOL_NAME, TOOL_TYPE, CALL_ID, TURN, TOOL_SOURCE, MCP_METHOD,
-            OUTPUT_BYTES, TRUNCATED, ERROR_TYPE, CALL_ARGUMENTS, CALL_RESULT,
-        ),
-    ),
-    SpanForm(APPROVAL_SPAN, "", "a question to the user", (CONVERSATION, TURN, PROMPT_KIND, DECISION)),
-    SpanForm(
-        COMPACTION_SPAN,
-        "",
-        "the older part of a conversation is summarised",
-        (CONVERSATION, AUTOMATIC, TOKENS_BEFORE, TOKENS_AFTER, ERROR_TYPE),
-    ),
-    SpanForm(SERVER_SPAN, "", "an MCP server is started, or reached", (MCP_METHOD, MCP_PROTOCOL, SERVER, ERROR_TYPE)),
-)  # fmt: skip
 
 MetricKind = Literal["counter", "histogram", "gauge"]
 

@@ -7,9 +7,10 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Denied
 from desktop_agent.core.providers.scripted import Call, Fail, Hang, Say
-from desktop_agent.core.telemetry.conventions import METRICS, SCHEMA_URL, SPANS
+from desktop_agent.core.telemetry.conventions import METRICS, SCHEMA_URL
 from tests.barrier import Meeting, MeetingTool
 from tests.core.telemetry.sending import send_to
+from tests.docs.test_telemetry import documented_spans
 from tests.harness import Ground
 from tests.servers.otlp_receiver import OtlpReceiver
 
@@ -49,9 +50,9 @@ async def test_what_arrives_has_the_documented_names_and_no_others(ground: Groun
         s.submit(ops.SubmitPrompt(text="go"))
         await s.answer()
         await s.rx.expect(ev.TurnEnded)
-    spans, metrics = {form.name: form for form in SPANS}, {form.name: form for form in METRICS}
+    spans, metrics = documented_spans(), {form.name: form for form in METRICS}
     for span in receiver.spans:
-        assert span.attributes.keys() <= set(spans[span.name.split()[0]].attributes), span.name
+        assert span.attributes.keys() <= spans[span.name.split()[0]], span.name
     for name, metric in receiver.metrics.items():
         assert (metric.unit, metric.description) == (metrics[name].unit, metrics[name].text)
         for point in receiver.points(name):
