@@ -182,7 +182,6 @@ def _set(account: Account, loaded: LoadedAccounts, file: AccountsFile, store: Sy
 
 
 def _read_key() -> str:
-    """Ask for the key without showing it; from a pipe, read its first line."""
     key = getpass.getpass("Key: ") if sys.stdin.isatty() else sys.stdin.readline()
     if not key.strip():
         raise UsageError("No key was given.", hint="Type it at the prompt, or pipe it in; it is never an argument.")

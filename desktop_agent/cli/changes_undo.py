@@ -86,7 +86,6 @@ def report(
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
-    """Undo or redo what the options select, or only say what would happen, and return the exit code."""
     session = ChangedSession.find(args.id)
     direction: Direction = args.action
     means_steps = direction == "redo" and _redoes_steps(args)

@@ -198,7 +198,6 @@ def _document(loaded: LoadedSettings, key: str) -> JsonObject:
 
 
 def _line(setting: Setting, value: object, document: Mapping[str, object]) -> str:
-    """Return a setting as the file has it, with what it does and where it comes from."""
     name = setting.key.rpartition(".")[2]
     assignment = (
         f"{name} = {shown_value(value)}" if value is not None else f"# {name} is not set: {setting.about.unset}"

@@ -69,7 +69,6 @@ def python_check() -> Check:
 
 
 def qt_check() -> Check:
-    """Start Qt in another process, as the window would."""
     try:
         binding = metadata.version("PySide6-Essentials")
     except metadata.PackageNotFoundError:
@@ -252,7 +251,6 @@ def settings_check(live: LiveSettings, file: RulesFile, accounts: LoadedAccounts
 
 
 def destination_checks(live: LiveSettings, accounts: LoadedAccounts, environ: Mapping[str, str]) -> list[Check]:
-    """Say where the requests of new sessions go, and what sets that."""
     chosen = live.current.model
     if known_vendor(chosen.provider) is None:
         return []
@@ -285,7 +283,6 @@ def local_server_checks(accounts: LoadedAccounts, live: LiveSettings, environ: M
 
 
 def mcp_checks(live: LiveSettings, workspace: Path, sandbox: Sandbox | None) -> list[Check]:
-    """Say which servers could be started. Starting them all may take long: `mcp test` does that with one."""
     found = read_definitions(live.loaded.tables)
     checks = [Check("mcp", "warning", str(problem)) for problem in found.problems]
     for server in found.servers:

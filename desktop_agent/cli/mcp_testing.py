@@ -34,8 +34,6 @@ _LONGEST_LINE = 80
 
 
 class ServerReport:
-    """What a test of one connection came to, as a document and in words."""
-
     def __init__(self, connection: Connection, trust: ToolTrust) -> None:
         self._connection = connection
         offered = connection.status.tools
@@ -132,7 +130,6 @@ def _first_line(tool: McpTool) -> str:
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
-    """Test the server, and return 1 if it does not work."""
     paths = AppPaths.from_environment()
     workspace = real_path(args.workspace or current_folder())
     definition = required_definition(paths, workspace, args.name)
@@ -161,7 +158,6 @@ class _Test:
             self._start.cancel()
 
     async def run(self) -> Connection:
-        """Return the connection after its end, with what it came to."""
         try:
             self._start = asyncio.ensure_future(self._connection.tools())
             await self._start

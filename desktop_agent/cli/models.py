@@ -78,7 +78,6 @@ def _document(account: Account, model: KnownModel) -> JsonObject:
 
 
 def _price(price: Rates | None) -> JsonObject | None:
-    """Return it as it is known: in US dollars for a million tokens."""
     if price is None:
         return None
     return {

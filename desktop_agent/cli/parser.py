@@ -50,7 +50,6 @@ def add_switch(parser: argparse.ArgumentParser, name: str, summary: str) -> None
 
 
 def add_mode(parser: argparse.ArgumentParser) -> None:
-    """Add what a session may do without asking, and what confines it."""
     parser.add_argument("--approval", choices=APPROVALS, metavar="P", help=f"approval policy: {', '.join(APPROVALS)}")
     parser.add_argument("--sandbox", choices=SANDBOXES, metavar="S", help=f"for commands: {', '.join(SANDBOXES)}")
 
@@ -343,7 +342,6 @@ GRANTS = ("authorization_code", "client_credentials")
 
 
 def add_client_options(add: argparse.ArgumentParser) -> None:
-    """Add what the application is where the server's tokens come from."""
     what = "what this application is registered as where the server's tokens come from, or a URL that describes it"
     add.add_argument("--client-id", metavar="ID", help=what)
     secret = "ask for its secret or private key, or read it from a pipe; it goes to the system keyring"  # noqa: S105

@@ -59,7 +59,6 @@ class ProgressLine:
 
     @asynccontextmanager
     async def shown(self) -> AsyncGenerator[None]:
-        """Show it while the body runs; the line is gone afterwards."""
         if not self._is_shown:
             yield
             return
@@ -150,7 +149,6 @@ class RunListener:
             self._console.say(f"error: line {line} of the input: {reason}")
 
     def say(self, text: str) -> None:
-        """Tell the user something that is no event."""
         self.progress.clear()
         self._console.say(text)
 
@@ -323,7 +321,6 @@ def _session(args: argparse.Namespace, bench: Workbench, workspace: Path) -> Ses
 
 
 def _model(args: argparse.Namespace) -> NamedModel:
-    """Return what the options say of the model; a resumed session keeps the rest."""
     provider: str | None = args.provider
     if provider is not None and provider not in PROVIDER_IDS:
         raise UsageError(f"There is no provider {provider!r}.", hint=f"Known providers: {', '.join(PROVIDER_IDS)}.")
@@ -453,6 +450,5 @@ async def _prompted(
 async def _streamed(
     _args: argparse.Namespace, bench: Workbench, options: RunOptions, logs: RunLogs, listener: RunListener
 ) -> RunResult:
-    """Run what another program asks for while it runs."""
     asked = ops_of(sys.stdin.fileno(), listener.on_rejected)
     return await run_to_end(StreamedRun(bench, options, asked, logs, listener))

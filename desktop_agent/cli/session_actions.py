@@ -88,7 +88,6 @@ def _export(bench: Workbench, console: Console, args: argparse.Namespace) -> Non
 
 
 def _import_file(bench: Workbench, console: Console, args: argparse.Namespace) -> None:
-    """Import the file as a session and report what could not be imported."""
     file = args.file.expanduser()
     imported = asyncio.run(bench.stored.import_file(file, workspace=args.workspace, is_again=args.again))  # noqa: TID251 - entry point
     document = asdict(imported)

@@ -247,7 +247,6 @@ def _report_text(report: Report, done: Repaired | None, *, is_repairing: bool) -
 
 
 def _gone(done: Repaired) -> list[Finding]:
-    """What was found before and not after."""
     left = {(finding.code, finding.detail) for finding in done.after.findings}
     return [finding for finding in done.before.findings if (finding.code, finding.detail) not in left]
 

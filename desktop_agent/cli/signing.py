@@ -48,8 +48,6 @@ def with_provider(args: argparse.Namespace, console: Console) -> int:
 
 
 class Signing:
-    """Signs one account in or out, and tells the user about it."""
-
     def __init__(
         self, sign_ins: SignIns, accounts: AccountsFile, console: Console, environ: Mapping[str, str] = os.environ
     ) -> None:
@@ -137,8 +135,6 @@ class Signing:
 
 
 class TerminalsBrowser:
-    """The browser of a user at a terminal."""
-
     def __init__(self, console: Console, environ: Mapping[str, str] = os.environ) -> None:
         self._console = console
         self._environ = environ

@@ -61,7 +61,6 @@ class OwnParts(TypedDict, total=False):
     probe: SandboxProbe | None
     """Instead of the look for a sandbox."""
     services: Services | None
-    """What slash commands reach beyond their session."""
     makes_titles: bool
     """Whether the model names each session after its first turn, if the settings say so."""
 

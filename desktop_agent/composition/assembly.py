@@ -53,7 +53,6 @@ def declared_commands(app: Application, root: Path) -> tuple[Declaration, ...]:
 
 
 def assemble(context: SessionContext) -> Session:
-    """Return the session, ready to run."""
     app, recorder = context.app, context.recorder
     approvals = Approvals()
     retries = Retries(app.retry, recorder, app.clock)

@@ -227,7 +227,6 @@ class SessionContext:
     # -- what the settings say --
 
     def _allowed_folders(self) -> tuple[Path, ...]:
-        """The folders beside the workspace that calls may write."""
         return tuple(map(Path, self.settings.current.execution.allowed_paths))
 
     def _wanted_servers(self) -> Definitions:
@@ -243,7 +242,6 @@ class SessionContext:
         return Definitions(servers=used, problems=found.problems)
 
     def _command_limits(self) -> CommandLimits:
-        """What a command may use of the machine."""
         execution = self.settings.current.execution
         gib = execution.max_memory_gib
         return CommandLimits(
@@ -293,8 +291,6 @@ class SessionContext:
         return jobs
 
     def _running_servers(self) -> tuple[RunningServer, ...]:
-        """The servers of the folder that run and may write there."""
-
         def may_write(definition: ServerDefinition, path: str) -> bool:
             return definition.may_write(self.root / path, self.root)
 

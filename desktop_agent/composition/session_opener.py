@@ -259,7 +259,6 @@ class SessionOpener:
         return replace(model, effort=effort_meant(effort, known))
 
     async def _require_account(self, model: ModelRef) -> None:
-        """Raise `UsageError` when the account of a model is not there."""
         try:
             await self._look_for_account(model)
         except AccountGoneError as error:

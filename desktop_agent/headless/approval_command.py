@@ -54,7 +54,6 @@ class ApprovalCommand:
         self._blobs = blobs
 
     async def __call__(self, request: ApprovalRequest) -> Decision:
-        """Return the program's decision; cancelling ends the program."""
         answer, words, is_full = bytearray(), bytearray(), asyncio.Event()
         try:
             asked = await asyncio.to_thread(self._asked, request)
@@ -87,7 +86,6 @@ class ApprovalCommand:
         return json.dumps(encode(request) | {"diff": patch.decode("utf-8", "surrogateescape")}) + "\n"
 
     async def aclose(self) -> None:
-        """End what was started and did not end by itself."""
         await self._processes.aclose()
 
 
@@ -137,7 +135,6 @@ def _taker(into: bytearray, is_full: asyncio.Event) -> Sink:
 
 
 async def _first_of(*work: Coroutine[object, object, object]) -> None:
-    """Return when one of these is done; the others are cancelled."""
     tasks = [asyncio.ensure_future(one) for one in work]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -45,8 +45,6 @@ _LONGEST_REASON = 300
 
 
 class RunResult(Struct, frozen=True, kw_only=True):
-    """One finished run."""
-
     session_id: SessionId
     """Empty after a command that left no session behind."""
     stopped_reason: StopReason
@@ -83,7 +81,6 @@ class RunResult(Struct, frozen=True, kw_only=True):
         return replace(self, stopped_reason=reason, problems=(*self.problems, problem))
 
     def as_json(self) -> JsonObject:
-        """The keys of `run --json`."""
         document: JsonObject = {
             "session_id": self.session_id or None,
             "final_response": self.final_response,
@@ -194,7 +191,6 @@ def _describe_failure(entry: ToolEntry) -> str:
 
 
 def _call_of(entry: ToolEntry) -> str:
-    """The call in words: the tool, and what it is about."""
     name = entry.call.name
     return name if entry.title in ("", name) else f"{name} {entry.title}"
 
@@ -263,8 +259,6 @@ def _metadata(entry: ToolEntry, policy: ApprovalPolicy) -> JsonObject:
 
 
 class RunLogs:
-    """Writes the logs that were asked for."""
-
     def __init__(self, *, audit: Path | None = None, changes: Path | None = None, debug: Path | None = None) -> None:
         self._audit = audit
         self._changes = changes

@@ -182,7 +182,6 @@ class HeadlessRun(_Run):
     # -- the prompts --
 
     async def _run_prompts(self, serving: asyncio.Task[None]) -> list[ev.TurnEnded | ev.CommandRun]:
-        """Submit one after another; return how they ended, the last one perhaps otherwise than it should have."""
         ended: list[ev.TurnEnded | ev.CommandRun] = []
         for prompt in self._options.prompts:
             ended.append(await self._take(prompt, serving))

@@ -37,8 +37,6 @@ class CallOptions(Struct, frozen=True, kw_only=True):
 
 
 class CallReport(Struct, frozen=True, kw_only=True):
-    """What the call came to."""
-
     tool: str
     result: ToolResult
     exit_code: int
@@ -53,7 +51,6 @@ class CallReport(Struct, frozen=True, kw_only=True):
         return cls(tool=tool, result=result, exit_code=2)
 
     def as_json(self) -> JsonObject:
-        """The keys of `tools call --json`."""
         return {
             "tool": self.tool,
             "status": "failed" if self.result.is_error else "completed",
@@ -89,7 +86,6 @@ class SingleCall:
         *,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        """`tools` replaces the built-in tools."""
         self._options = options
         self._result: ToolResult | None = None
         self._changes: tuple[FileChange, ...] = ()

@@ -16,8 +16,6 @@ _LONGEST_MISTAKE = 500
 
 
 class OutputSchema:
-    """A JSON Schema, and how an answer is held against it."""
-
     corrections = 2
     """How often the model is asked again."""
 

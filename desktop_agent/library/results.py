@@ -71,7 +71,6 @@ class Result(Struct, frozen=True, kw_only=True):
 
     @property
     def edited_files(self) -> tuple[str, ...]:
-        """The paths of the changes, each once, relative to the folder."""
         return tuple(dict.fromkeys(change.path for change in self.changes))
 
 
@@ -120,8 +119,6 @@ def with_output(result: Result, output: T) -> StructuredResult[T]:
 
 
 class ResultFold(Struct):
-    """Collects what a result is made of."""
-
     session_id: SessionId
     turn: int = 0
     ended: ev.TurnEnded | None = None
@@ -149,7 +146,6 @@ class ResultFold(Struct):
                 pass
 
     def result(self) -> Result:
-        """What it came to; the turn has ended."""
         assert self.ended is not None
         return Result(
             session_id=self.session_id,

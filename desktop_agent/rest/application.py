@@ -253,7 +253,6 @@ def _head_of(response: StreamingResponse) -> Response:
 
 
 def public_paths() -> frozenset[str]:
-    """Return the paths that need no token."""
     return frozenset({OPENAPI_PATH, *(route.path for route in page_routes())})
 
 

@@ -100,7 +100,6 @@ def json_answer(value: Struct, status: int = 200, headers: Mapping[str, str] | N
 
 
 def failure_answer(error: RequestError) -> Response:
-    """Return the answer to a request that is not carried out."""
     return json_answer(FailureAnswer(error=error.failure), error.status, error.headers)
 
 

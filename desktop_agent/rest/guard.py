@@ -94,7 +94,6 @@ class Door(socket.socket):
         return connection, address
 
     def let_in(self, peer: Peer | None) -> None:
-        """Stop counting a connection: it has shown the token."""
         if peer is not None:
             self._waiting.pop((peer[0], peer[1]), None)
 
@@ -173,8 +172,6 @@ _DRAIN_S: Final = 1.0
 
 
 class Entrance(Struct, frozen=True, kw_only=True):
-    """Where the server is, and what opens it."""
-
     scheme: str
     names: frozenset[str]
     """The names and addresses that it answers to, without a port."""

@@ -38,8 +38,6 @@ MOST_WAITING: Final = 1_000
 
 
 class Listening:
-    """What one client has yet to get."""
-
     def __init__(self) -> None:
         self._waiting: deque[ev.Event] = deque()
         self._came = asyncio.Event()
@@ -77,8 +75,6 @@ class Listening:
 
 
 class Feed:
-    """Passes the events of a session on."""
-
     def __init__(self) -> None:
         self.last_seq = 0
         """Of the last event that was heard; everything up to it is in the journal. 0 before the first."""
@@ -258,8 +254,6 @@ POLL_S: Final = 0.5
 
 
 class EventStream:
-    """One client's way through a session."""
-
     def __init__(
         self,
         sessions: OpenSessions,

@@ -29,8 +29,6 @@ _TOKEN_BYTES: Final = 32
 
 
 class ServeOptions(Struct, frozen=True, kw_only=True):
-    """Where to serve, and how."""
-
     host: str = "127.0.0.1"
     port: int = 0
     """0: any that is free."""
@@ -69,7 +67,6 @@ class RestServer:
 
     @property
     def url(self) -> str:
-        """The address of the server, without a path."""
         host = _reachable(self._options.host)
         return f"{'https' if self._tls else 'http'}://{f'[{host}]' if ':' in host else host}:{self._port}"
 

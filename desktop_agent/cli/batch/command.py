@@ -34,8 +34,6 @@ _LONGEST_BAR = 40
 
 
 class BatchProgress:
-    """Shows each summary that it is called with on standard error."""
-
     def __init__(self, console: Console, term: str) -> None:
         self._console = console
         self._is_terminal = console.err.isatty() and term not in ("", "dumb")

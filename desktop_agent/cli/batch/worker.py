@@ -41,8 +41,6 @@ OWN_OPTIONS = ("json", "workspace", "prompt", "prompt-file", "resume", "continue
 
 
 class Order(Struct, frozen=True, kw_only=True):
-    """What a worker is asked for."""
-
     task: BatchTask
     max_cost: float | None = None
 
@@ -87,7 +85,6 @@ class _Work:
         self._is_over = False
 
     async def serve(self, descriptor: int) -> None:
-        """Run what comes in, until the input ends; then stop what runs."""
         orders: asyncio.Queue[bytes | None] = asyncio.Queue()
         reading = asyncio.create_task(self._read(descriptor, orders), name="orders")
         while (line := await orders.get()) is not None:

@@ -60,7 +60,6 @@ def _sign(char: str) -> str:
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """Return the beginning of `text` on one line."""
     line = " ".join(shown(text[: limit * 4]).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 

@@ -35,7 +35,6 @@ class Facts(Struct):
     session: SessionInfo = field(default_factory=SessionInfo)
     turns: TurnState = field(default_factory=TurnState)
     damages: list[Damage] = field(default_factory=list[Damage])
-    """Lines that cannot be read."""
 
 
 def read_facts(source: ExportSource) -> Facts:

@@ -44,7 +44,6 @@ _MAX_COLOURED_LINE = 5_000
 
 
 def prose(text: str) -> str:
-    """Return `text`, Markdown, as HTML."""
     return _markdown().render(text)
 
 
@@ -169,8 +168,6 @@ def _foot(facts: Facts) -> str:
 
 
 class _Page(Struct):
-    """One file while it is written."""
-
     source: ExportSource
     _picture_bytes: int = 0
 

@@ -52,8 +52,6 @@ def export_jsonl(source: ExportSource) -> Iterator[bytes]:
 
 
 class _Writing(Struct):
-    """One export while it is written."""
-
     source: ExportSource
     records: int = 0
     _written: set[str] = field(default_factory=set[str])
@@ -79,7 +77,6 @@ class _Writing(Struct):
         yield _encoded(exported)
 
     def left_out(self) -> list[str]:
-        """What is not in the file, in words."""
         named = self._problems[:_MAX_NAMED]
         if len(self._problems) > len(named):
             named.append(f"{len(self._problems) - len(named)} more")

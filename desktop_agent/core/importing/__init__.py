@@ -62,8 +62,6 @@ class ImportPlan(Struct, frozen=True, kw_only=True):
 
 
 class Imported(Struct, frozen=True, kw_only=True):
-    """The result of an import."""
-
     session_id: SessionId
     source: SourceKind
     title: str
@@ -72,9 +70,7 @@ class Imported(Struct, frozen=True, kw_only=True):
     messages: int
     calls: int
     left_out: tuple[str, ...]
-    """In words, with counts."""
     problems: tuple[str, ...]
-    """Lines that cannot be read."""
 
 
 class AlreadyImportedError(UsageError):
@@ -240,7 +236,6 @@ def _digest(file: Path) -> str:
 
 class _Format(NamedTuple):
     has: Callable[[JsonObject], bool]
-    """Whether a line looks like one of these files."""
     read: Callable[[Path, FileFacts], None]
     write: Callable[[Path, FileFacts, ConversationWriter], None]
 
@@ -276,7 +271,6 @@ class ImportMark(Struct, frozen=True, kw_only=True):
     """
 
     digest: str
-    """Of the file."""
     source: str
     source_id: str
     session_id: SessionId = ""
@@ -290,7 +284,6 @@ class ImportMark(Struct, frozen=True, kw_only=True):
 
 
 def earlier_import(log: Path, mark: ImportMark, sessions: Path) -> SessionId | None:
-    """Return the session that this conversation was imported as, if that is still there."""
     if not log.exists():
         return None
     for _, fields in read_objects(log, []):

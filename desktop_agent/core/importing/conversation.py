@@ -41,8 +41,6 @@ MAX_PICTURE_BYTES = 8 * 2**20
 
 
 class ImportedResults(Struct):
-    """Makes results, and counts what cannot be shown."""
-
     blobs: Blobs
     left_out: Counter[str]
 
@@ -57,7 +55,6 @@ class ImportedResults(Struct):
         return ToolResult(content=text, is_error=is_error, error_type=error_type, images=images, output=output)
 
     def picture(self, base64: str) -> BlobRef | None:
-        """Store a picture of the file; None when it cannot be shown."""
         try:
             if len(base64) > MAX_PICTURE_BYTES * 4 // 3 + 4:
                 raise PictureError("too large")

@@ -23,15 +23,11 @@ SOURCE_NAMES: dict[SourceKind, str] = {
 
 
 class FileFacts(Struct):
-    """Filled by the reader of each format."""
-
     kind: SourceKind
     source_id: str = ""
-    """The session's id in the other program."""
     workspace: str = ""
     title: str = ""
     is_title_given: bool = False
-    """Whether a user gave the title."""
     wanted: set[int] = field(default_factory=set[int])
     """Numbers of the lines that are the conversation, where that is not all of them."""
     problems: list[str] = field(default_factory=list[str])

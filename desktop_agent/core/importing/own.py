@@ -75,7 +75,6 @@ class _Telling(Struct):
     _blobs: set[str] = field(default_factory=set[str])
     """Digests of the contents that the file brought."""
     _turns: dict[int, int] = field(default_factory=dict[int, int])
-    """Its turns, and ours."""
 
     def keep_blob(self, fields: JsonObject) -> None:
         encoded = text_in(fields, "base64")

@@ -132,7 +132,6 @@ def _latest(candidates: Sequence[ChangeRecord], direction: Direction) -> ChangeR
 
 
 def _of_file(path: str, parts: CommandParts) -> ChangeSelection:
-    """All changes of one file, also under the names it had."""
     rows = net_changes(record for record in parts.transcript.changes.values() if record.change.is_by_agent)
     for row in rows:
         if path in (row.path, row.moved_from):

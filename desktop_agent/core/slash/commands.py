@@ -42,8 +42,6 @@ _ESCAPE = "To send it to the model as it is, begin with a space or a second slas
 
 
 class SlashCommands:
-    """The commands of one session."""
-
     def __init__(self, parts: CommandParts, hands: SessionHands) -> None:
         self._parts = parts
         self._hands = hands

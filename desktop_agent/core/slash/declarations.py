@@ -46,14 +46,10 @@ Origin = Literal["built-in", "person", "project", "server"]
 
 
 class Declaration(Struct, frozen=True, kw_only=True):
-    """One command as a user sees it."""
-
     name: str
-    """Without the slash."""
     arguments: str = ""
     """`[…]` may be left out, `A|B` is one of them; what stands in capitals is filled in."""
     summary: str
-    """What it does, in one line."""
     origin: Origin = "built-in"
     asks_model: bool = False
     """Whether carrying it out sends a request to the model."""
@@ -120,12 +116,10 @@ BUILT_IN_NAMES: frozenset[str] = frozenset(command.name for command in BUILT_IN)
 
 
 def usage(command: Declaration) -> str:
-    """Return how a command is written: `/pin add …`."""
     return f"/{command.name} {command.arguments}".rstrip()
 
 
 def help_text(built_in: Sequence[Declaration], own: Sequence[Declaration]) -> str:
-    """Return what `/help` says."""
     parts = [bullets(map(_described, built_in))]
     if own:
         parts.append("Prompts from files and servers, sent to the model:\n\n" + bullets(map(_described, own)))
@@ -147,8 +141,6 @@ _NAME = re.compile(r"/(\S*)\s*", re.DOTALL)
 
 
 class Invocation(Struct, frozen=True):
-    """A command as it was written."""
-
     name: str
     """Without the slash."""
     rest: str

@@ -80,7 +80,6 @@ class MetricForm(Struct, frozen=True, kw_only=True):
     text: str
     attributes: tuple[str, ...] = ()
     buckets: tuple[float, ...] = ()
-    """The bounds of a histogram."""
 
 
 _SHORT_S = (0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)

@@ -408,7 +408,6 @@ class EventFold:
         self._trace.end(span, facts)
 
     def _give_up_compaction(self) -> None:
-        """End a compaction that came to nothing."""
         if self._trace.compaction is not None:
             self._instruments.count(otel.COMPACTIONS, {"automatic": self._trace.turn is not None, "success": False})
             self._trace.end(self._trace.compaction, {}, error="no_summary", at_ns=self._summarised_ns)

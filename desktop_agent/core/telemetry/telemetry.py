@@ -102,7 +102,6 @@ def _messages(role: str, parts: Sequence[Mapping[str, object]]) -> str:
 
 
 def _last_word(text: str) -> int:
-    """Return where the last word of `text` begins."""
     return max(text.rfind(sign) for sign in _BETWEEN_WORDS) + 1
 
 
@@ -187,8 +186,6 @@ SubscribeToServers = Callable[[ServerListener], Callable[[], None]]
 
 
 class EventFolding(Protocol):
-    """Spans and metrics of one session."""
-
     def apply(self, event: ev.Event) -> None: ...
 
     def close(self) -> None: ...

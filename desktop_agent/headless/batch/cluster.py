@@ -33,7 +33,6 @@ class TlsFiles(Struct, frozen=True, kw_only=True):
     ca: Path | None = None
     """Who vouches for the scheduler and the workers."""
     cert: Path | None = None
-    """What says who we are."""
     key: Path | None = None
     """The private key of `cert`; it may stand in that file."""
 
@@ -90,8 +89,6 @@ _INSTALL = "Install it: `pip install 'desktop-agent[cluster]'`, here and where t
 
 
 class RemoteCall(Struct, frozen=True, kw_only=True):
-    """What is sent to a worker, as JSON."""
-
     version: str
     """Ours: the worker refuses a task of another."""
     key: str
@@ -104,7 +101,6 @@ class RemoteReply(Struct, frozen=True, kw_only=True):
     """What comes back, as JSON: one of the three."""
 
     outcome: object | UnsetType = UNSET
-    """A `TaskOutcome`."""
     lost: str = ""
     """Why the process that ran the task has gone without one."""
     refused: str = ""
@@ -162,7 +158,6 @@ class ClusterWorkers:
         return cls(client, address, function)
 
     async def threads(self) -> int:
-        """How many tasks the cluster runs at once as it is now."""
         return sum((await self._client.nthreads()).values())
 
     async def run(self, task: BatchTask, max_cost_usd: float | None) -> TaskOutcome:

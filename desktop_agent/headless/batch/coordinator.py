@@ -101,10 +101,7 @@ class ResultsFile(Results):
 
 
 class BatchOptions(Struct, frozen=True, kw_only=True):
-    """How a batch is run."""
-
     workers: int
-    """How many tasks run at once."""
     retries: int = 1
     """How often a task is tried again when its worker died or its provider failed."""
     max_cost_usd: float | None = None
@@ -112,8 +109,6 @@ class BatchOptions(Struct, frozen=True, kw_only=True):
 
 
 class BatchSummary(Struct, frozen=True, kw_only=True):
-    """What a batch came to, with what an earlier one had done."""
-
     tasks: int
     done: int
     skipped: int

@@ -16,8 +16,6 @@ FIELDS = ("id", "workspace", "prompt", "options")
 
 
 class BatchTask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One run: what a worker needs to know, and nothing else."""
-
     id: str
     workspace: str
     """A folder, or the address of a git repository. Relative folders are relative to the file of the tasks."""
@@ -93,7 +91,6 @@ class TaskOutcome(Struct, frozen=True, kw_only=True):
     """In US dollars; None where a price is not known."""
     problems: tuple[str, ...] = ()
     output: object = None
-    """The final answer as a JSON value, with the option `output-schema`."""
     duration_s: float = 0.0
     attempts: int = 1
     """How often it was tried: a worker that dies, or a provider that fails, is tried again."""
