@@ -1,10 +1,10 @@
-"""What a turn came to: a fold of its events, and the errors that its notices tell of."""
+"""What a turn came to, of its events, and the errors that its notices tell of."""
 
 from collections.abc import Sequence
 from itertools import chain
 from typing import Generic, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from desktop_agent.core.base.errors import (
@@ -118,46 +118,22 @@ def with_output(result: Result, output: T) -> StructuredResult[T]:
     return StructuredResult(**asdict(result), output=output)
 
 
-class ResultFold(Struct):
-    session_id: SessionId
-    turn: int = 0
-    ended: ev.TurnEnded | None = None
-    _texts: list[str] = field(default_factory=list[str])
-    _changes: list[FileChange] = field(default_factory=list[FileChange])
-    _calls: list[ev.ToolCallFinished] = field(default_factory=list[ev.ToolCallFinished])
-    _usage: Usage = Usage()
-    _problems: list[ev.Notice] = field(default_factory=list[ev.Notice])
-
-    def apply(self, event: ev.Event) -> None:
-        match event:
-            case ev.MessageDone(content=content):
-                self._texts.extend(text.strip() for kind, text in readable(content) if kind == "text")
-            case ev.ChangesRecorded(changes=changes):
-                self._changes.extend(change for change in changes if change.is_by_agent)
-            case ev.ToolCallFinished():
-                self._calls.append(event)
-            case ev.UsageReported(usage=usage):
-                self._usage += usage
-            case ev.Notice(level=level) if level != "info":
-                self._problems.append(event)
-            case ev.TurnEnded(turn=turn) if turn == self.turn:
-                self.ended = event
-            case _:
-                pass
-
-    def result(self) -> Result:
-        assert self.ended is not None
-        return Result(
-            session_id=self.session_id,
-            turn=self.turn,
-            reason=self.ended.reason,
-            text="\n".join(text for text in self._texts if text),
-            changes=tuple(self._changes),
-            calls=tuple(self._calls),
-            usage=self._usage,
-            requests=self.ended.requests,
-            problems=tuple(self._problems),
-        )
+def result_of(session_id: SessionId, ended: ev.TurnEnded, heard: Sequence[ev.Event]) -> Result:
+    """Return the result of a turn that ended so; `heard` is what happened since its prompt."""
+    messages = [event for event in heard if isinstance(event, ev.MessageDone)]
+    texts = [text.strip() for message in messages for kind, text in readable(message.content) if kind == "text"]
+    changes = (change for event in heard if isinstance(event, ev.ChangesRecorded) for change in event.changes)
+    return Result(
+        session_id=session_id,
+        turn=ended.turn,
+        reason=ended.reason,
+        text="\n".join(filter(None, texts)),
+        changes=tuple(change for change in changes if change.is_by_agent),
+        calls=tuple(event for event in heard if isinstance(event, ev.ToolCallFinished)),
+        usage=sum((event.usage for event in heard if isinstance(event, ev.UsageReported)), Usage()),
+        requests=ended.requests,
+        problems=tuple(event for event in heard if isinstance(event, ev.Notice) and event.level != "info"),
+    )
 
 
 def error_of(notice: ev.Notice) -> AgentError:

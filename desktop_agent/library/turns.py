@@ -15,7 +15,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.library.results import FAILURES, Result, ResultFold, RunFailedError, error_of
+from desktop_agent.library.results import FAILURES, Result, RunFailedError, error_of, result_of
 
 T = TypeVar("T")
 
@@ -29,7 +29,11 @@ class RunningTurn:
     def __init__(self, session_id: SessionId, prompt: str, submit: Callable[[ops.Op], None]) -> None:
         self._prompt = prompt
         self._submit = submit
-        self._fold = ResultFold(session_id)
+        self._session_id = session_id
+        self._turn = 0
+        """Its number, once it has one."""
+        self._heard: list[ev.DurableEvent] = []
+        self._ended: ev.TurnEnded | None = None
         self._queue: asyncio.Queue[ev.Event | None] = asyncio.Queue()
         self._queued: PromptId | None = None
         """The prompt, when it came behind another turn. It is taken back, unless that turn is over before."""
@@ -47,11 +51,14 @@ class RunningTurn:
     def hear(self, event: ev.Event) -> None:
         if self.is_over:
             return
-        self._fold.apply(event)
+        if isinstance(event, ev.DurableEvent):
+            self._heard.append(event)
         match event:
-            case ev.PromptSubmitted(text=text, turn=turn) if text == self._prompt and not self._fold.turn:
-                self._fold.turn = turn
-            case ev.Queued(text=text, prompt_id=prompt_id) if text == self._prompt and not self._fold.turn:
+            case ev.PromptSubmitted(text=text, turn=turn) if text == self._prompt and not self._turn:
+                self._turn = turn
+            case ev.TurnEnded(turn=turn) if turn == self._turn:
+                self._ended = event
+            case ev.Queued(text=text, prompt_id=prompt_id) if text == self._prompt and not self._turn:
                 self._queued = prompt_id
                 self._submit(ops.Unqueue(prompt_id=prompt_id))
             case ev.Unqueued(prompt_id=prompt_id) if prompt_id == self._queued:
@@ -64,9 +71,9 @@ class RunningTurn:
                 self._fail_if_rejected()
             case _:
                 pass
-        if self._fold.turn:
+        if self._turn:
             self._queue.put_nowait(event)
-        if self._fold.ended is not None:
+        if self._ended is not None:
             self._end()
 
     def fail(self, error: Exception) -> None:
@@ -82,7 +89,8 @@ class RunningTurn:
             yield event
 
     def result(self) -> Result:
-        return self._fold.result()
+        assert self._ended is not None
+        return result_of(self._session_id, self._ended, self._heard)
 
     def raise_failure(self) -> None:
         if self._failure is not None:
