@@ -7,7 +7,6 @@ by its line. The journal is written in a temporary folder and gets its name when
 """
 
 import json
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -24,7 +23,7 @@ from desktop_agent.core.base.ids import SessionId, is_session_id
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.importing.claude_code import import_claude_code, is_claude_code, read_claude_code
 from desktop_agent.core.importing.codex import import_codex, is_codex, read_codex
-from desktop_agent.core.importing.conversation import ConversationWriter, ImportedResults
+from desktop_agent.core.importing.conversation import ConversationWriter
 from desktop_agent.core.importing.foreign_file import SOURCE_NAMES, FileFacts, SourceKind, read_objects
 from desktop_agent.core.importing.own import import_own, is_own, read_own
 from desktop_agent.core.protocol import events as ev
@@ -111,9 +110,7 @@ def import_conversation(file: Path, data: Path, blobs: Blobs, plan: ImportPlan) 
 def _write(file: Path, folder: Path, facts: FileFacts, plan: ImportPlan, place: "_Place", blobs: Blobs) -> Imported:
     writer = _Writer(Journal.create(folder / JOURNAL_NAME, blobs))
     try:
-        left_out = Counter[str]()
-        results = ImportedResults(blobs, left_out)
-        conversation = ConversationWriter(writer.record, results, left_out, plan.model, plan.now)
+        conversation = ConversationWriter(writer.record, blobs, plan.model, plan.now)
         writer.opening = ev.SessionOpened(
             session_id=plan.session_id,
             workspace=str(place.workspace),

@@ -40,31 +40,6 @@ MAX_RESULT_CHARS = 40_000
 MAX_PICTURE_BYTES = 8 * 2**20
 
 
-class ImportedResults(Struct):
-    blobs: Blobs
-    left_out: Counter[str]
-
-    def result(self, text: str, *, is_error: bool, images: tuple[BlobRef, ...]) -> ToolResult:
-        """Return what the model reads again; of a long text the beginning and the end."""
-        output: BlobRef | None = None
-        if len(text) > MAX_RESULT_CHARS:
-            output = self.blobs.put_ref(text.encode("utf-8", "replace"), "text/plain; charset=utf-8")
-            half = MAX_RESULT_CHARS // 2
-            text = f"{text[:half]}\n[… {len(text) - 2 * half} characters …]\n{text[-half:]}"
-        error_type = "recoverable" if is_error else None
-        return ToolResult(content=text, is_error=is_error, error_type=error_type, images=images, output=output)
-
-    def picture(self, base64: str) -> BlobRef | None:
-        try:
-            if len(base64) > MAX_PICTURE_BYTES * 4 // 3 + 4:
-                raise PictureError("too large")
-            content = b64decode(base64, validate=True)
-            return self.blobs.put_ref(content, inspect_picture(content).media_type)
-        except (Base64Error, ValueError):
-            self.left_out["pictures that cannot be shown"] += 1
-            return None
-
-
 BEGINNING_MISSING = "[The prompt of this turn is not in the imported file.]"
 NO_RESULT = "The imported file has no result of this call."
 
@@ -89,11 +64,11 @@ class ConversationWriter(Struct):
     """Takes the steps and records them. `finish` must be called at the end."""
 
     record: Callable[[ev.KnownEvent], None]
-    results: ImportedResults
-    left_out: Counter[str]
-    """What is not imported, in words, and how many of it."""
+    blobs: Blobs
     model: ModelRef
     now: datetime
+    left_out: Counter[str] = field(default_factory=Counter[str])
+    """What is not imported, in words, and how many of it."""
     turn: int = 0
     messages: int = 0
     calls: int = 0
@@ -171,8 +146,8 @@ class ConversationWriter(Struct):
         if ours is None:
             self.left_out["results of calls that are not in the file"] += 1
             return
-        images += tuple(ref for picture in pictures if (ref := self.results.picture(picture)) is not None)
-        self._finish_call(ours, self.results.result(text, is_error=is_error, images=images))
+        images += tuple(ref for picture in pictures if (ref := self._picture(picture)) is not None)
+        self._finish_call(ours, self._result(text, is_error=is_error, images=images))
 
     def use(self, usage: Usage, at: datetime | None) -> None:
         self._move_to(at)
@@ -269,6 +244,26 @@ class ConversationWriter(Struct):
                 return TextBlock(text=text, citations=tuple(replace(each, seal="") for each in citations))
             case _:
                 return block
+
+    def _result(self, text: str, *, is_error: bool, images: tuple[BlobRef, ...]) -> ToolResult:
+        """Return what the model reads again; of a long text the beginning and the end."""
+        output: BlobRef | None = None
+        if len(text) > MAX_RESULT_CHARS:
+            output = self.blobs.put_ref(text.encode("utf-8", "replace"), "text/plain; charset=utf-8")
+            half = MAX_RESULT_CHARS // 2
+            text = f"{text[:half]}\n[… {len(text) - 2 * half} characters …]\n{text[-half:]}"
+        error_type = "recoverable" if is_error else None
+        return ToolResult(content=text, is_error=is_error, error_type=error_type, images=images, output=output)
+
+    def _picture(self, base64: str) -> BlobRef | None:
+        try:
+            if len(base64) > MAX_PICTURE_BYTES * 4 // 3 + 4:
+                raise PictureError("too large")
+            content = b64decode(base64, validate=True)
+            return self.blobs.put_ref(content, inspect_picture(content).media_type)
+        except (Base64Error, ValueError):
+            self.left_out["pictures that cannot be shown"] += 1
+            return None
 
     def _start(self, call: ToolUseBlock) -> None:
         self.calls += 1

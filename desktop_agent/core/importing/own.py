@@ -80,7 +80,7 @@ class _Telling(Struct):
         encoded = text_in(fields, "base64")
         if len(encoded) > MAX_BLOB_BYTES * 4 // 3 + 4:
             raise MalformedLineError("a content that is too large")
-        digest = self.conversation.results.blobs.put(b64decode(encoded, validate=True))
+        digest = self.conversation.blobs.put(b64decode(encoded, validate=True))
         if digest != text_in(fields, "digest"):
             raise MalformedLineError("a content that is not what its name says")
         self._blobs.add(digest)
