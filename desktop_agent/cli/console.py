@@ -57,12 +57,12 @@ class Console(Struct, frozen=True):
         self._write(self.out.buffer.write, content)
 
     def say(self, text: str) -> None:
-        """Tell the user something that is not the result. Standard error that takes no more words is no error."""
+        """Tell the user something besides the result. A failing standard error is ignored."""
         with suppress(OutputError):
             self.report(text)
 
     def report(self, text: str) -> None:
-        """Tell the user, who asked for it, what happens. Raises `OutputError` when standard error takes no more."""
+        """Tell the user what happens, as asked for. Raises `OutputError` when standard error cannot be written."""
         try:
             self.err.write(without_controls(text) + "\n")
             self.err.flush()

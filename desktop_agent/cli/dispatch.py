@@ -47,7 +47,7 @@ _Main = Callable[[argparse.Namespace, Console], int]
 def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     """Parse `argv`, carry the command out, and return the exit code.
 
-    `environ` has the keys, which `os.environ` may have no more; commands find it in `args.environ`.
+    `environ` still has the API keys, which may be gone from `os.environ`; commands find it in `args.environ`.
     """
     words, args_behind = _split(argv)
     args = build_parser(words[0]).parse_args(words)

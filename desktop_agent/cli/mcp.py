@@ -112,7 +112,7 @@ def _below(problems: Sequence[str], waiting: Sequence[str]) -> list[str]:
 
 
 def _unread_files(settings: WorkspaceSettings) -> list[str]:
-    """What is wrong with a whole file or its list of servers, so that none of the servers in it are there."""
+    """Problems with a whole file or its list of servers, which hide all its servers."""
     proposal = settings.proposal
     unanswered = proposal.problems if proposal is not None and settings.answer is None else ()
     problems = (*settings.loaded.problems, *unanswered)
@@ -120,7 +120,7 @@ def _unread_files(settings: WorkspaceSettings) -> list[str]:
 
 
 def _waiting_for_trust(settings: WorkspaceSettings) -> list[str]:
-    """The servers of a project's file to which the user has said neither yes nor no as it is now."""
+    """The servers of a project's file that the user has neither trusted nor ignored in its current form."""
     proposal = settings.proposal
     if proposal is None or settings.answer is not None:
         return []

@@ -105,7 +105,7 @@ class ServerReport:
 
 
 def _said_of_changes(changes: list[ToolChange], of: int) -> list[str]:
-    """Say which tools are not what the user allowed; nothing of a server of which nothing was ever allowed."""
+    """List tools that changed since the user allowed them; empty for a server without any allowed tool."""
     changed = [change for change in changes if change.kind == "changed"]
     lines: list[str] = []
     if changed:

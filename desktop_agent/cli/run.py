@@ -48,7 +48,7 @@ class ProgressLine:
     """Follows the events of a run. Shows nothing where standard error is no terminal, or one without control codes."""
 
     def __init__(self, terminal: TextIO, term: str, now: Callable[[], float]) -> None:
-        """`term` is the variable TERM, empty for none; `now` a clock that only moves forward, in seconds."""
+        """`term` is the variable TERM or empty; `now` a monotonic clock in seconds."""
         self._terminal = terminal
         self._is_shown = terminal.isatty() and term not in ("", "dumb")
         self._now = now
@@ -275,7 +275,7 @@ def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
 
 
 def _prompts(args: argparse.Namespace) -> tuple[str, ...]:
-    """The prompts from the options, a file, or (`-`) standard input; none where they come while it runs."""
+    """The prompts from the options, a file, or (`-`) standard input; empty for streamed input."""
     texts: list[str] = args.prompt or []
     if args.input_format == "stream":
         _check_stream(args)

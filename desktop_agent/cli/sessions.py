@@ -1,4 +1,4 @@
-"""`desktop-agent sessions list`, `show` and `verify`: what is read of stored sessions, none of which is opened."""
+"""`desktop-agent sessions list`, `show` and `verify`: stored sessions, read without being opened."""
 
 import argparse
 from collections.abc import Sequence

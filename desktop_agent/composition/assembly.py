@@ -221,7 +221,7 @@ def _mentions(context: SessionContext) -> PromptMentions:
 
 async def _release(context: SessionContext) -> None:
     app = context.app
-    async with AsyncExitStack() as stack:  # whatever fails, the rest is let go, last the lock
+    async with AsyncExitStack() as stack:  # a failure does not keep the rest from being released; the lock comes last
         stack.push_async_callback(asyncio.to_thread, _release_storage, context)
         stack.callback(context.workspace.close)
         # So that no caller has to wait for it later.

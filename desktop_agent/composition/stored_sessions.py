@@ -203,7 +203,7 @@ class ViewedSession:
         """Pass the events that its writer records to the sink, until this is cancelled.
 
         Only recorded events arrive: no text while it streams. Raises `StorageError` when the journal cannot be
-        followed any more; to view the session anew is what helps then.
+        followed any longer; view the session again then.
         """
         while True:
             for event in await asyncio.to_thread(self._follower.read):

@@ -51,12 +51,12 @@ async def _chunks_of(descriptor: int) -> AsyncGenerator[bytes]:
 def _read(descriptor: int) -> bytes:
     try:
         return os.read(descriptor, _CHUNK_BYTES)
-    except OSError:  # as good as its end
+    except OSError:  # treated as the end of the input
         return b""
 
 
 async def ops_of(descriptor: int, reject: Callable[[int, str], None]) -> AsyncGenerator[ops.Op]:
-    """Yield the ops that come in, until the input ends. A line that is none is given to `reject`, with its number."""
+    """Yield ops until the input ends. Invalid lines go to `reject` with their line number."""
     number = 0
     async for line in lines_of(descriptor):
         number += 1

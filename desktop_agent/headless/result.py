@@ -62,7 +62,7 @@ class RunResult(Struct, frozen=True, kw_only=True):
     limit: str = ""
     """Which limit ended it, by the code of the notice about it: `max_cost`, `max_time`, `max_tokens` …"""
     undo_operations: tuple[str, ...] | None = None
-    """What an undo at the end did; None when none was asked for."""
+    """What the undo at the end did; None without one."""
     output: object = UNSET
     """The JSON value that the final answer is, where the caller gave a schema; `UNSET` without one."""
 

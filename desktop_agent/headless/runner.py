@@ -74,11 +74,11 @@ class _Run:
         self._logs = logs
         self._listener = listener
         self._transcript = Transcript()
-        """A fold of its own: that the disk failed is in no other one."""
+        """Folded here, because the session's own transcript does not see that the disk failed."""
         self._session: Session | None = None
         self._is_interrupted = False
         self._unheard: AgentError | None = None
-        """What kept an event from being logged or heard; the run was stopped for it."""
+        """Why an event could not be logged or passed on; the run was stopped because of it."""
 
     def interrupt(self) -> None:
         raise NotImplementedError
@@ -110,11 +110,11 @@ class _Run:
             self.interrupt()
 
     def _follow(self, event: ev.Event) -> None:
-        """Do what the run itself has to, before others hear of `event`: it must end although they fail."""
+        """Handle `event` for the run itself, before logs and listener: the run must end even if they fail."""
         raise NotImplementedError
 
     def _heard(self, result: RunResult) -> RunResult:
-        """Return the result, spoilt if an event was lost."""
+        """Return the result, failed if an event was lost."""
         return result if self._unheard is None else result.failed("storage_error", describe(self._unheard))
 
 
@@ -218,7 +218,7 @@ class HeadlessRun(_Run):
         return problem
 
     def _checked(self, result: RunResult, output_problem: str) -> RunResult:
-        """Return the result with what the run itself found: a log that failed, or an answer that is none."""
+        """Return the result, failed if a log could not be written or the answer does not match the schema."""
         output = self._options.output
         if self._unheard is not None or output is None or result.stopped_reason != "completed":
             return self._heard(result)
@@ -228,7 +228,7 @@ class HeadlessRun(_Run):
         return replace(result, output=output.value_in(self._transcript, self._transcript.turn))
 
     async def _drop_empty(self) -> None:
-        """Remove a session that was made for a command which only said something: it is no conversation."""
+        """Remove a session that only ran slash commands: it is not a conversation."""
         assert self._session is not None
         if not self._has_content:
             with suppress(AgentError):  # then it stays, and does no harm

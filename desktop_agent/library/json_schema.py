@@ -12,7 +12,7 @@ from desktop_agent.core.base.errors import UsageError
 
 
 def require_schema(schema: Mapping[str, object]) -> None:
-    """Raise `UsageError` when `schema` is no JSON Schema."""
+    """Raise `UsageError` when `schema` is not a JSON Schema."""
     checked = cast("dict[str, Any]", schema)
     try:
         validator_for(checked).check_schema(checked)

@@ -22,7 +22,7 @@ class OutputSchema:
     def __init__(self, schema: Mapping[str, object], read: Callable[[object], object] | None = None) -> None:
         """`read` makes what the caller wants of a value that is valid by the schema.
 
-        Raises `UsageError` when `schema` is no JSON Schema. Nothing that it names elsewhere is fetched.
+        Raises `UsageError` when `schema` is not a JSON Schema. References to other documents are not fetched.
         """
         from desktop_agent.library.json_schema import require_schema
 
@@ -34,7 +34,7 @@ class OutputSchema:
     def of(cls, wanted: object) -> "OutputSchema":
         """Return the schema of a type, whose values the answers become, or the one that a mapping is. Blocks.
 
-        Raises `TypeError` for a type that JSON has no form of, and `UsageError` for a mapping that is no JSON Schema.
+        Raises `TypeError` for a type that JSON cannot express, and `UsageError` for an invalid schema.
         """
         if isinstance(wanted, Mapping):
             return cls(cast("Mapping[str, object]", wanted))

@@ -133,7 +133,7 @@ class Changes:
     """The changes of one session, by file, and what undoes and redoes them."""
 
     def __init__(self, session: Callable[[], Session], blobs: Blobs) -> None:
-        """`session` raises `UsageError` while there is none."""
+        """`session` raises `UsageError` while no session is open."""
         self._session = session
         self._blobs = blobs
         self._one_at_a_time = asyncio.Lock()

@@ -187,7 +187,7 @@ class ChangeEndpoints:
 
 
 def _waiting(opened: OpenSession, call_id: CallId) -> ApprovalRequest:
-    """Return the question with this id. Raises `RequestError` when none waits."""
+    """Return the pending question with this id. Raises `RequestError` if it is not pending."""
     for request in opened.session.transcript.pending_approvals:
         if request.call_id == call_id:
             return request

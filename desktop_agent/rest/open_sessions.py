@@ -42,7 +42,7 @@ class Listening:
         self._waiting: deque[ev.Event] = deque()
         self._came = asyncio.Event()
         self.is_behind = False
-        """Whether events were left out, so that the journal must be read. Whoever has read it says so."""
+        """Whether events were dropped, so that the journal must be read; the reader resets it."""
         self.is_over = False
         """Whether the session is closed: what waits is the last."""
 
@@ -265,7 +265,7 @@ class EventStream:
         until: str,
         tick_s: float,
     ) -> None:
-        """`after` is the last event that the client has, 0 none. The stream ends with an event of the type `until`."""
+        """`after` is the last event that the client has, or 0. The stream ends with an event of the type `until`."""
         self._sessions = sessions
         self._id = session_id
         self._journal = journal
@@ -315,7 +315,7 @@ class EventStream:
                     yield None
 
     async def _followed(self) -> AsyncGenerator[ev.Event | None]:
-        """Yield what another process, or none, writes, until the session is opened here."""
+        """Follow the journal until the session is opened here; another process may be writing it."""
         follower = await self._follower()
         silent_s = 0.0
         while self._sessions.find(self._id) is None and not self._sessions.is_closing:
@@ -353,7 +353,7 @@ class EventStream:
 
 
 def block_of(event: ev.Event) -> bytes:
-    """Return an event as one block of the stream. One of the journal has its number as the id; a live one has none."""
+    """Return an event as one block of the stream. Recorded events have their number as id; live events have no id."""
     data = json.dumps(encode_event(event), separators=(",", ":"))
     if isinstance(event, ev.DurableEvent) and event.seq > 0:
         return f"id: {event.seq}\nevent: journal\ndata: {data}\n\n".encode()

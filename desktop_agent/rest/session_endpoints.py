@@ -67,7 +67,7 @@ class SessionEndpoints:
     """The endpoints of sessions."""
 
     def __init__(self, bench: Workbench, sessions: OpenSessions, folder: Path, limits: ServerLimits) -> None:
-        """`folder` is where a session starts that names none."""
+        """`folder` is the default workspace."""
         self._bench = bench
         self._sessions = sessions
         self._folder = folder

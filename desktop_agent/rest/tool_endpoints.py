@@ -45,7 +45,7 @@ class ToolEndpoints:
     """The endpoints of tools and of background commands."""
 
     def __init__(self, bench: Workbench, sessions: OpenSessions, folder: Path) -> None:
-        """`folder` is where a call works that names none."""
+        """`folder` is the default workspace."""
         self._bench = bench
         self._sessions = sessions
         self._folder = folder

@@ -25,7 +25,7 @@ _LOOK_S = 0.5
 
 
 async def run_task(text: str) -> str:
-    """Run the task of a `RemoteCall` to its end and return a `RemoteReply`. It is stopped when it is wanted no more."""
+    """Run the task of a `RemoteCall` to its end and return a `RemoteReply`. Stopped when the call is cancelled."""
     call = convert(json.loads(text), learned(RemoteCall))
     if call.version != __version__:
         words = f"desktop-agent is {__version__} on {get_worker().address}, and {call.version} where it was started."

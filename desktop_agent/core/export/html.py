@@ -53,7 +53,7 @@ def code(text: str, language: str = "") -> str:
 
 
 def is_web_link(url: str) -> bool:
-    """Whether `url` is one of the web, and nothing else in its clothes."""
+    """Whether `url` is an http(s) address with a host, without blanks or control characters."""
     try:
         parts = urlsplit(url)
     except ValueError:

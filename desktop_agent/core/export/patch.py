@@ -1,7 +1,7 @@
 """What a session changed in its folder, as one patch that `git apply` takes. Exact bytes: nothing is masked in it.
 
-Files whose changes were all taken back are not in it. A file of which a part was taken back is in it as it was right
-after that, so what the user wrote in the same file until then is there, too.
+Files whose changes were all undone are left out. A partly undone file appears as it was right after that undo,
+including what the user had written in it until then.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """A conversation of another program, added step by step, as records of ours.
 
-Whatever is added in whatever order, the records are a valid session: turns follow each other and end, every call gets
+The records are a valid session for any order of steps: turns follow each other and end, every call gets
 one result, no call id is used twice, times lie in the past. Nothing is run, and no permission comes with it.
 """
 

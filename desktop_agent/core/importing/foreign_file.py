@@ -36,13 +36,13 @@ class FileFacts(Struct):
 
 
 def whole_in(fields: JsonObject, key: str) -> int:
-    """Return the whole number under `key`, at least 0; 0 when there is none."""
+    """Return the integer under `key`, at least 0; 0 if it is missing."""
     value = fields.get(key)
     return min(max(value, 0), 2**53) if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def time_in(fields: JsonObject, key: str) -> datetime | None:
-    """Return the time under `key`, if it says where on earth."""
+    """Return the time under `key`, if it has a time zone."""
     try:
         moment = datetime.fromisoformat(text_in(fields, key))
     except ValueError:
@@ -51,7 +51,7 @@ def time_in(fields: JsonObject, key: str) -> datetime | None:
 
 
 def read_objects(path: Path, problems: list[str]) -> Iterator[tuple[Line, JsonObject]]:
-    """Yield the object of each line; a line that holds none is named in `problems`. Raises `StorageError`."""
+    """Yield the JSON object of each line; other lines are reported in `problems`. Raises `StorageError`."""
     try:
         with open_regular(path) as file:
             for line in read_lines(file):

@@ -1,8 +1,7 @@
 """Our own files: what `sessions export --format jsonl` writes, and a journal as it is.
 
-The conversation is recorded anew, like that of any other program: what gives a permission (answers to questions, rules,
-the mode) does not come along, nor does the undo history. Of pictures and long outputs only those come that are in the
-file.
+The conversation is recorded again, like that of any other program. What grants a permission (answers to questions,
+rules, the mode) and the undo history are not imported; pictures and long outputs only if the file contains them.
 """
 
 from base64 import b64decode
@@ -26,7 +25,7 @@ _SILENT = frozenset(
         "compaction_undone",
     }
 )  # fmt: skip
-"""What is about this machine or the window, or recorded anew from the rest."""
+"""Records about this machine or the window, or derived again from the others."""
 
 
 def is_own(fields: JsonObject) -> bool:

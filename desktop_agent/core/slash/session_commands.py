@@ -123,7 +123,7 @@ class SessionHands(Struct, frozen=True, kw_only=True):
     perform: Callable[[ops.Op], Awaitable[Performed]]
     """Carries out an op as if a front end had asked for it."""
     prompt: Callable[[str, str], Awaitable[object]]
-    """Sends a prompt, or queues it; the second text is what of it the user typed, who may mention resources there."""
+    """Sends or queues a prompt; the second text is the part that the user typed, which may mention resources."""
     prompt_later: Callable[[str], None]
     """Sends a prompt after what the session does now: for a command that does not keep it waiting."""
     say: Callable[[ev.CommandRun], Awaitable[None]]
@@ -437,7 +437,7 @@ async def _tokens(parts: CommandParts) -> str:
 
 
 async def _destination(parts: CommandParts, model: ModelRef | None) -> list[str]:
-    """Say where the session's requests go; nothing for a provider that sends none."""
+    """Say where the session's requests go; empty for a provider that sends no requests."""
     vendor = known_vendor(model.provider) if model is not None else None
     if model is None or vendor is None:
         return []

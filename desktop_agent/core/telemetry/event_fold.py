@@ -77,7 +77,7 @@ class SessionTrace:
         kind: SpanKind = SpanKind.INTERNAL,
         at_ns: int | None = None,
     ) -> Span:
-        """Start a span, now unless it began before. Never under what runs elsewhere in the process."""
+        """Start a span, now or `at_ns`. Its parent is `under`, never a span of other code in the process."""
         context = set_span_in_context(under, Context()) if under is not None else Context()
         span = self._tracer.start_span(
             name,
@@ -117,7 +117,7 @@ READ_METHOD = "resources/read"
 _BROKEN = ("recoverable", "fatal", "cancelled")
 """What of an MCP server's calls counts as a failure of the server."""
 _NOT_FETCHED = "mention"
-"""The code of the notice about a resource that was not to be had."""
+"""The code of the notice about a resource that could not be fetched."""
 _FREQUENT = (ev.TextDelta, ev.ThinkingDelta, ev.ToolOutputDelta)
 
 
@@ -152,11 +152,11 @@ class EventFold:
         """The request of the turn that was answered, and when: its span waits for the message on record."""
         self._calls: dict[CallId, _OpenCall] = {}
         self._batch = 0
-        """How many calls were taken up since none was open."""
+        """How many calls started since the last moment without an open call."""
         self._denied: set[CallId] = set()
         self._approvals: dict[CallId, tuple[Span, str]] = {}
         self._summarised_ns: int | None = None
-        """When the summary was there, or not to be had."""
+        """When the summary was finished or had failed."""
 
     def apply(self, event: ev.Event) -> None:
         if not isinstance(event, _FREQUENT):
@@ -336,7 +336,7 @@ class EventFold:
         self._batch += 1
 
     def _finish_call(self, event: ev.ToolCallFinished) -> None:
-        """Count a call. One that an earlier process took up has no span here."""
+        """Count a call. A call started by an earlier process has no span here."""
         call = self._calls.pop(event.call_id, None)
         tool, result = call.tool if call is not None else otel.OTHER, event.result
         error = self._error_type(event)

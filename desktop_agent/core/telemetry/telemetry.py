@@ -60,7 +60,7 @@ class Contents:
     def text(self, text: str) -> str:
         """Return the beginning of `text`, at most `MAX_BYTES` and `MAX_LINES` of it, masked; a cut is marked.
 
-        A word of which only the beginning was looked at is left out: what has the shape of a key may need its end.
+        A last word that is cut is left out: it might only be recognised as a key by its end.
         """
         masked = mask(text[: self._looked_at], self._secrets)
         is_whole = len(text) <= self._looked_at
@@ -157,7 +157,7 @@ _watched: ContextVar[Health | None] = ContextVar("watched", default=None)
 
 @contextmanager
 def quiet(health: Health) -> Generator[None]:
-    """Let `health` have, as a failure, what the SDK warns of in this thread, in place of the logs."""
+    """Report the SDK's warnings in this thread to `health` as failures instead of logging them."""
     token = _watched.set(health)
     try:
         yield
@@ -247,7 +247,7 @@ class Telemetry:
         return shared
 
     async def leave(self, shared: SharedPipeline) -> None:
-        """Give it back. The last session that leaves waits a moment until what is left has been sent."""
+        """Give it back. The last session to leave waits briefly for the rest to be sent."""
         shared.users -= 1
         if shared.users:
             return

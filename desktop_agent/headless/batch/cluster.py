@@ -92,7 +92,7 @@ class RemoteCall(Struct, frozen=True, kw_only=True):
     version: str
     """Ours: the worker refuses a task of another."""
     key: str
-    """The name of the call, by which the worker sees that it is wanted no more."""
+    """The name of the call; the worker sees by it that the call was cancelled."""
     task: BatchTask
     max_cost: float | None
 

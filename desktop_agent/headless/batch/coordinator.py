@@ -19,7 +19,7 @@ from desktop_agent.headless.batch.tasks import BatchTask, TaskOutcome, WorkerLos
 
 
 class Results:
-    """Results that another program reads from a stream; none are there before."""
+    """Results written to a stream; it starts empty."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         """`write` gets each line without its end."""
@@ -116,7 +116,7 @@ class BatchSummary(Struct, frozen=True, kw_only=True):
     failed: int
     cost_usd: float | None
     stopped: str = ""
-    """Why tasks were left: `interrupted`, `limit`; empty when none were."""
+    """Why tasks were left out: `interrupted` or `limit`; empty if all were run."""
 
     @property
     def exit_code(self) -> int:

@@ -1,4 +1,4 @@
-"""Workers on this machine: processes that run one task after another, and are started anew when they die."""
+"""Workers on this machine: processes that run one task after another, and are restarted when they die."""
 
 import asyncio
 import json
