@@ -32,7 +32,7 @@ class RunningTurn:
         self._session_id = session_id
         self._turn = 0
         """Its number, once it has one."""
-        self._heard: list[ev.DurableEvent] = []
+        self._heard: list[ev.Event] = []
         self._ended: ev.TurnEnded | None = None
         self._queue: asyncio.Queue[ev.Event | None] = asyncio.Queue()
         self._queued: PromptId | None = None
