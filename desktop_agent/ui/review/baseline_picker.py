@@ -14,7 +14,7 @@ from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 _MAX_TITLE_CHARS: Final = 40
 _MAX_BRANCHES: Final = 20
 _OF_TURNS: Final[tuple[BaselineKind, ...]] = ("turn", "since")
-"""The kinds that there are one of for every turn, in the order of the list."""
+"""The kinds with one row per turn, in the order of the list."""
 
 _Role = Qt.ItemDataRole
 _ANSWERED: Final = frozenset((_Role.DisplayRole, _Role.ToolTipRole, _Role.AccessibleDescriptionRole))
@@ -139,7 +139,7 @@ _MIN_CHARS = 12
 _POPUP_WIDTH = 300
 _MAX_POPUP_ROWS = 18
 _FEW_TURNS = 100
-"""Up to so many, every row of the list is as high as it wants."""
+"""Up to this many turns, each row of the popup is as high as its text."""
 
 
 class BaselinePicker(Picker):

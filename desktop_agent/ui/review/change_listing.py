@@ -139,7 +139,7 @@ def _value(group: QActionGroup) -> str:
 
 
 _FIELD_FROM_FILES = 9
-"""With so many files or more, the field that filters them is there without being asked for."""
+"""From this many files on, the filter field is shown unasked."""
 
 
 class ChangeListing(QWidget):

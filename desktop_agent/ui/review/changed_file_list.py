@@ -263,7 +263,6 @@ class ChangeDelegate(QStyledItemDelegate):
 
 
 def _parts(file: ChangedFile) -> tuple[str, str]:
-    """Return what is said muted and what is said plain: the folder and the name, and where it was before."""
     folder, slash, name = named(file.path).rpartition("/")
     if not file.moved_from:
         return folder + slash, name
@@ -316,11 +315,11 @@ class FileList(QListView):
         self.updateGeometry()
 
     def select(self, path: str) -> bool:
-        """Make this file current; whether it is listed."""
+        """Select this file; return whether it is listed."""
         return self._go_to(self._model.row_of(path))
 
     def select_next_undecided(self, *, backwards: bool = False) -> bool:
-        """Make the next file current that is not decided, round the end; whether there is one."""
+        """Select the next undecided file, wrapping around; return whether there is one."""
         files, here = self._model.files, self.currentIndex().row()
         order = [*range(here + 1, len(files)), *range(max(here, 0))]
         order = order[::-1] if backwards else order

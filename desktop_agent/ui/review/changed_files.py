@@ -31,7 +31,7 @@ UNCOMMITTED = ReviewBaseline("uncommitted")
 
 State = Literal["stands", "partly_undone", "undone"]
 Mark = Literal["pending", "partly", "kept", "undone", "conflict"]
-"""What the user decided about a file: nothing, some of it, to keep it, to undo it; or an undo clashed."""
+"""The user's decision about a file; `conflict` means that an undo clashed."""
 
 
 class ChangedFile(NamedTuple):
@@ -48,7 +48,7 @@ class ChangedFile(NamedTuple):
     moved_from: str = ""
     mark: Mark = "pending"
     decided: tuple[int, int] = (0, 0)
-    """How many of its hunks are decided, and how many it has; none before a comparison."""
+    """How many of its hunks are decided, and how many it has; (0, 0) before a comparison."""
     is_git: bool = False
 
     @classmethod
@@ -62,7 +62,7 @@ class ChangedFile(NamedTuple):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Names the comparison that shows this file: it is the same as long as the same of it stands."""
+        """Identifies the comparison of this file; it changes when what stands of the file does."""
         return (self.path, *map(_name, self.standing))
 
     @property

@@ -128,7 +128,7 @@ class DiffPane(QWidget):
         return is_found
 
     def take_keyboard(self) -> None:
-        """What is shown gets the keys that decide about it: the lines, or the buttons where it is a picture."""
+        """Focus what decides about the file: the lines, or the buttons if it is shown as a picture."""
         if self.editing.is_active:
             return
         if self.stack.is_text_shown:
@@ -168,7 +168,7 @@ class DiffPane(QWidget):
 
 
 LOADING_DELAY_MS = 150
-"""A diff that takes no longer than this comes without a word about it."""
+"""A diff that takes longer than this is announced by a message."""
 
 _Undecided = Literal["", "first", "last"]
 
@@ -183,7 +183,7 @@ class DiffLoader(QObject):
         self._spawn = spawn
         self._file: ChangedFile | None = None
         self._key: tuple[str, ...] = ()
-        """What the file's was when its diff was asked for: a key follows the records, which change."""
+        """The file's key when its diff was requested; `ChangedFile.key` follows the records, which change."""
         self._last_path = ""
         """The file whose diff was shown last, also while words stand in its place."""
         self._request = 0

@@ -101,7 +101,6 @@ class FileBar(QWidget):
         self._show_widgets()
 
     def set_can_revert(self, reason: str, *, can_revert: bool) -> None:
-        """Say whether the file can be undone or redone now, and why not, if so."""
         for button, words in ((self._undo, self.tr("Undo this file")), (self._redo, self.tr("Make this change again"))):
             button.setEnabled(can_revert)
             button.setToolTip(words if can_revert else reason or words)
@@ -115,7 +114,6 @@ class FileBar(QWidget):
         self._mode.setToolTip(obstacle or self.tr("Switch to {0}").format(other.lower()))
 
     def set_edit_obstacle(self, obstacle: str, *, is_offered: bool) -> None:
-        """Offer to edit the file, or say why it cannot be done; nothing where files are not edited at all."""
         self._is_edit_offered = is_offered
         self._edit.setEnabled(not obstacle)
         self._edit.setToolTip(obstacle or self._keys.hint(self.tr("Edit the file here"), "edit"))
@@ -126,7 +124,6 @@ class FileBar(QWidget):
         button.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def show_editing(self, stage: EditStage, note: str = "") -> None:
-        """Offer what fits the stage that editing is in, with a few words."""
         self._stage = stage
         self._note.setText(note)
         self._note.setToolTip(plain_tooltip(note))

@@ -95,7 +95,6 @@ class FileEditing(QObject):
         self._show_offer()
 
     def start(self) -> None:
-        """Begin, where the mark is in the diff. Does nothing when the file cannot be edited."""
         review = self._review
         if review is None or review.view.document.diff is None or self._editor or self._obstacle():
             return

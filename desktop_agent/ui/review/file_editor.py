@@ -12,7 +12,7 @@ from desktop_agent.ui.theme import Theme
 _CHUNK_CHARS = 24_000
 """As much text as a field takes in, and paints, within a frame."""
 _LINES_AROUND = 200
-"""More than a screen has: with so many below it, a line can be shown where it stays."""
+"""More than a screen has: with this many lines below it, a line can be shown in its final place."""
 
 
 class FileEditor(QPlainTextEdit):
@@ -113,7 +113,7 @@ class FileEditor(QPlainTextEdit):
         self.document().setModified(self._is_restored)
 
     def _place(self) -> None:
-        """Stand in the line that is wanted, unless that was done: the user may be elsewhere since."""
+        """Go to the wanted line once; later the user may be elsewhere."""
         if not self._is_placed:
             self._is_placed = True
             self.setTextCursor(QTextCursor(self.document().findBlockByNumber(self._line)))

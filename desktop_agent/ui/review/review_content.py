@@ -42,7 +42,7 @@ from desktop_agent.ui.widgets.layouts import hairline, vbox
 _MIN_LIST_ROWS = 3
 _LIST_SHARE = 0.35
 _REDRAW_INTERVAL_MS = 100
-"""Deciding about 1,000 files at once is 1,000 pieces of news; each would redraw all of them."""
+"""A decision about 1,000 files comes as 1,000 events, each of which would redraw all files."""
 
 
 class ReviewContent(QWidget):
@@ -72,7 +72,6 @@ class ReviewContent(QWidget):
         self._shown_state: object = None
         self._disk_state: object = None
         self._last_undo: UndoEntry | None = None
-        """The newest undo or redo that is known."""
         self._comments_dialog: CommentsDialog | None = None
         self._gap = QWidget(self)
         self._redraw = Throttle(self._draw, self, _REDRAW_INTERVAL_MS)
@@ -108,7 +107,6 @@ class ReviewContent(QWidget):
         yield self._pane.review
 
     def complete(self) -> None:
-        """Make what is not there yet, and put all of it together."""
         if self._is_complete:
             return
         self._is_complete = True
@@ -197,13 +195,13 @@ class ReviewContent(QWidget):
         self._pane.set_mode(mode)
 
     def refresh(self) -> None:
-        """Look at the transcript again: at once, but not more often than the eye needs, and not while hidden."""
+        """Show the transcript as it is now: throttled, and not while hidden."""
         self._announce_undos()
         self._saving.look()
         self._redraw.trigger()
 
     def _draw(self) -> None:
-        """Draw what changed. Costs next to nothing when nothing that is shown has changed."""
+        """Show what changed. Cheap if nothing did."""
         self._reviewed.update_turns()
         self._ask_git_again()
         state = self._reviewed.state(), self._last_undo
@@ -251,12 +249,12 @@ class ReviewContent(QWidget):
             self._git.load(self._reviewed.baseline)
 
     def _look_at_jobs(self) -> None:
-        """Have it recorded what background commands have changed; otherwise it shows when they end."""
+        """Have the session record what background commands changed so far; otherwise it does when they end."""
         if any(job.state == "running" for job in self._reviewed.transcript.session.jobs):
             self._decisions.submit(LookAtChanges())
 
     def _ask_git_again(self) -> None:
-        """Ask git when files were changed from here: its answer is of before."""
+        """Ask git again after the session has changed files."""
         state = self._reviewed.disk_state()
         if state != self._disk_state:
             self._disk_state = state
@@ -266,7 +264,7 @@ class ReviewContent(QWidget):
     # -- where the user goes --
 
     def go_to_undecided(self, *, backwards: bool = False) -> None:
-        """Go to the next undecided place, with the keyboard: in this file, else in the next one, round the end."""
+        """Focus the next undecided hunk, in this file or a following one, wrapping around."""
         file = self._listing.files.current_file
         is_open = file is not None and not is_decided(file)
         if is_open and self._pane.go_to_undecided(backwards=backwards):
@@ -362,7 +360,7 @@ class ReviewContent(QWidget):
         self._decide(choice, self._pane.review.hunks.keys)
 
     def _decide(self, choice: HunkChoice, keys: tuple[HunkKey, ...]) -> None:
-        """Do what the user wants with these hunks, unless it is the file before that is still there for a moment."""
+        """Carry out a choice about hunks, unless the diff of the previous file is still shown."""
         file, submit = self._listing.files.current_file, self._decisions.submit
         if file is None or self._pane.shown_path != file.path:
             return
@@ -423,7 +421,7 @@ class ReviewContent(QWidget):
         return kinds.get(self._reviewed.baseline.kind, "turn")
 
     def _last_step(self) -> UndoStep | None:
-        """The undo that a redo takes back: the last one of which anything still is undone."""
+        """Return the step that a redo takes back: the last undo of which something is still undone."""
         steps = self._reviewed.transcript.changed.steps
         return steps[-1] if steps else None
 
@@ -445,7 +443,6 @@ class ReviewContent(QWidget):
         dialog.open()
 
     def _redo(self) -> None:
-        """Take back the last undo, as the one step it was."""
         if (step := self._last_step()) is not None:
             self._decisions.submit(RedoSteps(steps=(step.seq,)))
 

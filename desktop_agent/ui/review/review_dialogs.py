@@ -134,7 +134,7 @@ _MESSAGE_HEIGHT = 84
 
 
 class WordDialog(QDialog):
-    """Asks for the word. Open it with `open()`."""
+    """Asks for a message to the agent about an undo. Open it with `open()`."""
 
     given = Signal(str)
 

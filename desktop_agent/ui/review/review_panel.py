@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from desktop_agent.core.diff.rows import RowMode
@@ -16,6 +16,7 @@ from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.review.changed_files import UNCOMMITTED
 from desktop_agent.ui.review.diff_source import DiffSource, GitSource, Spawn, Submit
 from desktop_agent.ui.review.empty_review import EmptyPage
+from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _PAUSE_MS = 4
-"""Between two pieces: with none, what else is due would be done in the same turns of the loop."""
+"""Between two pieces, so that other events get turns of the loop of their own."""
 
 
 class ReviewPanel(QWidget):
@@ -57,9 +58,9 @@ class ReviewPanel(QWidget):
         self._session: tuple[Transcript, Submit] | None = None
         self._content: ReviewContent | None = None
         self._is_preparing = False
-        self._pieces: Iterator[object] = iter(())
-        self._then: Callable[[], object] = lambda: None
-        self._is_prepared = False
+        self._preparation = GradualWork(self, pause_ms=_PAUSE_MS)
+        self.is_prepared = False
+        """Whether showing a first change has nothing left to make."""
         self._is_waiting = False
         self._pages = QStackedLayout(self)
         self._empty = EmptyPage(lambda: self._git, spawn)
@@ -73,19 +74,13 @@ class ReviewPanel(QWidget):
         """
         if self._content is None and not self._is_preparing:
             self._is_preparing = True
-            self._pieces, self._then = self._made_in_pieces(), then
-            self._make_next_piece()
+            self._preparation.begin(self._prepare(then))
         else:
             then()
 
     @cached_property
     def _git(self) -> GitSource | None:
         return self._make_git() if self._make_git is not None else None
-
-    @property
-    def is_prepared(self) -> bool:
-        """Whether showing a first change has nothing left to make."""
-        return self._is_prepared
 
     def set_transcript(self, transcript: Transcript, submit: Submit, *, is_begun: bool = False) -> None:
         """Show the changes of this transcript; `submit` reaches its session.
@@ -110,7 +105,7 @@ class ReviewPanel(QWidget):
 
         Made at once it takes two frames or more, and git's process takes time from the window's first sight.
         """
-        self._is_waiting = self._content is None and not self._is_prepared
+        self._is_waiting = self._content is None and not self.is_prepared
 
     def refresh(self) -> None:
         """Look at the transcript again. Call it for every patch that concerns changes or the status."""
@@ -132,7 +127,7 @@ class ReviewPanel(QWidget):
 
     @property
     def has_review(self) -> bool:
-        """Whether there is something to review, and not only words about it."""
+        """Whether changes are shown, rather than a message."""
         return self._pages.currentIndex() == 1
 
     @property
@@ -182,17 +177,17 @@ class ReviewPanel(QWidget):
         self._pages.addWidget(content)
         return content
 
-    def _make_next_piece(self) -> None:
-        """One of the pieces now, the next after a pause; what is left when the content is needed is made then."""
-        if self._content is None and next(self._pieces, self) is not self:
-            QTimer.singleShot(_PAUSE_MS, self, self._make_next_piece)
-            return
+    def _prepare(self, then: Callable[[], object]) -> Iterator[object]:
+        for _ in self._made_in_pieces():
+            yield
+            if self._content is not None:  # it was needed meanwhile, and the rest made at once
+                break
         if self._is_waiting:
             self._is_waiting = False
             if self._session is not None:
                 self._empty.set_folder(self._session[0].session.workspace)
             self.refresh()
-        self._then()
+        then()
 
     def _made_in_pieces(self) -> Iterator[object]:
         content = self._made_content
@@ -206,4 +201,4 @@ class ReviewPanel(QWidget):
         if self.isVisible():  # else it would be laid out as if it was, and all of the window with it
             content.setGeometry(self._pages.geometry())
             content.grab()  # lays everything out, and loads glyphs
-        self._is_prepared = True
+        self.is_prepared = True

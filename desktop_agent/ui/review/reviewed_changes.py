@@ -73,7 +73,6 @@ class GitListing(QObject):
         self._questions = 0
         self._looks = 0
         self.state: GitState | None = None
-        """What git can compare with; `None` before the first look."""
         self.files: tuple[ChangedFile, ...] = ()
         self.is_loading = False
         self.problem = ""
@@ -126,7 +125,7 @@ def _records(changes: Sequence[FileChange]) -> list[ChangeRecord]:
 
 
 _KEYED_AT_ONCE = 200
-"""So many edits are named in less than a millisecond; more, in a thread."""
+"""Keys of this many edits take less than a millisecond; those of more are made in a thread."""
 
 
 class NetCounts(QObject):
@@ -192,7 +191,7 @@ async def _compared(diff: FileDiff) -> Compared:
 
 
 def _compare(diff: FileDiff) -> Compared:
-    """Name the hunks, and count the lines of those that are in force; of all, when none is."""
+    """Return the keys of the hunks and the line counts of those in force; of all if none is."""
     keys = all_keys(diff)
     undone = diff.undone.intersection(keys)
     if not undone or len(undone) == len(keys):
@@ -225,13 +224,13 @@ class Reviewed:
         self._grouped = None, []
 
     def update_turns(self) -> None:
-        """Look which turns there are; a baseline whose turn is gone becomes the last turn."""
+        """Update the turns; a baseline whose turn is gone becomes the last turn."""
         self.turns = turns_with_changes(self.transcript)
         if self.baseline.kind in ("turn", "since") and self.baseline.turn not in self.turns:
             self.baseline = LAST_TURN
 
     def update_files(self) -> list[ChangedFile]:
-        """Look at the files again; return those of which only a comparison shows what is decided."""
+        """Update the files; return those whose state only a comparison can tell."""
         clashed = paths_in_conflict(self.transcript)
         found = self._git.files if self.baseline.is_git else self._files_of_session()
         self.files = [
@@ -241,7 +240,7 @@ class Reviewed:
         return [file for file in self.files if needs_comparison(file, self.kept(file))]
 
     def state(self) -> object:
-        """Everything that what is shown depends on."""
+        """Return everything that the display depends on."""
         transcript = self.transcript
         kept = [(path, frozenset(keys)) for path, keys in transcript.changed.kept.items()]
         git = self._git.state, self._git.files, self._git.is_loading, self._git.problem
@@ -321,7 +320,7 @@ class Reviewed:
         return replace(self.selection(), path=file.path, hunks=tuple(keys))
 
     def _files_of_session(self) -> list[ChangedFile]:
-        """Group the changes, unless they are what they were: of 1,000 files, decisions come one by one."""
+        """Group the changes by file; reuse the last grouping while the changes are the same."""
         state = self._changes_state()
         if self._grouped[0] != state:
             self._grouped = state, group_by_file(self._records())

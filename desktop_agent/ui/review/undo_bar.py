@@ -31,7 +31,7 @@ class BarState(NamedTuple):
     is_running: bool = False
     comments: int = 0
     redo_count: int = 0
-    """How many files the last undo put back that a redo changes again."""
+    """How many files a redo of the last undo would change."""
 
 
 class UndoBar(QWidget):
@@ -152,7 +152,7 @@ class UndoBar(QWidget):
         self._notice.setVisible(is_offered)
 
     def _words(self, scope: Scope, all_of_it: str, some_of_it: str, count: int) -> str:
-        """Return what a button says: how many files it means, when not all are listed."""
+        """Return the label of a button, with the number of files if they are filtered."""
         files = plural("UndoBar", count, "%n file", "%n files")
         return some_of_it.format(files) if scope == "filtered" and count else all_of_it
 
@@ -165,7 +165,7 @@ class UndoBar(QWidget):
 
 
 class _Progress(QWidget):
-    """A thin line that fills; what it says is said in words beside it."""
+    """A thin progress line. The label beside it says the same in words."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()

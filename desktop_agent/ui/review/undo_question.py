@@ -144,7 +144,6 @@ class Kept(NamedTuple):
     file: ChangedFile
     hunk_count: int
     undecided: tuple[HunkKey, ...]
-    """Those that are neither kept nor undone."""
 
 
 class UndoWithCare(NamedTuple):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
@@ -30,6 +30,7 @@ from desktop_agent.ui.chat.markdown.blocks import (
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
 MATH_BLOCK = "math_block"
@@ -43,44 +44,8 @@ _IS_TEX = re.compile(r"[\\^_*{]")
 """What markdown would read as something else, or not show. Anything simpler is as readable without its escapes."""
 
 
-class _BlockToken(Protocol):
-    info: str
-    content: str
-    map: list[int] | None
-
-
-class _Lines(Protocol):
-    """The state of markdown-it-py's reader of blocks, as far as it is needed here."""
-
-    src: str
-    bMarks: list[int]
-    eMarks: list[int]
-    tShift: list[int]
-    sCount: list[int]
-    blkIndent: int
-    line: int
-
-    def isEmpty(self, line: int) -> bool: ...
-    def is_code_block(self, line: int) -> bool: ...
-    def getLines(self, begin: int, end: int, indent: int, keepLastLF: bool) -> str: ...
-    def push(self, ttype: str, tag: str, nesting: Literal[0]) -> _BlockToken: ...
-
-
-class _Text(Protocol):
-    """The state of its reader of what is in a block."""
-
-    src: str
-    pos: int
-    posMax: int
-
-    @property
-    def pending(self) -> str: ...
-    @pending.setter
-    def pending(self, value: str) -> None: ...
-
-
-def leave_formula(state: _Text, silent: bool) -> bool:
-    """Take a formula for text: a rule of the reader of what is in a block."""
+def leave_formula(state: "StateInline", silent: bool) -> bool:
+    """An inline rule of markdown-it-py that takes a formula as text."""
     end = _end_of_formula(state.src, state.pos, state.posMax)
     if end is None:
         return False
@@ -102,7 +67,7 @@ def _end_of_formula(text: str, start: int, limit: int) -> int | None:
     return found.end() if found is not None else None
 
 
-def read_math_block(state: _Lines, start_line: int, end_line: int, silent: bool) -> bool:
+def read_math_block(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
     """Read a line with only the sign, and the lines up to the one that ends with its counterpart, or to a blank one.
 
     A rule of the reader of blocks.
@@ -127,7 +92,7 @@ def read_math_block(state: _Lines, start_line: int, end_line: int, silent: bool)
     return True
 
 
-def _line_text(state: _Lines, line: int) -> str:
+def _line_text(state: "StateBlock", line: int) -> str:
     return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
 
 
@@ -135,7 +100,7 @@ References = dict[str, dict[str, object]]
 """Link reference definitions by label, as markdown-it-py keeps them: `title`, `href` and the lines (`map`)."""
 
 SENTINEL = "\u2060"
-"""Put before a line to say: this is the middle of a paragraph. A word joiner is invisible and starts no block."""
+"""Put before a line that is the middle of a paragraph. A word joiner is invisible and starts no block."""
 
 BULLET = "•"
 _MAX_NESTING = 60
@@ -180,7 +145,6 @@ def language_of(info: str) -> str:
 
 
 def _table_end(state: "StateBlock", start_line: int, end_line: int) -> int:
-    """Return the line that a table which begins at `start_line` cannot reach."""
     lines = range(min(start_line + 2, end_line), end_line)
     return next((line for line in lines if state.eMarks[line] - state.bMarks[line] > SOFT_LIMIT), end_line)
 
@@ -323,7 +287,6 @@ class _Flattener:
     """The next number of each open list, `None` for bullets."""
 
     def flatten(self, node: Node) -> None:
-        """Add the blocks of a top-level node or of one item of a top-level list."""
         tokens = self.region.tokens[node.first : node.last]
         if max(token.level for token in tokens) >= _MAX_NESTING - 1:
             self._as_source(node, tokens)
@@ -347,7 +310,7 @@ class _Flattener:
                 self._take([token], 0)
 
     def _take(self, tokens: "list[Token]", index: int) -> int:
-        """Take in the token at `index`, and say how many tokens that used up."""
+        """Process the token at `index`; return how many tokens that took."""
         token = tokens[index]
         lines = (token.map[0], token.map[1]) if token.map else (0, 0)
         match token.type:
@@ -400,7 +363,6 @@ class _Flattener:
             self.numbers[-1] = number + 1
 
     def _finish_empty_item(self) -> None:
-        """Give an item that has no text of its own a block for its marker."""
         if self.marker:
             line = self.item_lines[0]
             self._add("text", (line, line + 1), [TextSlice(0, "", None)])

@@ -93,7 +93,6 @@ class RichText(NamedTuple):
 
 
 def utf16_slice(text: str, start: int, end: int) -> str:
-    """Return the units `start:end` of `text`."""
     if text.isascii():
         return text[start:end]
     units = text.encode("utf-16-le", "surrogatepass")[2 * start : 2 * end]

@@ -73,7 +73,6 @@ class MarkdownStream:
         self._settled_references: References = {}
         self._tail = ""
         self._offset = 0
-        """Where the tail begins in the source."""
         self._resumes: Resumption = ""
         self._number: int | None = None
         self._joint = ""
@@ -100,7 +99,6 @@ class MarkdownStream:
         return self._read(text.removesuffix("\r"))
 
     def close(self) -> int:
-        """Say that nothing more will come."""
         self.is_closed = True
         text, self._held = self._held, ""
         return self._read(text)
@@ -295,7 +293,6 @@ class MarkdownStream:
     # -- fences --
 
     def _open_fence(self, start: int) -> None:
-        """Read the fence line at `start` of the tail; what follows it is code."""
         opening = _INDENTED_OPENING.match(self._tail, start)
         assert opening is not None
         fence, info, indent = opening["fence"], opening["info"], len(opening["indent"])

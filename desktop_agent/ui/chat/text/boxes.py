@@ -286,10 +286,6 @@ class Box:
             self.origin = QPointF(x, gap)
             self.height = gap + (passage.height if passage else RULE_HEIGHT)
 
-    def release(self) -> None:
-        """Give up the painted picture, not the layout."""
-        self._pixmap = None
-
     def draw(
         self, painter: QPainter, y: int, ground: QColor, text: QColor, highlights: Sequence[Highlight], key: object
     ) -> None:
@@ -336,7 +332,6 @@ class Box:
             painter.setClipping(False)
 
     def _paint_code_ground(self, painter: QPainter) -> None:
-        """Paint the ground of a fence, or of the part of it that this block is."""
         x = self.origin.x() - CODE_PADDING_X
         radius = Radius.CARD
         top = self.gap if self.block.joint is None else self.gap - 2 * radius

@@ -37,7 +37,6 @@ class Slice:
         self._end = float("inf") if is_open else time.perf_counter() + seconds
 
     def is_over(self) -> bool:
-        """Whether the rest is for another turn of the loop."""
         self.was_over = self.was_over or time.perf_counter() >= self._end
         return self.was_over
 
@@ -108,14 +107,14 @@ class Typesetter:
         self._is_framed = is_framed
         self._colours: dict[int, tuple[str, Colouring]] = {}
         self._tables: dict[int, tuple[Block, Sequence[float]]] = {}
-        """Of the first part of each table, how wide its columns like to be."""
+        """The natural column widths of each table, by its first part."""
 
     def box(self, index: int, retired: Box | None = None) -> Box:
-        """Lay a block out. `retired` is how it was a moment ago: what did not change in a table is kept."""
+        """Lay out a block. Unchanged cells of a table are taken from `retired`, its last layout."""
         return self._box_around(index, self._passage(index, retired))
 
     def box_of_other_width(self, index: int, box: Box) -> Box:
-        """Lay a block out that did not change, but stood in `box` at another width, of which nothing is kept."""
+        """Lay out a block that stood unchanged in `box` at another width. `box` is used up."""
         passage = box.passage
         if isinstance(passage, TextPassage):
             passage.wrap(self._text_width(box.block))
@@ -135,7 +134,6 @@ class Typesetter:
         )
 
     def is_current(self, index: int, box: Box) -> bool:
-        """Whether a block would be laid out again as it is in `box`."""
         block = self._text.blocks[index]
         has_reference = self._text.references and ("[" in block.content or block.kind == "table")
         return (
@@ -219,7 +217,7 @@ class Typesetter:
         return table
 
     def _column_widths(self, index: int) -> Sequence[float]:
-        """Return how wide the columns of a table like to be, of which the block at `index` is a part."""
+        """Return the natural column widths of the table that the block at `index` is a part of."""
         blocks = self._text.blocks
         first = next(at for at in range(index, -1, -1) if blocks[at].joint is None)
         if first not in self._tables or self._tables[first][0] != blocks[first]:
@@ -229,7 +227,7 @@ class Typesetter:
     # -- colours of code --
 
     def colour(self, index: int, lexers: Lexers) -> bool:
-        """Find out the colours of a block, if it is code and its lexer is there by now. Whether they are new."""
+        """Colour a block if it is code whose lexer is loaded; return whether its colours changed."""
         block = self._text.blocks[index]
         if block.kind != "code" or not block.language:
             return False
@@ -254,7 +252,7 @@ def _estimate_lines(text: str, letters: float) -> int:
 
 
 def _links_beside(marks: Sequence[TextMark], found: Iterable[FileLink]) -> list[InlineSpan]:
-    """Return what was found in what has no look of its own: not in code, nor in what leads somewhere already."""
+    """Return the links that no mark overlaps."""
     return [
         InlineSpan(place.start, place.length, 0, place.href)
         for place in found
@@ -263,7 +261,7 @@ def _links_beside(marks: Sequence[TextMark], found: Iterable[FileLink]) -> list[
 
 
 _FEW = 24
-"""So many blocks may stay laid out wherever they are."""
+"""This many blocks may stay laid out, wherever they are."""
 
 
 class Column:
@@ -286,7 +284,7 @@ class Column:
         self._boxes: dict[int, Box] = {}
         self._retired: dict[int, Box] = {}
         self._of_other_width: dict[int, Box] = {}
-        """What was laid out before the width changed, and is not needed yet at the new one."""
+        """Boxes laid out at the last width that were not needed at the new one yet."""
         self.revision = 0
         """Changes whenever something was laid out or forgotten."""
 
@@ -395,7 +393,7 @@ class Column:
         return box
 
     def colour_next(self, top: int, bottom: int, lexers: Lexers) -> bool:
-        """Colour one piece of code between these edges that is plain and whose lexer is there. Whether it did."""
+        """Colour one piece of code between these edges whose lexer is loaded; return whether there was one."""
         for index in sorted(self._boxes):
             if self._heights.top(index) > bottom:
                 break
@@ -447,7 +445,6 @@ class Column:
         return (TextPosition(index, span.start), span) if span is not None else None
 
     def rects(self, index: int, start: int, end: int) -> list[QRectF]:
-        """Return the area of a piece of text, line by line."""
         box = self._box(index)
         if box.passage is None:
             return []
@@ -455,7 +452,6 @@ class Column:
         return [rect.translated(shift) for rect in box.passage.rects(start, end)]
 
     def line_areas(self, index: int) -> list[tuple[int, int]]:
-        """Return top and height of each line of a block of code or plain text."""
         box = self._box(index)
         if not isinstance(box.passage, TextPassage):
             return []
@@ -463,7 +459,6 @@ class Column:
         return [(top + shift, height) for top, height in box.passage.line_areas()]
 
     def links(self) -> list[tuple[int, InlineSpan]]:
-        """Return the links of what is laid out, in reading order."""
         found: list[tuple[int, InlineSpan]] = []
         for index in sorted(self._boxes):
             passage = self._boxes[index].passage

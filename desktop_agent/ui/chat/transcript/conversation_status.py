@@ -35,7 +35,6 @@ class ActivityLine(QWidget):
             self.update()
 
     def pulse(self) -> None:
-        """Dim or light the mark, unless things should not move."""
         if self._theme.moves:
             self._is_dim = not self._is_dim
             self.update()
@@ -60,7 +59,7 @@ _MAX_WIDTH = 420
 
 
 class EmptyState(QWidget):
-    """A calm invitation."""
+    """Invites to a first prompt, with examples."""
 
     def __init__(self, actions: EntryActions, parent: QWidget) -> None:
         super().__init__(parent)
@@ -119,7 +118,7 @@ _TICK_MS = 250
 
 
 class ConversationStatus(QObject):
-    """Shows it in a view of a conversation: `empty` while there are no messages. Ticks while time passes on screen."""
+    """Shows the agent's activity, and `empty` while there are no messages. Ticks while a time on screen runs."""
 
     def __init__(self, view: QAbstractScrollArea, theme: Theme, layout: RowLayout, actions: EntryActions) -> None:
         super().__init__(view)
@@ -143,7 +142,7 @@ class ConversationStatus(QObject):
             self._layout.request_layout()
 
     def place(self) -> None:
-        """Let what stands instead of messages fill the view, in line with the composer."""
+        """Let the page of an empty conversation fill the view."""
         self.empty.setGeometry(0, 0, self._view.width(), self._view.viewport().height())
 
     @property

@@ -50,7 +50,6 @@ class EntryRows:
         self._letter_width = 1.0
         self._gap = Space.ENTRY
         self._letters_per_line = _letters_per_line(0, 1.0)
-        """How many fit in a line."""
         self._plan: EntryRow | None = None
         self._superseded: EntryRow | None = None
 
@@ -91,7 +90,7 @@ class EntryRows:
         return gone
 
     def number_pages(self, transcript: Transcript) -> None:
-        """Take in to which pages the rows of those that are loaded belong."""
+        """Set the page of each row that belongs to a loaded page."""
         for number in transcript.paged.loaded_pages:
             for index in transcript.paged.span_of_page(number):
                 self._rows[index].page = number
@@ -279,7 +278,7 @@ class PagePlace(NamedTuple):
 
 
 class ReadingPlace:
-    """Knows by an anchor what is read; without one and not following, the view stays at its scroll value."""
+    """Keeps the reading position by an anchor. Without one, and not following the end, the scroll value stays."""
 
     def __init__(self, rows: EntryRows) -> None:
         self._rows = rows
@@ -294,17 +293,17 @@ class ReadingPlace:
         return self._rows[index] if index >= 0 else None
 
     def follow_end(self) -> None:
-        """Forget what was read; the end is what is read now."""
+        """Drop the anchor and follow the end."""
         self.is_following = True
         self._anchor = None
 
     def go_to(self, y: int) -> None:
-        """Read on from `y` of the whole column, which is not its end."""
+        """Anchor at `y` of the whole column, and stop following the end."""
         self.is_following = False
         self.take(y)
 
     def take(self, y: int) -> None:
-        """Take what is at `y` of the whole column for what is read."""
+        """Anchor the reading position at `y` of the whole column."""
         self._anchor = self._anchor_at(y)
 
     def forget(self, row: EntryRow) -> None:
@@ -324,7 +323,7 @@ class ReadingPlace:
         return max(0, min(y, maximum))
 
     def from_end(self) -> tuple[int, int, int] | None:
-        """Return what is read, with its row counted from the end; None while the end is followed."""
+        """Return the anchor as row counted from the end, block and distance; None while the end is followed."""
         if self.is_following or self._anchor is None:
             return None
         return len(self._rows) - self._anchor.row.index, self._anchor.block, self._anchor.distance
@@ -334,14 +333,14 @@ class ReadingPlace:
         self._anchor = Anchor(row, block, distance)
 
     def hold(self, index: int) -> PagePlace | None:
-        """Return what to tell `put_back` when the row at `index`, a page, has become its rows."""
+        """Return the position in the page at `index`, for `put_back` once the page has become its rows."""
         row = self._rows[index]
         if self._anchor is None or self._anchor.row is not row:
             return None
         return PagePlace(index, self._anchor.distance, self._rows.heights[index])
 
     def put_back(self, place: PagePlace, count: int, view_height: int) -> None:
-        """Let what is read stay where it is: what follows the page if that is in view, else the place in the page."""
+        """Keep the reading position: at what follows the page if that is in view, else within the page."""
         heights, end = self._rows.heights, place.row + count
         is_end_in_view = place.height - place.distance < view_height
         if is_end_in_view and end < len(self._rows):
@@ -382,7 +381,7 @@ class FoundEntry(NamedTuple):
     page: int | None
     """The page that has to be loaded first."""
     share: float
-    """How much of that page is before it."""
+    """Which share of that page comes before it."""
 
 
 def entry_number(transcript: Transcript, index: int) -> int:

@@ -84,7 +84,7 @@ class Pointer(QObject):
         self._selected.show()
 
     def move(self, event: QMouseEvent) -> None:
-        """Draw the selection on, or show what is under the pointer."""
+        """Extend the selection, or fit the cursor to what is under the pointer."""
         self._at = event.position().toPoint()
         if self._layout.widgets.held_row is None or not event.buttons() & Qt.MouseButton.LeftButton:
             self._show_cursor()
@@ -182,7 +182,7 @@ class _Bar(QWidget):
 
 
 class KeyboardOrder(QObject):
-    """Keeps the order right, whenever the widgets of rows were made, and what has the focus in view."""
+    """Keeps Tab in the order of the rows, whenever their widgets were made, and the focused widget in view."""
 
     def __init__(self, start: QAbstractScrollArea, layout: RowLayout) -> None:
         """`start` is where Tab comes from."""
@@ -208,7 +208,7 @@ class KeyboardOrder(QObject):
             self._order_tabs(rows)
 
     def mark(self) -> None:
-        """Let a bar in the margin of the viewport say which entry has the focus itself, or that no entry has it."""
+        """Show a bar beside the entry, or the transcript, that has the focus itself."""
         entry = QApplication.focusWidget()
         if entry is self._start and self._is_by_keyboard:
             self._bar.colour = self._layout.widgets.styles.colour("accent")

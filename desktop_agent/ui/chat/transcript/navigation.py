@@ -29,7 +29,7 @@ class Navigation(QObject):
         self._sought_call = ""
         self._sought_place: KeptPlace | None = None
         self._reached: KeptPlace | None = None
-        """How near to that place it came so far."""
+        """Where the view is on its way to `_sought_place`."""
         self._going_on = QTimer(layout, interval=0, singleShot=True)
         self._going_on.timeout.connect(self._go_on)
         layout.laid_out.connect(self._on_laid_out)
@@ -87,7 +87,7 @@ class Navigation(QObject):
             self._going_on.start()
 
     def _go_on(self) -> None:
-        """Go on to a place in a long text of which more has been read; not if the user has scrolled meanwhile."""
+        """Continue to a place in a long text of which more has been parsed, unless the user has scrolled."""
         if self._reached is None or self._sought_place is None:
             return
         if self.place != self._reached:
@@ -133,7 +133,7 @@ class Navigation(QObject):
     # -- pages --
 
     def ask_for_pages(self) -> None:
-        """Ask for what is in view by now, unless that was the last thing asked for."""
+        """Ask for the pages in view and near it, unless they were the last ones asked for."""
         height = self._viewport.height()
         in_view = self._pages_between(0, height)
         near = self._pages_between(-_NEAR * height, (1 + _NEAR) * height)
@@ -153,7 +153,7 @@ class Navigation(QObject):
 
 
 _NEAR_END = 4
-"""A fraction of the view: an end that is not further away is found without a button, which lies over text."""
+"""Of the view's height: nearer to the end than a quarter of it, no button covers the text."""
 
 
 class JumpButton(QPushButton):

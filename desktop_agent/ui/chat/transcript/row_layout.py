@@ -25,16 +25,16 @@ _MARGIN = 160
 """How far beyond its edges the view lays out, so that a little scrolling finds everything ready."""
 
 _PAINTING_MS = 5
-"""Between two slices of a gentle layout: what the first laid out is painted, in a turn of the loop of its own."""
+"""Between two slices of a gentle layout; meanwhile the first one is painted."""
 
 _PASSES = 12
 
 _READING_PAUSE_MS = 5
-"""Between two steps of a row that is behind its entry: what the first showed is painted."""
+"""Between two steps of a row that is behind its entry; meanwhile the first one is painted."""
 
 _COLOURING_MS = 5
 _COLOURING_PAUSE_MS = 150
-"""After a change: code that is being written is coloured some times a second, not with every frame."""
+"""After a change: code that streams in is coloured a few times a second, not with every frame."""
 _LEXER_POLL_MS = 15
 
 
@@ -70,7 +70,6 @@ class RowLayout(QObject):
         theme.changed.connect(self.restyle)
 
     def scroll_to_bottom(self) -> None:
-        """Go to the end, and follow it from now on."""
         self.reading.is_following = True
         self.lay_out()
 
@@ -137,7 +136,7 @@ class RowLayout(QObject):
         self.laid_out.emit()
 
     def restyle(self) -> None:
-        """Lay out again what is in view: the theme changed, or the files to which paths lead."""
+        """Lay out again with new styles: the theme or the known files changed."""
         self.widgets.restyle(TextStyles(self._theme, self.files))
         self._area.verticalScrollBar().setSingleStep(self.widgets.styles.text_line)
         self.lay_out()
@@ -150,7 +149,7 @@ class RowLayout(QObject):
         return self._gentle_timer.isActive()
 
     def lay_out(self) -> None:
-        """Lay out what is in view and put it in its place; but not at once what is still being read."""
+        """Lay out and place what is in view, but not at once rows that are still being parsed."""
         self._gentle_timer.stop()
         if not self._lay_out(Slice(is_open=True)):
             self._gentle_timer.start()
@@ -227,7 +226,6 @@ class RowLayout(QObject):
     # -- what changed, shown with the next frame --
 
     def mark(self, row: EntryRow) -> None:
-        """Show a row's entry as it is now with the next frame."""
         self._dirty[row] = None
         self._throttle.trigger()
 
@@ -235,7 +233,7 @@ class RowLayout(QObject):
         self._throttle.trigger()
 
     def show_edits(self, edits: Mapping[int, str]) -> None:
-        """Go on with the edits of earlier prompts, by turn, where the user left them."""
+        """Restore the user's unsent edits of earlier prompts, by turn."""
         from desktop_agent.ui.chat.entries.prompt import EDIT
 
         for row in self.rows:
@@ -284,12 +282,12 @@ class RowLayout(QObject):
             self.lay_out()
 
     def _read_on(self, row: EntryRow) -> None:
-        """See to it that a row whose widget has not taken in all of its entry does so with the next frames."""
+        """Parse on with the next frames if the row's widget is behind its entry."""
         if row.widget is not None and row.widget.is_behind:
             self._reading_timer.start()
 
     def _read_further(self) -> None:
-        """Let every row in sight that is behind its entry take another step."""
+        """Parse one more step of every row in sight that is behind its entry."""
         for row in self.widgets.live:
             if row.widget is not None and row.widget.is_behind:
                 row.is_dirty = True

@@ -43,7 +43,6 @@ class RowWidgets(QObject):
         self._make = make
         self.styles = styles
         self.live: list[EntryRow] = []
-        """The rows that have widgets now."""
         self._shelf: OrderedDict[EntryRow, None] = OrderedDict()
         """The rows off screen whose parsed text is kept."""
         self.width = 0
@@ -52,7 +51,7 @@ class RowWidgets(QObject):
         """A row whose widget stays, however far away it is: a selection is being drawn from it."""
 
     def restyle(self, styles: TextStyles) -> None:
-        """Let all widgets go: those that are made from now on look like this."""
+        """Drop all widgets; those made from now on use these styles."""
         self.styles = styles
         self._drop_widgets()
         self.width = 0  # fonts may be different now
@@ -71,7 +70,7 @@ class RowWidgets(QObject):
             self.measure(row)
 
     def measure(self, row: EntryRow) -> bool:
-        """Take in how high a row is now, by its widget or else as an estimate. Whether that is another height."""
+        """Update the height of a row, from its widget or as an estimate; return whether it changed."""
         is_exact = row.widget is not None
         height = (
             row.widget.entry_height() + self.styles.entry_gap if row.widget is not None else self._rows.estimate(row)
@@ -124,7 +123,7 @@ class RowWidgets(QObject):
         return range(heights.at(bottom - Space.XL), first - 1, -1)
 
     def place(self, x: int, value: int, view_height: int) -> None:
-        """Put widgets where they belong when the view begins at `value`; let those go that are far from it."""
+        """Place the widgets for a view that begins at `value`; drop those that are far from it."""
         self._view_top, self._view_height = value, view_height
         gone: list[EntryRow] = []
         for row in self.live:
@@ -151,7 +150,6 @@ class RowWidgets(QObject):
                 self._shelf.popitem(last=False)[0].forget()
 
     def drop(self, row: EntryRow) -> None:
-        """Forget a row that was removed, whether it has a widget or not."""
         self._shelf.pop(row, None)
         if row.widget is not None:
             self.live.remove(row)
@@ -180,7 +178,7 @@ class RowWidgets(QObject):
         self._report_resized(is_by_itself=True)
 
     def _report_resized(self, *, is_by_itself: bool) -> None:
-        """Say which row the sender shows. The end stays in view under a question and what came by itself."""
+        """Report the row of the sender. The end stays in view for questions and changes not made by the user."""
         widget = self.sender()
         for row in list(self.live):
             if row.widget is widget:

@@ -100,7 +100,7 @@ class TranscriptView(QAbstractScrollArea):
         self.status.show(transcript)  # by now a layout is on its way, or done: this asks for no other
 
     def exchange_transcript(self, transcript: Transcript) -> None:
-        """Show this one, which has the same end but more before it, and stay at the same place."""
+        """Show this transcript, which has more before the same end, and keep the reading position."""
         self._begin(transcript)
         place = self.row_layout.reading.from_end()
         for row in self.rows.exchange(transcript.entries):
@@ -230,7 +230,7 @@ class TranscriptView(QAbstractScrollArea):
 
 
 class _QuietScrollBar(QScrollBar):
-    """Always has its room, so that text does not move when it comes, but shows nothing when there is no need."""
+    """Always takes its room, so that text does not move, but paints nothing if there is nothing to scroll."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self.maximum() > self.minimum():

@@ -61,7 +61,7 @@ async def read_versions(path: str, clash: Clash, source: DiffSource) -> Versions
 
 
 async def _pair(path: str, clash: Clash, source: DiffSource) -> Pair | None:
-    """Compare what the user has with what it clashes with; without a file of theirs, what there was with the rest."""
+    """Compare the last two of base, wanted and yours that are files."""
     images: dict[Source, FileImage | None] = {"base": clash.base, "wanted": clash.wanted, "yours": clash.yours}
     files: list[Source] = [each for each, image in images.items() if image is not None and image.kind == "file"]
     if len(files) < 2:
@@ -114,7 +114,6 @@ class WholePage(QWidget):
 
 
 def _titles(old: str, new: str) -> QWidget:
-    """Name the two texts, with the signs that their lines have when both are in one column."""
     area = QWidget()
     hbox(
         (make_label(f"\N{MINUS SIGN} {old}", role="heading"), 1),
@@ -325,7 +324,7 @@ class ClashDialog(QDialog):
         self._emphasise(self._write if is_decided else self._keep)
 
     def _emphasise(self, primary: QPushButton) -> None:
-        """Enter does what looks like the answer: nothing, until every clash is decided."""
+        """Make this the default button and the primary one."""
         for button in (self._keep, self._write):
             variant = "primary" if button is primary else ""
             if button.property("variant") != variant:

@@ -219,12 +219,10 @@ class ClashPage(QWidget):
 
     @property
     def merged_count(self) -> int:
-        """How many places change without a question."""
         return self._three.merged_count
 
     @property
     def decided_and_all(self) -> tuple[int, int]:
-        """How many clashes are decided, and how many there are."""
         count = len(self.editor.choices)
         return count - len(self.editor.undecided), count
 
@@ -232,7 +230,6 @@ class ClashPage(QWidget):
         self.editor.choose(self._current, choice)
 
     def go_on(self) -> None:
-        """Go to the next clash, and from the last to the first."""
         self.go_to((self._current + 1) % len(self._three.clashes))
 
     def go_back(self) -> None:

@@ -21,9 +21,9 @@ class Resolution(NamedTuple):
     """Of the version that the user saw; `None`: there was no file."""
     purpose: Purpose
     outcome: FileOutcome
-    """What it settles: the changes and hunks that the undo or redo was about."""
+    """The outcome of the undo or redo that this settles."""
     like: FileImage | None = None
-    """What the file becomes when a version is taken as a whole; without it, it stays of the kind that it is."""
+    """What kind of file to write, when a whole version is taken; None keeps the kind."""
 
 
 _MOST_NAMED = 6
@@ -67,7 +67,7 @@ def _turns(makers: Sequence[Maker]) -> str:
 
 
 def _in_the_way(makers: Sequence[Maker]) -> str:
-    """Name what an undo or redo clashes with, as in “Undo conflicts with turn 3”."""
+    """Return what an undo or redo clashes with, as in “Undo conflicts with turn 3”."""
     match tuple({maker.by for maker in makers}):
         case ("person",):
             return _tr("your edit")
@@ -128,7 +128,7 @@ def take(purpose: Purpose, *, is_removal: bool) -> str:
 
 
 def state(decided: int, count: int) -> str:
-    """Return how many of the clashes are decided, and what that is needed for while some are not."""
+    """Return how many clashes are decided, with a hint while some are open."""
     words = plural("ClashDialog", count, "{0} of %n clash decided", "{0} of %n clashes decided").format(decided)
     return words if decided == count else f"{words} · {_tr('the result can be written once all are decided')}"
 

@@ -34,7 +34,7 @@ class Look(NamedTuple):
 class VersionCell(NamedTuple):
     look: Look
     number: int | None = None
-    """Of its line, from 0; `None` where it has none."""
+    """Of the line, from 0; None where the version has no line."""
     text: str = ""
     words: Spans = ()
     """What differs from the line of the base."""
@@ -63,7 +63,6 @@ class ThreeRows:
         self._words: dict[tuple[int, int, Source], Spans] = {}
 
     def decide(self, choices: Sequence[Choice], edited: frozenset[int]) -> None:
-        """Mark what was chosen for each clash, and which were edited by hand."""
         self._choices, self._edited = tuple(choices), edited
 
     def cell(self, row: int, source: Source) -> VersionCell:
@@ -122,7 +121,6 @@ class ThreeRows:
         return Look("sunken")
 
     def _changed(self, index: int, offset: int, source: Source) -> Spans:
-        """What differs from the line of the base in the same row."""
         key = (index, offset, source)
         if key not in self._words:
             if len(self._words) > _MAX_WORDS_KEPT:
@@ -184,7 +182,6 @@ class ThreeColumns(QAbstractScrollArea):
         self.viewport().update()
 
     def show_decisions(self, choices: Sequence[Choice], edited: frozenset[int], current: int) -> None:
-        """Mark what was chosen for each clash, which were edited by hand, and which one it is about now."""
         if self._rows:
             self._rows.decide(choices, edited)
         self._current = current
@@ -285,7 +282,7 @@ class ThreeColumns(QAbstractScrollArea):
             painter.drawRect(0, y, self.viewport().width() - 1, height - 1)
 
     def _request_colours(self, rows: ThreeRows, first: int, last: int) -> None:
-        """Ask for the colours of these rows, and of nothing that has been scrolled by."""
+        """Request the colours of these rows, and cancel older requests."""
         for source, colours in self._colours.items():
             colours.forget_requests()
             colours.request("new", rows.lines(source, first, last))

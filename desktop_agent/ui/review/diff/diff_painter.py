@@ -197,10 +197,10 @@ class DiffPainter:
         self._colours: dict[str, QColor] = {}
         self._tag_metrics = QFontMetricsF(self._bars.font)
         self._last_tag = ("", 0.0)
-        """And its width: in a file of long lines all have the same one."""
+        """With its width. In a file of long lines all have the same tag."""
         self._stripes = _stripes(theme.colour("surface"), theme.colour("border"))
         self.put_off: set[int] = set()
-        """The rows that have to be painted once more, because not all of them could be found out in time."""
+        """Rows to paint once more: their changed words were not found within the budget."""
         self.widest = 0.0
         """The widest text painted so far: tabs and foreign letters make lines wider than their number of characters."""
 

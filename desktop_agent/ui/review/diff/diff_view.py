@@ -33,7 +33,7 @@ from desktop_agent.ui.theme import Theme, TypeSize
 from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
 
 _MEASURED_LINES = 2_000
-"""How many lines say how wide a diff is before they are painted. Wider ones are noticed when they come into view."""
+"""How many lines of each side are measured for the width of a diff. Wider ones widen it when they are painted."""
 _OUTGOING_MS = 50
 _OWN_ACTIONS = ("copy", "next_change", "previous_change", "open")
 
@@ -49,7 +49,7 @@ class DiffView(QAbstractScrollArea):
     mode_changed = Signal()  # or whether it can be chosen has
 
     _mouse: DiffMouse | None = None
-    """Made when the base has been, which hears of the viewport's events before."""
+    """None while Qt's constructor runs, which sends events of the viewport already."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -57,7 +57,7 @@ class DiffView(QAbstractScrollArea):
         self._was_narrow = True
         self._outgoing: list[DiffRows] = []
         self._left: tuple[int, QPoint] | None = None
-        """The row and the position of the diff that words stand in place of."""
+        """Row and scroll position of the diff that a message hides."""
         self.keys = PartKeys("diff", self)
         self.overlays: list[DiffOverlay] = []
         """They paint and hear keys and mouse in this order."""
@@ -272,7 +272,7 @@ class DiffView(QAbstractScrollArea):
             self.scroller.repaint(row)
 
     def _on_colours_found(self, coloured: Coloured) -> None:
-        """Paint the lines that have colours now, as far as they are in view: on their side only."""
+        """Repaint those of the newly coloured lines that are in view, on their side only."""
         side, lines = coloured
         count = len(self.document.rows.diff.old_lines if side == "old" else self.document.rows.diff.new_lines)
         if not count:

@@ -70,7 +70,6 @@ class HexText(QPlainTextEdit):
         self._on_theme_changed()
 
     def show_excerpt(self, shown: HexExcerpt) -> None:
-        """Show these bytes; a side without any is left out."""
         self._excerpt = shown
         self._row_bytes = 0
         self._fill()

@@ -64,7 +64,6 @@ class ImageView(QWidget):
         self._group.buttonClicked.connect(self._on_mode_clicked)
 
     def show_versions(self, before: DecodedPicture, after: DecodedPicture) -> None:
-        """Show these two; one that is absent is left out."""
         is_both = "absent" not in (before.problem, after.problem)
         is_comparable = before.is_shown and after.is_shown
         for mode, button in self._modes.items():
@@ -173,14 +172,14 @@ def media_kind(path: str, before_head: bytes | None, after_head: bytes | None) -
 
 
 def may_be_media(diff: FileDiff) -> bool:
-    """Whether the contents are worth fetching to find out: they are not needed for a change of plain text."""
+    """Whether the file's contents have to be fetched to find out; not for plain text."""
     return (diff.is_binary or diff.path.lower().endswith(_TEXT_SUFFIXES)) and "symbolic link" not in " ".join(
         diff.notes
     )
 
 
 def _is_drawn(path: str, found: FileType) -> bool:
-    """A web page may begin with a drawing, so for those the name counts as well."""
+    """Whether it is a picture. A web page may begin with a drawing, so for drawings the name counts as well."""
     return found.picture is not None and (found.picture != "svg" or path.lower().endswith(".svg"))
 
 
@@ -193,7 +192,7 @@ class MediaStack(QWidget):
     switched = Signal()  # between text and what is shown in place of it
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        """Hold nothing until `hold` is called; the text view that is given then had better be its child already."""
+        """`hold` gives it the text view, whose parent it should be already: Qt polishes a reparented widget again."""
         super().__init__(parent)
         self._theme = theme
         self._text_view: QWidget | None = None

@@ -184,7 +184,6 @@ class PictureCanvas(QAbstractScrollArea):
         """One version, or the old and the new one."""
         self.mode: CompareMode = "two_up"
         self.scale = 1.0
-        """How large a pixel of the pictures is."""
         self.is_fitted = True
         """Whether the pictures follow the size of the canvas."""
         self._painter = PicturePainter(theme, self)

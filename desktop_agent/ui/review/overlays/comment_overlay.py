@@ -92,7 +92,7 @@ def _first_line(rows: DiffRows, order: range, side: LineSide) -> int | None:
 
 
 def _found(lines: Sequence[str], comment: LineComment) -> int:
-    """The line where the quoted lines are now: the nearest one, or where they were when they are nowhere."""
+    """Return where the quoted lines are now: the nearest match, or their old place without one."""
     quoted = split_lines(comment.quote)
     size = len(quoted)
     if not quoted or tuple(lines[comment.start : comment.start + size]) == quoted:
@@ -139,7 +139,7 @@ class CommentOverlay(DiffOverlay):
         self._shown: tuple[LineComment, ...] = ()
         """Those about the file that is shown."""
         self._written: LineComment | None = None
-        """What the editor is for: a comment that is there, or a new one."""
+        """The comment in the editor, an existing or a new one."""
         self._drafts: dict[tuple[str, CommentAnchor], str] = {}
         self._editor: CommentEditor | None = None
         self._blocks: list[_Block] = []
@@ -155,7 +155,6 @@ class CommentOverlay(DiffOverlay):
             self._on_resized()
 
     def write(self) -> None:
-        """Let the user comment on the selected lines, or on the marked one."""
         rows, navigation = self._view.document.rows, self._view.navigation
         if len(rows):
             if rows.gap(navigation.row) and (navigation.selection is None or navigation.selection.is_empty):
@@ -165,7 +164,6 @@ class CommentOverlay(DiffOverlay):
             self._write_on(anchor_of_selection(rows, navigation.selection) or marked)
 
     def write_on_change(self, row: int) -> None:
-        """Let the user comment on the change that `row` is the head of."""
         self._write_on(spot_of_change(self._view.document.rows, row))
 
     def _write_on(self, spot: CommentAnchor) -> None:

@@ -115,7 +115,6 @@ class MovedLines(DiffOverlay):
         return self._view.moved_at(point) is not None
 
     def _jump(self, block: MovedBlock, side: LineSide) -> None:
-        """Go to the other place of moved lines."""
         view = self._view
         other, line = ("new", block.new_start) if side == "old" else ("old", block.old_start)
         view.navigation.side = other

@@ -110,7 +110,7 @@ class HunkActions(QWidget):
         return picture
 
     def forget(self) -> None:
-        """Read everything again the next time: fonts, colours or keys have changed."""
+        """Set all texts again the next time: fonts, colours or keys have changed."""
         self._shown = None
 
     def sizeHint(self) -> QSize:
@@ -188,7 +188,6 @@ class HunkOverlay(DiffOverlay):
         return found is not None and self._view.navigation.go_to_change(found)
 
     def counts(self) -> tuple[int, int]:
-        """Return how many of the changes are kept, and how many undone."""
         states = Counter(map(self.decisions.state, self._view.document.rows.keys))
         return states["kept"], states["undone"]
 
@@ -216,7 +215,7 @@ class HunkOverlay(DiffOverlay):
         return scene._replace(bars=Bars(decisions, self._pictures, live))
 
     def _as_if(self, state: HunkState) -> HunkDecisions:
-        """As if the hunk that is named like a state were in that state."""
+        """Return decisions in which a hunk named after a state has that state."""
         names = frozenset([state])
         none = frozenset[HunkKey]()
         return self.decisions._replace(
