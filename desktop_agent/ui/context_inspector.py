@@ -426,9 +426,11 @@ class ContextInspector(QDialog):
 
     def _show_section(self, section: ContextSection) -> None:
         is_summary = section.kind == "summary"
+        summary = self._report.summary if self._report is not None else None
+        text = section.text if not is_summary else summary_text(summary) if summary is not None else ""
         self._name.setText(section_name(section))
         self._hint.setText(section_hint(section) + self._left_out(section))
-        self._text.show_text(self._summary_text() if is_summary else section.text, is_editable=is_summary)
+        self._text.show_text(text, is_editable=is_summary)
         self._text.setVisible(section.kind not in ("pins", "pictures"))
         self._save.setVisible(is_summary)
         self._undo.setVisible(is_summary)
@@ -442,10 +444,6 @@ class ContextInspector(QDialog):
             "{0} more from MCP servers, about {1} tokens, are not sent: the agent searches for what it needs."
         )
         return " " + words.format(counted(len(report.deferred_tools)), counted(report.deferred_tokens))
-
-    def _summary_text(self) -> str:
-        summary = self._report.summary if self._report is not None else None
-        return summary_text(summary) if summary is not None else ""
 
     def _on_text(self) -> None:
         is_changed = not self._text.isReadOnly() and self._text.document().isModified()

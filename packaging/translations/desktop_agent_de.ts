@@ -1528,7 +1528,7 @@
     </message>
 </context>
 <context>
-    <name>ColumnCard</name>
+    <name>ColumnPlot</name>
     <message>
         <source>price of {0} not known</source>
         <translation>Preis von {0} nicht bekannt</translation>

@@ -1520,7 +1520,7 @@
     </message>
 </context>
 <context>
-    <name>ColumnCard</name>
+    <name>ColumnPlot</name>
     <message>
         <source>price of {0} not known</source>
         <translation>{0} 的价格未知</translation>

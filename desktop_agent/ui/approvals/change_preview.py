@@ -6,7 +6,7 @@ from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.events import UNSTAMPED
-from desktop_agent.core.protocol.model import ApprovalRequest, FileChange, FileDiff
+from desktop_agent.core.protocol.model import ApprovalRequest, FileDiff
 from desktop_agent.core.transcript import ChangeRecord
 from desktop_agent.ui.review.changed_file_list import FileList
 from desktop_agent.ui.review.changed_files import ChangedFile
@@ -46,7 +46,9 @@ class ChangePreview(QWidget):
         self._list.setAccessibleName(self.tr("Files that would change"))
         self._list.set_max_rows(_MAX_LIST_ROWS)
         changes = shown_changes(request)
-        self._list.set_files([_listed(change, request.call_id) for change in changes])
+        self._list.set_files(
+            [ChangedFile.of(each.path, [ChangeRecord(each, 0, request.call_id, UNSTAMPED)]) for each in changes]
+        )
         self._list.setVisible(len(changes) > 1)
         self._list.current_changed.connect(self._show_current)
         self.view = DiffView(theme)
@@ -111,7 +113,3 @@ class ChangePreview(QWidget):
 
     def _show_mode(self) -> None:
         self._bar.set_mode(self.view.document.mode, obstacle=self.view.document.mode_obstacle())
-
-
-def _listed(change: FileChange, call_id: str) -> ChangedFile:
-    return ChangedFile.of(change.path, [ChangeRecord(change, turn=0, call_id=call_id, at=UNSTAMPED)])

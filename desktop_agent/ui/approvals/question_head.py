@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QPointF, QSize, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPen, QTextOption
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.ui.approvals.command_edit import CommandEdit
@@ -249,16 +249,13 @@ class QuestionHead(QWidget):
             box.addWidget(self._make_field(request.tool_definition, "approvalToolDefinition", said))
         if request.reason:
             box.addSpacing(Space.XS)
-            box.addLayout(self._why())
+            question = make_label(self.tr("Why am I asked?"), role="secondary")
+            box.addLayout(hbox((question, Qt.AlignmentFlag.AlignTop), (self._reason, 1), spacing=Space.S))
         box.addSpacing(Space.XS)
         box.addWidget(self._confinement)
         box.addWidget(self._safety)
         box.addSpacing(Space.XS)
         box.addWidget(self._risks)
-
-    def _why(self) -> QHBoxLayout:
-        question = make_label(self.tr("Why am I asked?"), role="secondary")
-        return hbox((question, Qt.AlignmentFlag.AlignTop), (self._reason, 1), spacing=Space.S)
 
     def _make_field(self, text: str, name: str, accessible_name: str) -> ExactField:
         field = ExactField(self._theme, text)

@@ -188,7 +188,7 @@ class AccountChooser(QWidget):
         self._box.blockSignals(True)
         self._box.clear()
         for account in accounts:
-            self._box.addItem(self._label_of(account), account.name)
+            self._box.addItem(account_label(account, self._destination(account)), account.name)
         place = next((index for index, one in enumerate(accounts) if is_same_name(one.name, self._name)), None)
         if place is None:
             place = self._box.count()
@@ -199,9 +199,6 @@ class AccountChooser(QWidget):
     def _destination(self, account: Account) -> Destination:
         assert self._settings is not None
         return self._settings.destination(account)
-
-    def _label_of(self, account: Account) -> str:
-        return account_label(account, self._destination(account))
 
     def _say_purpose(self) -> None:
         if self._view.problem:

@@ -56,9 +56,13 @@ class KeyEditor(QWidget):
         self._keep = make_button(self.tr("Keep it"), object_name="keepKeyButton", clicked=self._on_keep)
         self._where = Note("")
         self._result = Note("")
-        self._lay_out()
-        self._connect()
-        self._update()
+        heading = make_label(self.tr("API key"), role="strong")
+        entry = hbox((self._field, 1), self._save, spacing=Space.S)
+        deeds = hbox(self._check, self._remove, self._really_remove, self._keep, STRETCH, spacing=Space.S)
+        vbox(heading, self._where, entry, deeds, self._result, on=self, spacing=Space.S)
+        self._field.changed.connect(self._update)
+        self._field.confirmed.connect(self._on_save)
+        self._ask_to_remove(is_asking=False)
 
     # --- what the dialog asks -------------------------------------------------------------------------------------
 
@@ -106,19 +110,6 @@ class KeyEditor(QWidget):
 
     def take_focus(self) -> None:
         self._field.take_focus()
-
-    # --- building -------------------------------------------------------------------------------------------------
-
-    def _lay_out(self) -> None:
-        heading = make_label(self.tr("API key"), role="strong")
-        entry = hbox((self._field, 1), self._save, spacing=Space.S)
-        deeds = hbox(self._check, self._remove, self._really_remove, self._keep, STRETCH, spacing=Space.S)
-        vbox(heading, self._where, entry, deeds, self._result, on=self, spacing=Space.S)
-
-    def _connect(self) -> None:
-        self._field.changed.connect(self._update)
-        self._field.confirmed.connect(self._on_save)
-        self._ask_to_remove(is_asking=False)
 
     def _words_for(self, status: KeyStatus) -> str:
         match status.source:

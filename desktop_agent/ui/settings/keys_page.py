@@ -196,7 +196,9 @@ class KeysPage(Page):
         if self._is_built and self._list is not None:
             self._table = KeyTable.of(view.values)
             self._list.show_table(self._table)
-            self._problems.setText("\n".join(filter(None, (view.problem_of(key) for key in _dotted()))))
+            self._problems.setText(
+                "\n".join(filter(None, (view.problem_of(setting.key) for setting in key_settings().values())))
+            )
             self._problems.setVisible(bool(self._problems.text()))
             self._update()
 
@@ -322,7 +324,3 @@ class KeysPage(Page):
             self._actions.reset(setting.key)
         else:
             self._actions.change(setting.key, keys)
-
-
-def _dotted() -> tuple[str, ...]:
-    return tuple(setting.key for setting in key_settings().values())

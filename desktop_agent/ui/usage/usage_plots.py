@@ -42,7 +42,15 @@ class Plot(QWidget):
     def current(self) -> int:
         return self._hovered if self._hovered >= 0 else self._chosen
 
+    def show_data(self, data: ColumnData | BarData) -> None:
+        """Draw this, which is of the plot's own kind, from now on."""
+        raise NotImplementedError
+
     def count(self) -> int:
+        raise NotImplementedError
+
+    def words(self) -> tuple[str, str]:
+        """Return what is said of the current item, or of all, in short and in full."""
         raise NotImplementedError
 
     def item_at(self, point: QPointF) -> int:
@@ -148,9 +156,20 @@ class ColumnPlot(Plot):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._data: ColumnData | None = None
 
-    def show_columns(self, data: ColumnData) -> None:
+    def show_data(self, data: ColumnData | BarData) -> None:
+        assert isinstance(data, ColumnData)
         self._data = data
         self.forget_current()
+
+    def words(self) -> tuple[str, str]:
+        if (data := self._data) is None or self.current < 0:
+            return (data.total, data.total) if data is not None else ("", "")
+        column = data.columns[self.current]
+        named = zip(data.series, column.parts, column.texts, strict=True)
+        parts = [f"{series.name} {text}" for series, part, text in named if part or column.unknown]
+        if column.unknown:
+            parts.append(self.tr("price of {0} not known").format(column.unknown))
+        return f"{column.name} · {column.total}", ", ".join([f"{column.name}: {column.total}", *parts])
 
     def count(self) -> int:
         return len(self._data.columns) if self._data is not None else 0
@@ -242,11 +261,19 @@ class BarPlot(Plot):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._data: BarData | None = None
 
-    def show_bars(self, data: BarData) -> None:
+    def show_data(self, data: ColumnData | BarData) -> None:
+        assert isinstance(data, BarData)
         self._data = data
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if data.bars else Qt.FocusPolicy.NoFocus)
         self.updateGeometry()
         self.forget_current()
+
+    def words(self) -> tuple[str, str]:
+        if (data := self._data) is None or self.current < 0:
+            said = "" if data is None else data.note if data.bars else data.nothing
+            return said, said
+        bar = data.bars[self.current]
+        return bar.detail, f"{bar.name}: {bar.detail}"
 
     def count(self) -> int:
         return len(self._data.bars) if self._data is not None else 0
@@ -380,85 +407,37 @@ class Legend(QWidget):
         painter.end()
 
 
-class _Card(QWidget):
-    """A title, a line of words, and a plot below. What the line says is the description of the plot, too."""
+class PlotCard(QWidget):
+    """A title, a line of words, and a plot below; one over time has a legend with the values of the current column."""
 
     def __init__(self, title: str, plot: Plot, object_name: str) -> None:
         super().__init__()
         self._plot = plot
         plot.setObjectName(object_name)
         plot.setAccessibleName(title)
-        self._heading = make_label(title, role="strong")
-        self._heading.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+        self.is_over_time = isinstance(plot, ColumnPlot)
+        self._legend = Legend(plot.theme) if self.is_over_time else None
+        heading = make_label(title, role="strong")
+        heading.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self._said = ElidedLabel()
         self._said.setProperty("role", "secondary")
         self._said.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._data: ColumnData | BarData | None = None
         plot.current_changed.connect(self._on_current)
-
-    def say(self, text: str) -> None:
-        self._said.setText(text.replace("\N{NARROW NO-BREAK SPACE}", " "))  # a label names what cannot be seen
-        self._said.setToolTip(plain_tooltip(text))  # all of it, where there is no room for it
-        self._plot.setAccessibleDescription(text)
-
-    def show_data(self, data: ColumnData | BarData) -> None:
-        raise NotImplementedError
-
-    def _on_current(self, current: int) -> None:
-        raise NotImplementedError
-
-
-class ColumnCard(_Card):
-    """A plot over time with its legend, which has the values of the current column."""
-
-    def __init__(self, theme: Theme, title: str, object_name: str) -> None:
-        self._columns = ColumnPlot(theme)
-        super().__init__(title, self._columns, object_name)
-        self._legend = Legend(theme)
-        self._data: ColumnData | None = None
-        head = hbox(self._heading, (self._said, 1), spacing=Space.M)
-        vbox(head, hbox((self._columns, 1), self._legend, spacing=Space.M), on=self, spacing=Space.XS)
+        if self._legend is not None:
+            head = hbox(heading, (self._said, 1), spacing=Space.M)
+            vbox(head, hbox((plot, 1), self._legend, spacing=Space.M), on=self, spacing=Space.XS)
+        else:
+            vbox(heading, self._said, plot, on=self, spacing=Space.XS)
 
     def show_data(self, data: ColumnData | BarData) -> None:
-        assert isinstance(data, ColumnData)
         self._data = data
-        self._columns.show_columns(data)
+        self._plot.show_data(data)
 
     def _on_current(self, current: int) -> None:
-        if (data := self._data) is None:
-            return
-        self._legend.show_values(data, current)
-        if current < 0:
-            self.say(data.total)
-            return
-        column = data.columns[current]
-        self.say(f"{column.name} · {column.total}")
-        named = zip(data.series, column.parts, column.texts, strict=True)
-        parts = [f"{series.name} {text}" for series, part, text in named if part or column.unknown]
-        if column.unknown:
-            parts.append(self.tr("price of {0} not known").format(column.unknown))
-        self._columns.setAccessibleDescription(", ".join([f"{column.name}: {column.total}", *parts]))
-
-
-class BarCard(_Card):
-    """A plot with a row for each thing."""
-
-    def __init__(self, theme: Theme, title: str, object_name: str) -> None:
-        self._bars = BarPlot(theme)
-        super().__init__(title, self._bars, object_name)
-        self._data: BarData | None = None
-        vbox(self._heading, self._said, self._bars, on=self, spacing=Space.XS)
-
-    def show_data(self, data: ColumnData | BarData) -> None:
-        assert isinstance(data, BarData)
-        self._data = data
-        self._bars.show_bars(data)
-
-    def _on_current(self, current: int) -> None:
-        if (data := self._data) is None:
-            return
-        if current < 0:
-            self.say(data.note if data.bars else data.nothing)
-            return
-        bar = data.bars[current]
-        self.say(bar.detail)
-        self._bars.setAccessibleDescription(f"{bar.name}: {bar.detail}")
+        if self._legend is not None and isinstance(self._data, ColumnData):
+            self._legend.show_values(self._data, current)
+        said, in_full = self._plot.words()
+        self._said.setText(said.replace("\N{NARROW NO-BREAK SPACE}", " "))  # a label names what cannot be seen
+        self._said.setToolTip(plain_tooltip(said))  # all of it, where there is no room for it
+        self._plot.setAccessibleDescription(in_full)

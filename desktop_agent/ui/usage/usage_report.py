@@ -51,7 +51,11 @@ def spans(first: date, last: date) -> tuple[Span, ...]:
     is_weekly = days <= 7 * _MOST_WEEKS
     found: list[Span] = []
     while first <= last:
-        following = first + timedelta(days=7 - first.weekday()) if is_weekly else _next_month(first)
+        following = (
+            first + timedelta(days=7 - first.weekday())
+            if is_weekly
+            else date(first.year + first.month // 12, first.month % 12 + 1, 1)
+        )
         found.append(Span(first, min(last, following - timedelta(days=1))))
         first = following
     return tuple(found)
@@ -167,10 +171,6 @@ def _unknown(usage: Usage) -> str:
     """Say how many tokens have no price; nothing when all have one."""
     number = usage.context_tokens if usage.cost_usd is None else usage.unpriced_tokens
     return say("{0} tokens").format(counted(number)) if number else ""
-
-
-def _next_month(day: date) -> date:
-    return date(day.year + day.month // 12, day.month % 12 + 1, 1)
 
 
 def _tick(span: Span) -> str:

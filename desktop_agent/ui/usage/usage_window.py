@@ -10,7 +10,6 @@ from PySide6.QtCore import (
     QRectF,
     QSize,
     Qt,
-    QTimer,
     Signal,
 )
 from PySide6.QtGui import QFontMetrics, QKeySequence, QPainter, QPen, QResizeEvent
@@ -36,9 +35,10 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.usage.report import GROUPINGS, Grouping, csv_text, records
+from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import plural
-from desktop_agent.ui.usage.usage_plots import BarCard, ColumnCard
+from desktop_agent.ui.usage.usage_plots import BarPlot, ColumnPlot, PlotCard
 from desktop_agent.ui.usage.usage_report import Shown, Table, Total
 from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.context_meter import counted
@@ -232,14 +232,14 @@ _SIDE_BY_SIDE_FROM = 760
 class UsagePage(QScrollArea):
     """Plots above, the table below. It scrolls where there is little room."""
 
-    def __init__(self, plots: tuple[ColumnCard, ColumnCard] | tuple[BarCard, BarCard], table: FigureTable) -> None:
+    def __init__(self, cards: tuple[PlotCard, PlotCard], table: FigureTable) -> None:
         super().__init__()
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._cards, self._table = plots, table
-        self._is_over_time = isinstance(plots[0], ColumnCard)
+        self._cards, self._table = cards, table
+        self._is_over_time = cards[0].is_over_time
         self._plots = QBoxLayout(QBoxLayout.Direction.TopToBottom)
         self._plots.setSpacing(Space.L if self._is_over_time else Space.XXL)
         self._content = QWidget()
@@ -276,9 +276,7 @@ class UsagePages(QStackedWidget):
         self._shown: Shown | None = None
         self._pages: dict[Grouping, UsagePage] = {}
         self._filled: set[Grouping] = set()
-        self._work: Iterator[None] = iter(())
-        self._turn = QTimer(self, singleShot=True, interval=0)
-        self._turn.timeout.connect(self._go_on)
+        self._work = GradualWork(self, slice_s=0)
 
     def show_figures(self, shown: Shown, by: Grouping) -> None:
         self._shown = shown
@@ -292,42 +290,36 @@ class UsagePages(QStackedWidget):
             self.addWidget(page)
         self.setCurrentWidget(self._pages[by])
         if self._shown is not None and by not in self._filled:
-            self._work = self._fill(self._shown, by)
-            self._turn.start()
+            self._work.begin(self._fill(self._shown, by))
 
     def _fill(self, shown: Shown, by: Grouping) -> Iterator[None]:
+        yield
         yield from self._pages[by].fill(shown, by)
         self._filled.add(by)
 
-    def _go_on(self) -> None:
-        for _ in self._work:
-            self._turn.start()
-            return
-
     def _build(self, by: Grouping) -> UsagePage:
-        theme = self._theme
-        table = FigureTable(theme)
         match by:
             case "day":
-                table.setObjectName("usageDayTable")
-                table.setAccessibleName(self.tr("Usage by day"))
-                costs = ColumnCard(theme, self.tr("Cost over time"), "costOverTimePlot")
-                return UsagePage((costs, ColumnCard(theme, self.tr("Tokens over time"), "tokensOverTimePlot")), table)
+                table = "usageDayTable", self.tr("Usage by day")
+                plots = (
+                    ("costOverTimePlot", self.tr("Cost over time")),
+                    ("tokensOverTimePlot", self.tr("Tokens over time")),
+                )
             case "model":
-                table.setObjectName("usageModelTable")
-                table.setAccessibleName(self.tr("Usage by model"))
-                times = BarCard(theme, self.tr("Time for an answer"), "answerTimePlot")
-                return UsagePage((times, BarCard(theme, self.tr("Cost"), "costByModelPlot")), table)
+                table = "usageModelTable", self.tr("Usage by model")
+                plots = ("answerTimePlot", self.tr("Time for an answer")), ("costByModelPlot", self.tr("Cost"))
             case "tool":
-                table.setObjectName("usageToolTable")
-                table.setAccessibleName(self.tr("Usage by tool"))
-                times = BarCard(theme, self.tr("Time of a call"), "toolTimePlot")
-                return UsagePage((times, BarCard(theme, self.tr("Failed calls"), "toolErrorsPlot")), table)
+                table = "usageToolTable", self.tr("Usage by tool")
+                plots = ("toolTimePlot", self.tr("Time of a call")), ("toolErrorsPlot", self.tr("Failed calls"))
             case "folder":
-                table.setObjectName("usageFolderTable")
-                table.setAccessibleName(self.tr("Usage by folder"))
-                costs = BarCard(theme, self.tr("Cost"), "costByFolderPlot")
-                return UsagePage((costs, BarCard(theme, self.tr("Time of turns"), "timeByFolderPlot")), table)
+                table = "usageFolderTable", self.tr("Usage by folder")
+                plots = ("costByFolderPlot", self.tr("Cost")), ("timeByFolderPlot", self.tr("Time of turns"))
+        figures = FigureTable(self._theme)
+        figures.setObjectName(table[0])
+        figures.setAccessibleName(table[1])
+        kind = ColumnPlot if by == "day" else BarPlot
+        first, second = (PlotCard(title, kind(self._theme), name) for name, title in plots)
+        return UsagePage((first, second), figures)
 
 
 _BAR_WIDTH = 280

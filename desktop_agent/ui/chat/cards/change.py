@@ -90,7 +90,8 @@ def excerpt_of(diff: FileDiff) -> DiffExcerpt:
     while lines and not _ends_well(lines):
         lines.pop()
     shown = sum(line.tone in ("added", "removed") for line in lines)
-    return DiffExcerpt(tuple(lines), diff.added + diff.removed - shown, _note(diff))
+    note = "; ".join(("Binary file", *diff.notes) if diff.is_binary else diff.notes)
+    return DiffExcerpt(tuple(lines), diff.added + diff.removed - shown, note)
 
 
 def _ends_well(lines: list[DiffLine]) -> bool:
@@ -118,12 +119,6 @@ def _diff_line(diff: FileDiff, row: DiffRow) -> DiffLine:
 
 def _shown_text(line: str) -> str:
     return one_line(without_ending(line), _MAX_LINE)
-
-
-def _note(diff: FileDiff) -> str:
-    if diff.is_binary:
-        return "; ".join(("Binary file", *diff.notes))
-    return "; ".join(diff.notes)
 
 
 _LANGUAGES = frozenset(

@@ -196,13 +196,10 @@ class MarkdownWidget(LinkedEntry):
         self.arrange()
 
     def _is_for_file(self, index: int) -> bool:
-        if not self.writes_files or self._written_is_open():
+        if not self.writes_files or _text_of(self._written())[1]:
             return False
         block = self.column.text.blocks[index]
         return is_for_a_file(block.language, named_paths(self.source(), block.start, block.content))
-
-    def _written_is_open(self) -> bool:
-        return _text_of(self._written())[1]
 
     def _on_wanted(self, act: FenceAct, index: int) -> None:
         self._wanted = (act, index)

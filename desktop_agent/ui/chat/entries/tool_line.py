@@ -252,10 +252,10 @@ class CallNotes:
         purpose = explained(explanation_of(entry.call))
         said = filter(None, (purpose, entry_words.asked(entry))) if says_answer else ()
         texts = [*((text, "muted") for text in said), *entry_words.notes(entry)]
-        self._notes = [(self._passage(text, width - 2 * Space.M), role) for text, role in texts]
-
-    def _passage(self, text: str, width: int) -> TextPassage:
-        return TextPassage(RichText(text), self._styles.secondary, (), width=width, line_height=CODE_LINE)
+        font, room = self._styles.secondary, width - 2 * Space.M
+        self._notes = [
+            (TextPassage(RichText(text), font, (), width=room, line_height=CODE_LINE), role) for text, role in texts
+        ]
 
     @property
     def height(self) -> int:

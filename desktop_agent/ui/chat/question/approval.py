@@ -166,7 +166,10 @@ class ApprovalCard(QuestionCard):
     ) -> None:
         super().__init__(request, styles, actions, parent)
         self.question = OpenQuestion(request, self)
-        self._title = self._make_title()
+        # In older journals the title of a command is the command.
+        is_plain = request.command is not None and not request.is_escalation
+        title = self.tr("Run this command?") if is_plain else shown_lines(core_words(request.title))
+        self._title = Paragraph(title, styles, self, font=styles.strong)
         purpose = explained(request.explanation)
         self._explanation = Paragraph(purpose, styles, self, role="muted", font=styles.body) if purpose else None
         self.fields = QuestionFields(self.question, drafts, styles, self)
@@ -186,12 +189,6 @@ class ApprovalCard(QuestionCard):
         self.set_shortcut(is_enabled=True)
         self._say_name()
         self._update_answers()
-
-    def _make_title(self) -> Paragraph:
-        # In older journals the title of a command is the command.
-        is_plain = self.request.command is not None and not self.request.is_escalation
-        title = self.tr("Run this command?") if is_plain else shown_lines(core_words(self.request.title))
-        return Paragraph(title, self.styles, self, font=self.styles.strong)
 
     def _say_name(self) -> None:
         purpose = self._explanation.accessibleName() if self._explanation is not None else ""

@@ -14,7 +14,6 @@ from desktop_agent.core.protocol.model import (
     ApprovalRequest,
     ApprovalScope,
     FormField,
-    SampledText,
     SamplingQuestion,
     ServerQuestion,
 )
@@ -190,9 +189,17 @@ class ServerQuestionCard(RequestCard):
     ) -> None:
         super().__init__(request, styles, actions, parent)
         self._question = question
-        self._title = self.paragraph(self._title_words(), "title")
+        title = (
+            self.tr("{server} wants you to visit a page")
+            if question.address
+            else self.tr("{server} asks you something")
+        )
+        self._title = self.paragraph(title.format(server=question.server), "title")
         self._message = self.paragraph(shown_lines(question.message))
-        self._address = self._make_address() if question.address else None
+        self._address: CardCommand | None = None
+        if question.address:
+            self._address = self.whole_text(question.address, self.tr("Address"))
+            self._address.mark((urlsplit(question.address).netloc,))
         self._rows = [FormRow(field, drafts, styles, self) for field in question.fields]
         for row in self._rows:
             row.resized.connect(self.fit)
@@ -201,11 +208,6 @@ class ServerQuestionCard(RequestCard):
         self.set_answers(self.tr("Open in browser") if question.address else self.tr("Send"), decline)
         self.setAccessibleName(f"{self._title.accessibleName()}. {self._message.accessibleName()}")
 
-    def _title_words(self) -> str:
-        if self._question.address:
-            return self.tr("{server} wants you to visit a page").format(server=self._question.server)
-        return self.tr("{server} asks you something").format(server=self._question.server)
-
     def _note_words(self) -> str:
         if self._question.address:
             host = urlsplit(self._question.address).hostname or ""
@@ -213,11 +215,6 @@ class ServerQuestionCard(RequestCard):
                 host=host
             )
         return self.tr("The words above are the server's. What you answer goes to it: write no password or key here.")
-
-    def _make_address(self) -> CardCommand:
-        field = self.whole_text(self._question.address, self.tr("Address"))
-        field.mark((urlsplit(self._question.address).netloc,))
-        return field
 
     def place_parts(self, y: int, width: int) -> int:
         y += self._title.place(PADDING, y, width) + Space.XS
@@ -262,11 +259,20 @@ class SamplingCard(RequestCard):
         parent: QWidget,
     ) -> None:
         super().__init__(request, styles, actions, parent)
-        self._sampling = sampling
         self._title = self.paragraph(request.title, "title")
-        self._facts = self.paragraph(self._fact_words(), "muted")
-        self._asked = self.whole_text(self._asked_words(), self.tr("What is sent to the model"))
-        self._note = self.paragraph(self._note_words(), "muted")
+        self._facts = self.paragraph(self._fact_words(sampling), "muted")
+        roles = {
+            "system": self.tr("— Instructions —"),
+            "user": self.tr("— As the user —"),
+            "assistant": self.tr("— As the model —"),
+        }
+        asked = "\n\n".join(f"{roles[text.role]}\n{text.text}" for text in sampling.texts)
+        self._asked = self.whole_text(asked, self.tr("What is sent to the model"))
+        note = self.tr(
+            "The words above are the server's. The model sees nothing of the conversation and has no tools. "
+            "Its answer goes to the server."
+        )
+        self._note = self.paragraph(note, "muted")
         self._always = make_button(self.tr("Allow in this session"), clicked=self._on_always, parent=self)
         self._always.setToolTip(self.tr("The server may ask the model without a question until the session is closed"))
         deny = make_button(self.tr("Deny"), clicked=self.on_no, variant="destructive", parent=self)
@@ -274,8 +280,7 @@ class SamplingCard(RequestCard):
         self.update_answers()
         self.setAccessibleName(f"{self._title.accessibleName()}. {self._facts.accessibleName()}")
 
-    def _fact_words(self) -> str:
-        sampling = self._sampling
+    def _fact_words(self, sampling: SamplingQuestion) -> str:
         words = [
             self.tr("{model} answers, with at most {tokens} tokens.").format(
                 model=sampling.model, tokens=f"{sampling.max_tokens:,}"
@@ -288,24 +293,6 @@ class SamplingCard(RequestCard):
         else:
             words.append(self.tr("What it costs is not known."))
         return " ".join((*words, *sampling.notes))
-
-    def _asked_words(self) -> str:
-        return "\n\n".join(f"{self._role_words(text)}\n{text.text}" for text in self._sampling.texts)
-
-    def _role_words(self, text: SampledText) -> str:
-        match text.role:
-            case "system":
-                return self.tr("— Instructions —")
-            case "user":
-                return self.tr("— As the user —")
-            case "assistant":
-                return self.tr("— As the model —")
-
-    def _note_words(self) -> str:
-        return self.tr(
-            "The words above are the server's. The model sees nothing of the conversation and has no tools. "
-            "Its answer goes to the server."
-        )
 
     def place_parts(self, y: int, width: int) -> int:
         y += self._title.place(PADDING, y, width) + Space.XS
