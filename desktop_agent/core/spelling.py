@@ -20,10 +20,7 @@ _MOST_SUGGESTIONS: Final = 6
 
 
 class Speller:
-    """Some dictionaries: a word is right when one of them has it.
-
-    Its methods block, for up to some tenths of a second, and are not for two threads at once.
-    """
+    """Some dictionaries: a word in one of them is right. Blocks for tenths of a second; for one thread."""
 
     def __init__(self, dictionaries: "Sequence[enchant.Dict]") -> None:
         self._dictionaries = dictionaries
@@ -46,10 +43,7 @@ class Speller:
 
 
 def open_speller(languages: Iterable[str]) -> Speller | None:
-    """Open the dictionaries of these languages (`de-DE`, the preferred first), and of English; None without any.
-
-    Blocks: reading a dictionary takes some 50 ms, and 9 MB.
-    """
+    """Open the dictionaries of these languages, best first, and English; None without. Blocks: 50 ms, 9 MB each."""
     try:
         import enchant
     except ImportError:  # what it calls is not installed

@@ -126,10 +126,7 @@ class ServerError(AgentError):
 
 
 class ProviderError(AgentError):
-    """The model could not be reached, or refused the request.
-
-    `fault` decides whether another try makes sense; `retry_after_s` is what the server asked for, in seconds.
-    """
+    """The model was not reached or refused; `fault` decides on another try, after `retry_after_s` if given."""
 
     def __init__(
         self,

@@ -39,10 +39,7 @@ def bears_stamp(mode: int, modified_ns: int) -> bool:
 
 @contextmanager
 def holding(paths: Iterable[Path]) -> Generator[None]:
-    """Have a folder at each of `paths`, the outer ones first, and let go of those that we made. Blocks.
-
-    What is there already is left as it is. One that cannot be made is left to the sandbox, which says so.
-    """
+    """Have a folder at each of `paths`, outer ones first, and remove those we made. Blocks."""
     with ExitStack() as ours:
         if sys.platform != "win32":
             for path in sorted(paths, key=lambda path: len(path.parts)):

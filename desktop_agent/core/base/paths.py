@@ -100,10 +100,7 @@ def problem_with_cache(folder: Path) -> str:
 
 
 def spare_cache(folder: Path) -> Path | None:
-    """Return a private folder that stands in for the cache `folder`, the same each time; None if there can be none.
-
-    It is among the system's temporary files, and is created here, before another user can create it.
-    """
+    """Return a private folder, already made, in place of the cache `folder`; None if there can be none."""
     user = os.geteuid() if hasattr(os, "geteuid") else 0
     try:
         spare = place_of_spare_cache(folder)

@@ -83,18 +83,12 @@ _STEERING = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING}]")
 
 
 def without_controls(text: str) -> str:
-    """Return `text` with control characters shown as escapes, but for line feeds and tabs.
-
-    Those that turn the direction of writing are among them: with one, a name reads as another.
-    """
+    """Return `text` with control characters, and those that turn the writing, as escapes; not line feed and tab."""
     return _STEERING.sub(lambda match: _escape(match.group()), text)
 
 
 def escaped_in_json(document: str) -> str:
-    """Return a JSON document, which is the same to programs, with escapes for those characters.
-
-    JSON itself only asks for escapes of those below a blank: outside of strings they are its line feeds.
-    """
+    """Return the same JSON document with escapes for control characters, which JSON allows unescaped."""
     return _STEERING.sub(lambda match: f"\\u{ord(match.group()):04x}", document)
 
 

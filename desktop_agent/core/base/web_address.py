@@ -37,10 +37,7 @@ def without_userinfo(url: str) -> str:
 
 
 def why_no_address(url: str) -> str:
-    """Return why requests cannot be sent below `url`, in words; empty if they can.
-
-    The words do not quote it: what is refused may have a password in it.
-    """
+    """Return why requests cannot be sent below `url`, without quoting a password in it; empty if they can."""
     if has_userinfo(url):
         return "it has a user name or a password before the @; a key belongs in the keyring"
     if any(sign.isspace() or not sign.isprintable() for sign in url):
@@ -60,10 +57,7 @@ def why_no_address(url: str) -> str:
 
 
 def address_argument(text: str) -> str:
-    """Return the address that a command line gives, for `argparse`, which quotes nothing of what is refused here.
-
-    A blank one is none.
-    """
+    """Return the address a command line gives, none if blank, for `argparse`; never quotes a refused one."""
     text = text.strip()
     if text and (reason := why_no_address(text)):
         from argparse import ArgumentTypeError  # here, where it is loaded already: the window counts milliseconds
@@ -73,10 +67,7 @@ def address_argument(text: str) -> str:
 
 
 def address_in(host: str) -> IpAddress | None:
-    """Return the IP address that `host` spells; None for a name.
-
-    `127.1`, `0x7f.0.0.1` and `2130706433` count, because the system's resolver takes them as addresses.
-    """
+    """Return the IP address that `host` spells, `127.1` and `0x7f.0.0.1` too, as resolvers do; None for a name."""
     text = host.rstrip(".").strip("[]").partition("%")[0]
     try:
         return ipaddress.ip_address(text)

@@ -131,11 +131,7 @@ Match = Callable[[bytes, bytes], list[Edit]]
 def diff_change(
     change: FileChange, before: bytes | None, after: bytes | None, *, match: Match | None = None
 ) -> FileDiff:
-    """Return the difference that `change` made, from the contents of its two images (`None`: the file is absent).
-
-    Binary files and files too large to compare have no lines and no edits; a note says which it is. `match` says where
-    lines differ, in place of `find_edits`.
-    """
+    """Return the difference `change` made, from both contents; without lines, with a note, if binary or too large."""
     is_too_large = _is_too_large(before or b"", after or b"")
     old = Version.of(change.before, before, is_text_wanted=not is_too_large)
     new = Version.of(change.after, after, is_text_wanted=not is_too_large)
@@ -166,10 +162,7 @@ def diff_change(
 
 
 def count_lines(before: bytes | None, after: bytes | None, *, match: Match | None = None) -> tuple[int, int]:
-    """Return how many lines were added and removed: what `diff_change` would show, without reading the text.
-
-    Zero for the same content, for binary files and for files too large to compare.
-    """
+    """Return how many lines `diff_change` would show added and removed; 0 for what has no lines."""
     if before == after or _is_too_large(before or b"", after or b""):
         return 0, 0
     old, new = as_utf8(before or b""), as_utf8(after or b"")
@@ -196,10 +189,7 @@ def find_edits(before: bytes, after: bytes) -> list[Edit]:
 
 
 def find_middle(before: bytes, after: bytes) -> list[Edit]:
-    """Return one edit for all that stands between the lines that both texts start with and those that both end with.
-
-    Takes time in proportion to the number of lines: for texts on which `find_edits` would take too long.
-    """
+    """Return one edit from the first to the last difference of lines: in linear time, unlike `find_edits`."""
     old, new = list(io.BytesIO(before)), list(io.BytesIO(after))
     shorter = min(len(old), len(new))
     start = next((line for line in range(shorter) if old[line] != new[line]), shorter)

@@ -98,10 +98,7 @@ _COMPARED_CHARS = 200
 
 
 class Pairs:
-    """Every line of the shorter side beside one line of the longer side, in order: as many rows as the longer has.
-
-    Among all such choices it is the one whose pairs are most alike. Sides of one length pair one to one.
-    """
+    """The pairs of lines of two sides, in order, that are most alike: as many rows as the longer side has."""
 
     def __init__(self, old_lines: Sequence[str], old: range, new_lines: Sequence[str], new: range) -> None:
         """The sides are these ranges of the lines, which are looked at only where they are compared."""

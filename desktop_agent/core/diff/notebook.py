@@ -226,10 +226,7 @@ def _drawn(pairs: Sequence[tuple[Cell, Cell]]) -> str:
 
 
 def _paired(old: Sequence[Cell], new: Sequence[Cell]) -> tuple[list[tuple[Cell, Cell]], int, int]:
-    """Return which cell became which, how many are gone, and how many are new.
-
-    Cells that say the same belong together; between those, cells of the same id do, and then those in the same place.
-    """
+    """Return which cell became which, how many are gone and new: by content, then by id, then by place."""
     pairs: list[tuple[Cell, Cell]] = []
     removed = added = old_at = new_at = 0
     for edit in find_edits(_keys(old), _keys(new)):

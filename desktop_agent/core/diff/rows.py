@@ -223,10 +223,7 @@ class DiffRow(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Folded lines: `size` of them, from `old_start` and `new_start` on. Its `old_start` names it.
-
-    `converted` of them have another line ending than before, and are otherwise the same.
-    """
+    """Folded lines: `size` from `old_start` (its name) and `new_start` on; `converted` changed only their ending."""
 
     old_start: int
     new_start: int

@@ -18,10 +18,7 @@ BOM = "\ufeff"
 
 
 class Text(Struct, frozen=True):
-    """A file's text. A byte order mark stays as its first character.
-
-    Bytes that are not UTF-8 are lone surrogates (PEP 383), which is what `is_valid` checks.
-    """
+    """A file's text: a byte order mark stays, other bytes than UTF-8 are surrogates, which `is_valid` checks."""
 
     content: str
     encoding: Encoding = "utf-8"

@@ -69,10 +69,7 @@ class FileMentions:
         self._takes_pictures = takes_pictures
 
     async def attach(self, mention: PathMention) -> Attachment | None:
-        """Return what the mention stands for now; None where it is only text, because there is no such file.
-
-        Raises `UsageError` that says what is in the way, and `StorageError`.
-        """
+        """Return what the mention stands for; None for mere text. Raises `UsageError` and `StorageError`."""
         boundary = self._box.boundary()
         place = await asyncio.to_thread(_find, mention, boundary)
         if place is None:
@@ -89,10 +86,7 @@ class FileMentions:
         return attached
 
     async def text(self, mention: PathMention) -> str:
-        """Return the whole text of the file that a certain mention leads to, for what is to be found in it.
-
-        Raises `UsageError` for what could not be attached, and for what is too large to be written by hand.
-        """
+        """Return the text of a file that a mention certainly leads to. Raises `UsageError` for none, or too much."""
         boundary = self._box.boundary()
         place = await asyncio.to_thread(_find, mention, boundary)
         assert place is not None  # only what is not certain may be text

@@ -51,10 +51,7 @@ def meant_by(target: str, resources: Sequence[OfferedResource]) -> OfferedResour
 
 
 def ways_to_mention(server: str, resources: Sequence[OfferedResource]) -> tuple[tuple[OfferedResource, str], ...]:
-    """Return the resources that can be written in a prompt, each with how: by its name where no other one has it.
-
-    A name or an address with characters that cannot be seen is written in no prompt: the user could not read it there.
-    """
+    """Return the resources that can be written in a prompt, each by its name if that is unique and visible."""
     names = Counter(found.name for found in resources)
     uris = {found.uri for found in resources}
     ways: list[tuple[OfferedResource, str]] = []

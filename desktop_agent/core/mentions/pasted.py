@@ -47,10 +47,7 @@ class PastedContents:
         return cls(paths.data / "pasted")
 
     def keep(self, content: bytes, kind: str, suffix: str, now: datetime) -> str:
-        """Keep a content, and return the name it is mentioned by. What is too old goes.
-
-        Raises `UsageError` for too much, and `StorageError`.
-        """
+        """Keep a content, drop what is too old, and return its name. Raises `UsageError` and `StorageError`."""
         if len(content) > LARGEST_BYTES:
             size = f"What was pasted has {len(content) / 2**20:,.1f} MiB"
             raise UsageError(

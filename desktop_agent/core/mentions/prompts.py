@@ -48,10 +48,7 @@ class PromptMentions:
         return tuple(sorted(once.values(), key=lambda mention: mention.start))
 
     async def fetched(self, mentions: Sequence[AnyMention], include: Sequence[str] = ()) -> tuple[Attachment, ...]:
-        """Return the files to include and what the mentions stand for now; servers that do not run are started.
-
-        Raises `AgentError` that says what could not be fetched, and `StorageError`.
-        """
+        """Return what the mentions stand for, starting servers. Raises `AgentError` and `StorageError`."""
         certain = sum(not isinstance(each, PathMention) or each.is_certain for each in mentions)
         _require_few(certain + len(include))
         including = [asyncio.create_task(self._include(path)) for path in dict.fromkeys(include)]

@@ -103,10 +103,7 @@ class ResourceMentions:
         return frozenset(each.definition.name for each in self._servers())
 
     async def attach(self, mention: Mention) -> Attachment:
-        """Return what a mention stands for now; a server that does not run is started.
-
-        Raises `AgentError` that says why that cannot be fetched, and `StorageError`.
-        """
+        """Return what a mention stands for, starting its server. Raises `AgentError` and `StorageError`."""
         server = next((each for each in self._servers() if each.definition.name == mention.source), None)
         if server is None:
             raise UsageError(f"There is no server {mention.source} any more.")

@@ -42,10 +42,7 @@ def name_typed(typed: TypedMention) -> str:
 
 
 async def search_symbols(name: str, ground: SearchGround, found: Batch, *, path: str = "./") -> bool:
-    """Give the symbols with `name` in theirs, in whatever case, to `found`, some at a time; whether these are all.
-
-    Cancelling ends the search. Raises `ToolError` when it cannot be made.
-    """
+    """Give the symbols with `name` in theirs to `found`; whether these are all. Raises `ToolError`."""
     command = await asyncio.to_thread(_command, name, ground, path)
     lines: list[bytes] = []
     came = asyncio.Event()

@@ -39,10 +39,7 @@ class EditedText:
         """The lines, each ended by a line feed, but for the last one if the file's last line is not."""
 
     def encoded(self, edited: str) -> bytes:
-        """Return the bytes of the file with this text in it, which has `\\n` between its lines.
-
-        Raises `UnicodeEncodeError` when the file's encoding cannot hold it.
-        """
+        """Return the file's bytes with this text, its lines with LF. Raises `UnicodeEncodeError`."""
         if edited == self.shown:
             return self._text.encoded()
         contents = edited.split("\n")
@@ -93,10 +90,7 @@ def editor_text(lines: Sequence[str], *, is_start: bool = True) -> str:
 
 
 def edited_lines(original: Sequence[str], edited: str) -> tuple[str, ...]:
-    r"""Return the exact lines of `edited`, which was `editor_text(original)` before the user edited it.
-
-    New lines end as the line before them does, and a byte order mark stays in front.
-    """
+    r"""Return the exact lines of `edited`, new ones ended as the line before them, byte order mark in front."""
     has_mark = bool(original) and original[0].startswith(BOM)
     exact = [original[0].removeprefix(BOM), *original[1:]] if original else []
     shown = [_shown(line) for line in exact]

@@ -152,10 +152,7 @@ class ClashError(Exception):
 
 
 def merge_states(base: FileState | None, yours: FileState | None, wanted: FileState | None) -> FileState | None:
-    """Return `yours` with everything that leads from `base` to `wanted`.
-
-    What only `yours` changed stays as it is. Raises `ClashError` where both changed the same.
-    """
+    """Return `yours` with what leads from `base` to `wanted`. Raises `ClashError` where both changed it."""
     if yours == base:
         return wanted
     if yours == wanted or base == wanted:

@@ -84,10 +84,7 @@ class ThreeWay(Struct, frozen=True):
 
 
 def compare_three(base: bytes, wanted: bytes, yours: bytes) -> ThreeWay | None:
-    """Return how three versions correspond, or `None` when they can only be settled as a whole.
-
-    That is when one is no text, when they are encoded differently, or when they or their lines are too long.
-    """
+    """Return how three versions correspond; None when they only can be settled whole (no text, too long)."""
     if len(base) + len(wanted) + len(yours) > MAX_BYTES:
         return None
     texts = [read_text(content) for content in (base, wanted, yours)]

@@ -282,10 +282,7 @@ class CodeIndex:
     def ask(
         self, question: CodeQuestion, count: int, wanted: Callable[[str], bool] | None, stop: threading.Event
     ) -> CodeSearchResult:
-        """Return the `count` best passages, of one place at most one and of one file at most three.
-
-        Raises `sqlite3.Error` when the index cannot be read; a damaged one is deleted before.
-        """
+        """Return the `count` best passages, at most 3 of a file. Raises `sqlite3.Error`; deletes a damaged index."""
         try:
             with self._file.opened_to_read(stop.is_set) as connection:
                 if connection is None:

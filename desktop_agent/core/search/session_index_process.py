@@ -24,10 +24,7 @@ _FAILED = 1
 
 
 async def update_beside(sessions: Path, blobs: Path, cache: Path) -> bool:
-    """Bring the index up to date in a process of its own; return whether that could be done.
-
-    Cancelled, the process ends within a transaction, and this returns when it has ended.
-    """
+    """Bring the index up to date in a process of its own, which ends when cancelled; whether that was possible."""
     try:
         process = await asyncio.create_subprocess_exec(
             *module_command(_MODULE, *map(str, (sessions, blobs, cache))),

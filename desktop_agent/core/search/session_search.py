@@ -64,10 +64,7 @@ class SessionSearch:
         return {name: state for name, (state, _) in known.items()} == states
 
     def update(self, is_stopped: Callable[[], bool] = not_stopped) -> None:
-        """Index what is new, the newest sessions first, until it is done or stopped.
-
-        An index that cannot be written is made in a spare place. Raises `StorageError` if that fails, too.
-        """
+        """Index what is new, the newest sessions first, in a spare place if need be. Raises `StorageError`."""
         try:
             self._file.update(partial(self._update, is_stopped), is_stopped)
             self._file.discard_spare()
@@ -127,10 +124,7 @@ class SessionSearch:
 
 
 def _batches(new_bytes: Mapping[SessionId, int]) -> Iterator[Sequence[SessionId]]:
-    """Yield the sessions in groups of so many bytes, the newest group first: that is what is looked for.
-
-    Within a group the oldest comes first, so that the index grows at its end.
-    """
+    """Yield groups of sessions, the newest first; the oldest first within each, so that the index grows at its end."""
     batch: list[SessionId] = []
     size = 0
     for name in sorted(new_bytes, reverse=True):
@@ -247,10 +241,7 @@ _BLANK = re.compile(r"\s+")
 
 
 def snippet_of(text: str, question: SessionQuestion) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Return one line around the first match, and the begin and end of every match in it.
-
-    The index ignores accents; where a text has some in a word that matches, the snippet is its beginning, unmarked.
-    """
+    """Return one line around the first match and where its matches are; the beginning where only accents differ."""
     pattern = _pattern(question)
     first = pattern.search(text) if pattern is not None else None
     at = first.start() if first is not None else 0

@@ -222,10 +222,7 @@ def can_be_a_name(typed: str) -> bool:
 
 
 def likely_lines(typed: str) -> tuple[str, ...]:
-    """Return regular expressions for ripgrep, ignoring case: lines that may define a name with this in it.
-
-    `typed` must be what `can_be_a_name`.
-    """
+    """Return expressions for ripgrep for lines that may define a name with `typed`, which `can_be_a_name`."""
     part = re.sub(r"([$?!-])", r"\\\1", typed)
     upper = re.sub(r"([$?!-])", r"\\\1", typed.upper())
     return (

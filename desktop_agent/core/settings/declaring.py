@@ -74,10 +74,7 @@ class _SectionMeta(StructMeta):
 
 
 class Section(Struct, metaclass=_SectionMeta, frozen=True, kw_only=True):
-    """Settings that belong together, each declared by `setting` or `section`.
-
-    A struct is made in a thirtieth of the time of a dataclass, and the window waits for two dozen of them.
-    """
+    """Settings that belong together, each by `setting` or `section`; made in a thirtieth of a dataclass' time."""
 
 
 class _Declaring(Protocol[P]):

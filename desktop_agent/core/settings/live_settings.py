@@ -172,10 +172,7 @@ class LiveSettings:
     # --- following the file -----------------------------------------------------------------------------------------
 
     async def refresh(self) -> None:
-        """Read the file again if it changed.
-
-        A broken one is named in `problems`, and the last good values hold; none that safety depends on becomes looser.
-        """
+        """Read a changed file; a broken one is in `problems`, and no value that safety depends on gets looser."""
         if self.path is not None and await asyncio.to_thread(self._read_if_changed):
             self._tell()
 

@@ -64,10 +64,7 @@ def read_plain(path: Path, largest_bytes: int) -> bytes:
 
 
 def with_last_line_ended(content: bytes) -> bytes:
-    """Return the content of a text file with an end of line behind its last line, of the kind that its others have.
-
-    For what is about to be written on: it would otherwise continue that line.
-    """
+    """Return a text file's content, to be written on, with its last line ended as the others are."""
     if not content or content.endswith(b"\n"):
         return content
     return content + (b"\r\n" if b"\r\n" in content else b"\n")

@@ -115,10 +115,7 @@ def effort_in(meant: NamedModel, settings: ModelSettings, provider: str) -> str:
 
 
 def name_in(settings: ModelSettings, *, is_written: bool) -> str:
-    """Return the model that the settings name, or nothing: their default is a model of one vendor only.
-
-    `is_written` says that the user wrote it.
-    """
+    """Return the model that the settings name, if the user wrote it or it is no vendor's default; else nothing."""
     return settings.name if is_written or settings.name != DEFAULT_MODEL else ""
 
 

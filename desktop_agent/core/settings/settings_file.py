@@ -29,10 +29,7 @@ _FIRST_LINES = b"""\
 
 
 def begin_settings_file(path: Path) -> None:
-    """Make the file if there is none, and put its first lines into an empty one. Blocks, but never on a pipe.
-
-    Raises `StorageError` when that fails, or something else than a file is there.
-    """
+    """Make the settings file, or begin an empty one. Blocks, but never on a pipe. Raises `StorageError`."""
     try:
         make_private_folder(path.parent)
         if not _content_of(path):
@@ -78,10 +75,7 @@ def remove_setting(path: Path, key: str) -> None:
 
 
 def change_tables(path: Path, key: str, change: Callable[[TableList], None]) -> None:
-    """Let `change` work on the list of tables `key` of the file, which is created if need be. Blocks.
-
-    Raises as `save_setting` does; what `change` raises leaves the file as it was.
-    """
+    """Let `change` work on the file's list of tables `key`. Blocks. Raises as `save_setting` and `change` do."""
     document, mark = _read(path)
     *sections, name = key.split(".")
     table: _Section | TOMLDocument = document

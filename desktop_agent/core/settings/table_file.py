@@ -135,10 +135,7 @@ class TableFile:
         return FileProblem(self.path, f"{self._table} {entry.number}", message, entry.line, is_fault=is_fault)
 
     def change(self, change: Callable[[TableList], None]) -> None:
-        """Read, change and write the list as one step that no other process comes between. Blocks.
-
-        Raises `StorageError` when that is not possible and `UsageError` when the file is broken; it is then as before.
-        """
+        """Read, change and write the list in one step, or not at all. Blocks. Raises `StorageError`, `UsageError`."""
         import tomlkit
         from filelock import FileLock, Timeout
         from tomlkit.exceptions import TOMLKitError

@@ -66,11 +66,7 @@ class Setting(Struct, frozen=True, kw_only=True):
                 return f"{kind}, {about.least:g} or more" if about.least is not None else f"{kind} greater than 0"
 
     def checked(self, value: object) -> object:
-        """Return `value` as this setting holds it. Raises `ValueError` that says what is allowed.
-
-        A blank text stands for the default, a choice may be in capitals, a number in quotes, and a list may be one text
-        with commas.
-        """
+        """Return `value`, as a user writes it, as this setting holds it. Raises `ValueError` with what is allowed."""
         if value is None and self.is_optional:
             return None
         if self.about.holds == "keys":
@@ -171,10 +167,7 @@ def replaced(settings: Settings, key: str, value: object) -> Settings:
 
 
 def absolute(setting: Setting, value: object, base: Path) -> object:
-    """Return the paths of a setting absolute: `~` is the home folder, the rest is relative to `base`. Blocks.
-
-    Raises `ValueError` for what cannot be a path.
-    """
+    """Return absolute paths, from `base` or with `~`. Blocks. Raises `ValueError` for what cannot be one."""
     try:
         match setting.about.holds:
             case "folders":
@@ -341,10 +334,7 @@ def touches_safety(key: str) -> bool:
 
 
 def meant_by(key: str) -> str:
-    """Return the setting or section that an unknown dotted key was probably meant to be; empty for none.
-
-    Of several that are equally likely, one that safety depends on.
-    """
+    """Return the key that an unknown one was probably meant to be, one for safety first; empty for none."""
     section, _, name = key.rpartition(".")
     beside = {known for known in _places() if known.rpartition(".")[0] == section}
     return _likeliest(name, beside) or _likeliest(name, _places())

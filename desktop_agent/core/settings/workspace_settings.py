@@ -84,10 +84,7 @@ def digest_of_text(text: str) -> str:
 
 
 def read_project(root: Path) -> FileText | None:
-    """Return what stands in the project's file, None when there is none. Blocks; never raises.
-
-    Only a plain file of reasonable size is read: the project chose what stands there.
-    """
+    """Return what is in the project's file; None without a plain one of reasonable size. Blocks; never raises."""
     path = root / PROJECT_FOLDER / PROJECT_FILE
     try:
         if stat.S_ISLNK(path.parent.lstat().st_mode):
@@ -311,10 +308,7 @@ class WorkspaceSettings:
         return tuple(problem for problem in proposal.problems if problem.is_fault)
 
     def _combine(self, user_loaded: LoadedSettings) -> LoadedSettings:
-        """Return the user's settings as the project tightens them.
-
-        A file that changed since it was trusted counts as it was then, until the user has looked at it.
-        """
+        """Return the user's settings as the project tightens them: by a changed file, as it was when trusted."""
         file, trust = self._project.file, self._project.trust
         if file is None or not trust.text or trust.answer_to(file.text) == "ignored":
             return user_loaded

@@ -55,10 +55,7 @@ class BlobFile(Struct, frozen=True):
             return stated_length(file)
 
     def blocks(self, size: int | None) -> Iterator[bytes]:
-        """Yield the content in blocks, never more than `size` bytes of it.
-
-        Raises `OSError`, and `DamagedError` at the end when it is not what the name says, or not `size` bytes long.
-        """
+        """Yield the content in blocks of `size` bytes. Raises `OSError`, and `DamagedError` for other content."""
         hasher = new_hasher()
         total = 0
         with self.path.open("rb") as file:
@@ -97,10 +94,7 @@ class Blobs:
         self._waiting = ThreadPoolExecutor(_WAITING_THREADS)
 
     def put(self, content: bytes) -> Digest:
-        """Store `content` and return its digest. What is damaged under that name is replaced.
-
-        Raises `StorageError` when it cannot be made durable.
-        """
+        """Store `content`, over a damaged one, and return its digest. Raises `StorageError`."""
         return self.put_many((content,))[0]
 
     def put_many(self, contents: Sequence[bytes]) -> tuple[Digest, ...]:
@@ -144,10 +138,7 @@ class Blobs:
         return BlobRef(blob=self.put(content), size=len(content), media_type=media_type)
 
     def get(self, digest: Digest, *, size: int | None = None) -> bytes:
-        """Return the content. Raises `StorageError` when it is missing or is not what its name says.
-
-        A caller that knows the `size` passes it: then never more than that is unpacked, whatever became of the file.
-        """
+        """Return the content, of `size` bytes if that is known. Raises `StorageError` when missing or damaged."""
         reason: Exception | None = None
         for file in chain(self._files(digest), self._unplaced(digest)):
             try:
@@ -165,10 +156,7 @@ class Blobs:
         return b"" if image.kind == "folder" else self.get(image.digest, size=image.size)
 
     def blocks(self, digest: Digest, *, size: int | None = None) -> Iterator[bytes]:
-        """Yield the content in blocks of at most 1 MiB, for what may be too large for the memory.
-
-        Raises like `get`, but damage may show only at the end: until then, nothing that came is certain.
-        """
+        """Yield the content in blocks of at most 1 MiB. Raises like `get`, for damage perhaps only at the end."""
         try:
             yield from self._found(digest).blocks(size)
         except (OSError, DamagedError) as error:
@@ -314,10 +302,7 @@ class DamagedError(Exception):
 
 
 class Packer:
-    """Packs content that comes in pieces, as one gzip member, which any `zcat` reads.
-
-    Large content is packed faster and a little less tightly.
-    """
+    """Packs content that comes in pieces, as one gzip member; large content faster and a little less tightly."""
 
     def __init__(self, size: int) -> None:
         """`size` is about how much will come."""
@@ -347,10 +332,7 @@ def packed(content: bytes) -> bytes | None:
 
 
 def stated_length(file: BinaryIO) -> int:
-    """Return how long the content is, as the file says at its end (RFC 1952), and go back to its beginning.
-
-    Raises `DamagedError` when no gzip file of this size can have so much in it.
-    """
+    """Return the length that the end of the file states (RFC 1952). Raises `DamagedError` for an impossible one."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _LENGTH_BYTES))
     length = int.from_bytes(file.read(), "little")
@@ -361,11 +343,7 @@ def stated_length(file: BinaryIO) -> int:
 
 
 def unpacked(file: BinaryIO, most_bytes: int) -> Iterator[bytes]:
-    """Yield the content in blocks of at most 1 MiB.
-
-    Raises `DamagedError` when the file is cut off, broken or goes on after its end, and as soon as more than
-    `most_bytes` come out of it.
-    """
+    """Yield the content in blocks. Raises `DamagedError` for a broken file, or one of more than `most_bytes`."""
     inflater = zlib.decompressobj(_GZIP)
     total = 0
     while data := file.read(BLOCK_BYTES):

@@ -97,10 +97,7 @@ class CacheFile(Struct, frozen=True):
     def connect(
         self, is_stopped: Callable[[], bool] = not_stopped, *, busy_s: float = _BUSY_S, is_shared: bool = False
     ) -> sqlite3.Connection:
-        """Open it for writing, for a caller that keeps it open and closes it. Raises like `opened`.
-
-        `is_shared` lets threads use it in turns.
-        """
+        """Open it for a caller that keeps it open; `is_shared` lets threads use it in turns. Raises like `opened`."""
         make_private_folder(self.path.parent)
         make_private_file(self.path)
         until = time.monotonic() + busy_s
@@ -126,10 +123,7 @@ class CacheFile(Struct, frozen=True):
         return connection
 
     def spare(self) -> "CacheFile | None":
-        """Return a stand-in among the system's temporary files, for what is too large for memory.
-
-        None if nothing can be kept there, or if this is a stand-in itself.
-        """
+        """Return a stand-in among the system's temporary files; None if there can be none, or this is one."""
         folder = spare_cache(self.path.parent)
         return replace(self, path=folder / self.path.name, is_spare=True) if folder and not self.is_spare else None
 

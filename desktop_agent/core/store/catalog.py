@@ -124,10 +124,7 @@ class Catalog:
         return next((item.id for item in self.summaries() if item.workspace == wanted and item.is_listed), None)
 
     def left_by_agents(self, workspace: str, *, without: SessionId) -> dict[str, set[Digest]]:
-        """Return the contents, by path, that the agents of a folder's other sessions left in its files.
-
-        Only the sessions that were used last are read; what cannot be read is passed over.
-        """
+        """Return the contents, by path, that agents of the folder's last sessions left in its files."""
         found: dict[str, set[Digest]] = {}
         same = (one for one in self.summaries(without=(without,)) if one.workspace == workspace)
         for summary in islice(same, _MOST_OTHERS):

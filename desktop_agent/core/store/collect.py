@@ -284,10 +284,7 @@ def _blocks(file: BinaryIO, pause: Pause) -> Iterator[bytes]:
 
 
 def _session_files(entry: Path, above: frozenset[Path] = frozenset()) -> Iterator[Path]:
-    """Every file in `entry`, or itself. Symlinks are followed: a session may have been moved to another disk.
-
-    Raises `OSError` for what cannot be listed, a link that leads nowhere among it.
-    """
+    """Every file in `entry`, or itself; symlinks are followed. Raises `OSError` for what cannot be listed."""
     if entry.name == _LOCK_NAME or is_left_over(entry):
         return
     real = Path(os.path.realpath(entry, strict=True))

@@ -88,10 +88,7 @@ class SpendingSums:
         return sum((one.usage() for one in self._sums.values()), self._before)
 
     def by_day_and_model(self) -> tuple[Spending, ...]:
-        """What is known of each model, by day.
-
-        A request whose model is not recorded is left out: it is older than prices, or was paid elsewhere.
-        """
+        """What is known of each model, by day, without requests whose model is not recorded."""
         new = [
             Spending(
                 day=moment_of(day.decode()).date(),
@@ -243,10 +240,7 @@ def fold_journal(
     begin: Callable[[Known | None], JournalFold[Known]],
     is_stopped: Callable[[], bool] = not_stopped,
 ) -> Noted[Known] | None:
-    """Fold a journal, and only what is new since `noted` where that still holds.
-
-    None when it cannot be read, or when stopped before its end. `is_stopped` is asked after each line.
-    """
+    """Fold a journal, from `noted` on where that still holds. None when it cannot be read, or when stopped."""
     try:
         with open_journal(path) as file:
             state = state_of(os.fstat(file.fileno()))

@@ -26,11 +26,7 @@ class SessionLock:
     """The right to write one session. Held from construction until `release`."""
 
     def __init__(self, session_folder: Path, *, patience_s: float = _PATIENCE_S) -> None:
-        """Take the lock; blocks for a moment when it is taken.
-
-        Raises `SessionBusyError` when another process, or another window, holds it, and `StorageError` when there can
-        be no lock: the disk is full, say, or the folder may not be written to.
-        """
+        """Take the lock. Raises `SessionBusyError` when it is held, and `StorageError` when there can be none."""
         from filelock import FileLock, Timeout  # slow, and who lists sessions needs none
 
         # Taken in one thread and released in another is normal here: the event loop hands blocking work to threads.
@@ -72,10 +68,7 @@ def is_locked(session_folder: Path) -> bool:
 
 
 def _is_held(lock: Path) -> bool | None:
-    """Whether the lock is held, asked of the system as `filelock` does; None when it does not say.
-
-    Each start of the window asks this before it shows a conversation, and importing `filelock` takes 10 ms.
-    """
+    """Whether it is held; None when unknown. Importing `filelock` takes 10 ms of each start of the window."""
     if sys.platform == "win32":
         return None
     import fcntl
@@ -101,10 +94,7 @@ _ABANDONED = timedelta(days=1)
 
 @contextmanager
 def new_session_folder(sessions: Path, session_id: SessionId, now: datetime) -> Generator[Path]:
-    """Give an empty folder to write the session into. It becomes the session at the end of the block.
-
-    When the block raises, nothing of it is left. Raises `OSError`. Blocks.
-    """
+    """Give an empty folder that becomes the session at the end, and is removed when the block raises. Blocks."""
     make_private_folder(sessions)
     _remove_abandoned(sessions, now)
     folder = sessions / f"{TEMPORARY_MARK}{session_id}.tmp"

@@ -225,10 +225,7 @@ _TRASH = f"{TEMPORARY_MARK}trash-"
 
 
 def session_use(sessions: Path, session_id: SessionId, blobs: Blobs) -> SessionUse:
-    """Return what a session takes of the disk. Reads the journals of all sessions. Raises `StorageError`.
-
-    What removing it makes free besides its folder, its `own_bytes`, is free after a day.
-    """
+    """Return what a session takes of the disk; `own_bytes` are freed after a day. Raises `StorageError`."""
     uses = (use for use in report_storage(blobs, sessions).sessions if use.name == session_id)
     return next(uses, SessionUse(session_id, 0, 0, 0))
 
@@ -257,10 +254,7 @@ def remove_session(folder: Path) -> None:
 
 
 def discard_session(folder: Path) -> None:
-    """Remove a session that was never written and is not open anywhere. Blocks; raises nothing.
-
-    If it cannot be removed, `verify` reports it, and its repair tries again.
-    """
+    """Remove a session never written nor open anywhere, or leave it to `verify`. Blocks; raises nothing."""
     with suppress(OSError):
         if (folder / JOURNAL_NAME).stat().st_size == 0:
             shutil.rmtree(folder)

@@ -44,11 +44,7 @@ class Unfinished(Struct):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether an open turn only waits for the user, so that it can go on with their answer.
-
-        Not if the waiting call did something before it asked again, to run outside the sandbox for instance: to ask
-        anew would be to do it anew.
-        """
+        """Whether an open turn only waits for the user, and its call did nothing that would be done twice."""
         is_still = self.turn is not None and self.prepared is None
         asked = {call_id for call_id, request in self.asked.items() if request.spending is None}
         return is_still and bool(self.asked) and asked <= self.calls.keys() - self.acted

@@ -23,10 +23,7 @@ def read_extras(path: Path, owner: tuple[int, int]) -> FileExtras:
 
 
 def give_extras(path: Path, wanted: FileExtras) -> str:
-    """Give them to the file at `path` itself, and return in words what it could not get; empty when it has all.
-
-    Permission bits may be different afterwards: ACLs have some, and a new owner costs those that are special.
-    """
+    """Give them to the file at `path` (which can change its permissions); return in words what it could not get."""
     missing: list[str] = []
     status = path.lstat()
     if (status.st_uid, status.st_gid) != wanted.owner:

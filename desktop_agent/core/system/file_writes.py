@@ -50,18 +50,12 @@ class ExchangeUnsupportedError(Exception):
 
 
 def exchange(one: Path, other: Path) -> None:
-    """Let two existing names lead to what the other one led to, in one step.
-
-    Raises `OSError`, or `ExchangeUnsupportedError`.
-    """
+    """Swap what two existing names lead to, in one step. Raises `OSError`, or `ExchangeUnsupportedError`."""
     _rename(one, other, _EXCHANGE)
 
 
 def rename_to_free(source: Path, target: Path) -> None:
-    """Give `source` the name `target`, unless there is something: `FileExistsError`.
-
-    Raises `OSError`, or `ExchangeUnsupportedError`.
-    """
+    """Rename to a name that must be free (`FileExistsError`). Raises `OSError`, or `ExchangeUnsupportedError`."""
     _rename(source, target, _NOREPLACE)
 
 
@@ -104,10 +98,7 @@ Expected = FileState | Anything | None
 
 
 def place(temporary: Path, target: Path, before: Expected) -> None:
-    """Give what is at `temporary` the name `target`, in place of `before` and of nothing else.
-
-    Raises `ChangedError` when something else was there: it has its name again then, and ours is at `temporary`.
-    """
+    """Give what is at `temporary` the name `target`, in place of `before`. Raises `ChangedError`, all as before."""
     if before is ANYTHING:
         retried(os.replace, temporary, target)
         return
@@ -204,10 +195,7 @@ def require_mode(path: Path, descriptor: int, mode: int) -> None:
 
 
 def take_over(target: Path, descriptor: int, old: os.stat_result) -> None:
-    """Give the new file the owner and the extended attributes (with them the ACL) of the old one.
-
-    Raises `OSError` when it cannot have them; only what the system itself labels files with may stay behind.
-    """
+    """Give the new file the old one's owner and extended attributes but system labels. Raises `OSError`."""
     if os.name == "nt":
         return
     new = retried(os.fstat, descriptor)
@@ -377,10 +365,7 @@ def _write_by_rename(
 
 
 def _write_in_place(target: Path, content: bytes, mode: int | None, old: os.stat_result, expected: Expected) -> None:
-    """Write over the content of `target`, and put the old content back when that fails.
-
-    Raises `OSError` when it is not the file of `old` any more, or has got another name meanwhile.
-    """
+    """Write over `target`, or put its content back. Raises `OSError` when it is not the file `old`, or linked anew."""
     descriptor = retried(os.open, target, os.O_RDWR | O_CLOEXEC | O_BINARY | O_NOFOLLOW)
     try:
         now = retried(os.fstat, descriptor)

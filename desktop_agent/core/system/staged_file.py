@@ -64,10 +64,7 @@ class StagedFile:
     """
 
     def __init__(self, folder: Path, name: str = "") -> None:
-        """Begin one in `folder`, which must exist; its temporary name ends with `name`.
-
-        Raises `OSError`, as all of it does.
-        """
+        """Begin one in the existing `folder`; its temporary name ends with `name`. All of it raises `OSError`."""
         self.path = temporary_beside(folder / "draft", name)
         self.size = 0
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC | O_BINARY
@@ -105,10 +102,7 @@ class StagedFile:
 
 
 def sync_folders(folders: Iterable[Path]) -> None:
-    """Make the names in these folders durable. Raises `OSError` when the disk fails or is full.
-
-    A file system that knows no such thing keeps its promises in its own way.
-    """
+    """Make the names in these folders durable, where that is known. Raises `OSError` when the disk fails."""
     if os.name == "nt":
         return
     for folder in folders:

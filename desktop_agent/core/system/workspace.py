@@ -255,16 +255,10 @@ def _born_ns_on_linux(path: bytes) -> int | None:
 
 
 class HeldWorkspace:
-    """The folder that a session was opened on, known by what it is and not only by its path.
-
-    A descriptor keeps it open: a new folder in its place cannot get the same inode. All of it blocks.
-    """
+    """The folder of a session, known by what it is: kept open, so that no other gets its inode. Blocks."""
 
     def __init__(self, root: Path, known: FolderIdentity | None = None) -> None:
-        """Hold the folder at `root`, which is resolved; a missing one is held when it is first seen.
-
-        `known` is the identity of the folder that the session worked in, if it has one: no other folder is accepted.
-        """
+        """Hold the resolved folder `root`, when it is first seen; it must be the `known` one, if there is one."""
         self.root = root
         self._known = known
         self._release: weakref.finalize[[int], HeldWorkspace] | None = None
@@ -331,10 +325,7 @@ class HeldWorkspace:
         return True
 
     def accept(self) -> FolderIdentity | None:
-        """Accept the folder that is there now, if `check` refused it: the user has read that and goes on.
-
-        Return its identity if the session does not know that yet.
-        """
+        """Accept the folder that is there, which the user was told of; return its identity if the session has none."""
         if self.root.is_symlink():
             return None
         if self._has_refused:
@@ -348,10 +339,7 @@ class HeldWorkspace:
         return None
 
     def _is_the_known_one(self) -> bool:
-        """Whether the folder that is there is the one that the session worked in, as far as that is known.
-
-        A folder that is already held is the right one: `check` compares it with what it was when it was taken.
-        """
+        """Whether the folder there is the one the session worked in; a held one is, as `check` compares it."""
         if self._known is None or self._identity is not None:
             return True
         there = identity_of(self.root)
@@ -427,10 +415,7 @@ def _is_cover(entry: os.DirEntry[str]) -> bool:
 
 
 def walk_files(path: Path, limit: int = MAX_LISTED_FILES) -> tuple[list[str], bool]:
-    """Return the files below `path`, relative and with `/`, and whether these are all. For folders without git.
-
-    Breadth first, so what a limit cuts off is what lies deepest. Links to folders are not followed.
-    """
+    """Return the files below `path`, breadth first, without following links, and if all. For no git."""
     found: list[str] = []
     waiting = [""]
     for folder in waiting:
@@ -487,10 +472,7 @@ _DIGITS: Final = re.compile(r"\d+")
 
 
 def natural_key(name: str) -> str:
-    """Return what to sort `name` by, so that `page2` comes before `page10` and case does not matter.
-
-    It ends in a NUL and the name, so names that differ only in case or leading zeros still have one order.
-    """
+    """Return the key of the natural order: `page2` before `page10`, case last, and no two names alike."""
     return f"{_DIGITS.sub(_longer_is_larger, name.casefold())}\0{name}"
 
 

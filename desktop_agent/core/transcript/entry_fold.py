@@ -43,10 +43,7 @@ UNFINISHED = "The provider did not finish this."
 
 
 def hosted_calls(content: Sequence[AssistantBlock], *, goes_on: bool) -> dict[CallId, HostedCall]:
-    """Return the calls that a message tells of, each once, in their order.
-
-    One that was begun and not ended has failed, unless the message `goes_on` with the next one.
-    """
+    """Return a message's hosted calls, in order; one begun but not ended failed, unless it `goes_on`."""
     calls: dict[CallId, HostedCall] = {}
     for block in content:
         if isinstance(block, OpaqueBlock) and (call := block.call) is not None:

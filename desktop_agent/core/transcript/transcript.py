@@ -339,10 +339,7 @@ _SUMMARISING: Final = frozenset((ev.Compacted, ev.SummaryEdited, ev.CompactionUn
 
 
 class Transcript(Struct):
-    """One session as a user sees it: what is known of it, in four folds, and its entries.
-
-    Only `apply`, and loading its pages, changes it. The four stay small however long the conversation gets.
-    """
+    """One session as a user sees it: four small folds and its entries, changed only by `apply` and page loads."""
 
     session: SessionInfo = field(default_factory=SessionInfo)
     turns: TurnState = field(default_factory=TurnState)
@@ -379,8 +376,7 @@ class Transcript(Struct):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of the journal is folded in. At first only the end of a long one is: a page without entries
-        stands for the rest, and what was changed there is not known."""
+        """Whether all of the journal is folded in, not only the end, after a page for the rest."""
         return all(page.entries for page in self.pages)
 
     # -- pages --

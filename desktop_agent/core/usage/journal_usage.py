@@ -222,11 +222,7 @@ class UsageReader:
     def read(
         self, *, progress: Progress = lambda done, total: None, is_stopped: Callable[[], bool] = not_stopped
     ) -> tuple[SessionFigures, ...]:
-        """Return what each session used, as far as it can be read; what was read until a stop, after one.
-
-        What was spent is what the list of sessions says, so that it is the same everywhere. Other threads run now and
-        then meanwhile. Raises `StorageError` when the folder of the sessions cannot be read.
-        """
+        """Return what each session used, as far as it can be read before a stop. Raises `StorageError`."""
         states = journal_states(self._sessions)
         known = self._cache.all()
         stale = [name for name, state in states.items() if name not in known or known[name].mark.state != state]
@@ -261,10 +257,7 @@ class UsageReader:
 def read_usage(
     path: Path, known: Noted[JournalUsage] | None, is_stopped: Callable[[], bool] = not_stopped
 ) -> Noted[JournalUsage] | None:
-    """Fold a journal, and only what is new since `known` where that still holds.
-
-    None when it cannot be read, or when stopped before its end.
-    """
+    """Fold a journal, from `known` on where that still holds. None when it cannot be read, or when stopped."""
     yield_gil = Yielder()
 
     def is_over() -> bool:

@@ -33,10 +33,7 @@ class Durations(Struct):
         return sum(self.counts.values())
 
     def percentile_s(self, percent: int) -> float | None:
-        """Return the duration that `percent` of all do not exceed, in seconds; None without any.
-
-        It is the nearest rank: one of the durations, rounded.
-        """
+        """Return the nearest-rank duration that `percent` of all do not exceed, in seconds; None without any."""
         rank = math.ceil(self.count * percent / 100)
         for micros in sorted(self.counts):
             rank -= self.counts[micros]
@@ -263,18 +260,12 @@ _STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def records(report: UsageReport, by: Grouping) -> list[JsonObject]:
-    """Return a record for each row, in the order of the report.
-
-    What is not known is null in JSON and empty in CSV, never 0. Durations are in seconds, costs in US dollars.
-    """
+    """Return a record for each row; what is not known is null in JSON and empty in CSV, never 0."""
     return [_record(by, key, figures) for key, figures in report.rows(by).items()]
 
 
 def csv_text(rows: Iterable[JsonObject]) -> str:
-    """Return records as CSV with a heading (RFC 4180); nothing for none.
-
-    A name that a spreadsheet would take for a formula, because a model or a server made it up, gets a `'` before it.
-    """
+    """Return records as CSV with a heading (RFC 4180); names that a spreadsheet takes for formulas get a `'`."""
     listed = list(rows)
     if not listed:
         return ""

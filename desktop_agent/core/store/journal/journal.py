@@ -96,11 +96,7 @@ class Journal:
             raise _cannot_write(path, error) from error
 
     def append(self, event: JournalEvent, *, is_durable: bool) -> None:
-        """Write one record; `is_durable` also waits for the disk.
-
-        Raises `StorageError` with the journal as it was before: a part of a line is cut off again. The next call tries
-        anew, when there is room again, say.
-        """
+        """Write one record; `is_durable` also waits for the disk. Raises `StorageError`, the journal as before."""
         line = self._encode(event)
         try:
             self._check()

@@ -79,10 +79,7 @@ def may_have_moved(line: bytes) -> bool:
 
 
 def internalise(fields: JsonObject, blobs: Blobs) -> tuple[JsonObject, list[str]]:
-    """Return `fields` with the payloads that `externalise` moved out put back, and what could not be found.
-
-    A lost payload becomes `MISSING`, so that one missing blob does not cost the rest of its event.
-    """
+    """Return `fields` with their payloads put back, `MISSING` for a lost one, and what could not be found."""
     lost: list[str] = []
     return _in_object(fields, blobs, lost), lost
 
@@ -162,10 +159,7 @@ class Readable(NamedTuple):
 
 
 def read_journal(path: Path, blobs: Blobs) -> tuple[list[JournalEvent], list[Damage]]:
-    """Return all readable events and what could not be read. Never changes the file.
-
-    Raises `StorageError` only when the file itself cannot be read.
-    """
+    """Return all readable events and what could not be read. Raises `StorageError` when that is the file."""
     events: list[JournalEvent] = []
     damages: list[Damage] = []
     for line, found in read_each_line(path, blobs):
@@ -180,10 +174,7 @@ def read_journal(path: Path, blobs: Blobs) -> tuple[list[JournalEvent], list[Dam
 def read_each_line(
     path: Path, blobs: Blobs, start: int = 0, blobs_of: Callable[[Line], Blobs] | None = None
 ) -> Iterator[tuple[Line, Readable | Damage]]:
-    """Yield every line from byte `start` on, with what it says or why it does not count.
-
-    `blobs_of` says which of several `Blobs` has the contents of a line. Raises `StorageError` like `read_journal`.
-    """
+    """Yield each line from byte `start` on, what it says or why it does not count. Raises `StorageError`."""
     is_first = start == 0
     try:
         refuse_links(path)

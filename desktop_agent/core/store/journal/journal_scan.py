@@ -95,11 +95,7 @@ def mark_at(file: BinaryIO, state: State, read_bytes: int) -> JournalMark:
 
 
 def whole_lines(file: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
-    """Yield where each line begins and ends, and the line, from `start` on; without a last one that has no end yet.
-
-    Of a line that is too long to be one, only its place is returned. This is `read_lines` for callers for whom a `Line`
-    costs too much.
-    """
+    """Yield where each whole line begins and ends, and the line, unless it is too long to be one."""
     file.seek(start)
     place = start
     while line := file.readline(_LIMIT):

@@ -54,10 +54,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_lines(file: BinaryIO, *, number: int = 1, limit: int = MAX_LINE_BYTES) -> Iterator[Line]:
-    """Yield the lines from where `file` stands, of which the first has this number; never holds more than `limit`.
-
-    One without its newline is the last: what a writer adds meanwhile is the rest of it, and no line of its own.
-    """
+    """Yield the lines from where `file` stands; one without its newline is the last, as it is being written."""
     offset = file.tell()
     while content := file.readline(limit + 1):
         is_ended = content.endswith(b"\n")

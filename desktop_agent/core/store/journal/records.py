@@ -94,10 +94,7 @@ def read_records(
 
 
 def read_last_records(path: Path, blobs: Blobs, *, count: int, max_bytes: int, yield_gil: YieldGil) -> list[Record]:
-    """Return the last records: `count` of them, or fewer when they have more than `max_bytes`; but at least one.
-
-    It reads no more of the file than that. Raises `StorageError` when the file cannot be read.
-    """
+    """Return the last `count` records, fewer where those exceed `max_bytes`. Raises `StorageError`."""
     try:
         with path.open("rb") as file:
             start = _start_of_last_lines(file, count, max_bytes)
@@ -186,10 +183,7 @@ def read_page(path: Path, blobs: Blobs, page: JournalPage, *, yield_gil: YieldGi
 
 
 def read_last_page(path: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Transcript:
-    """Return the end of a session as far as it is known without reading the rest of it.
-
-    What comes before is one page that is not loaded. Blocks. Raises `StorageError` when the journal cannot be read.
-    """
+    """Return the end of a session, with one unloaded page for what is before. Blocks. Raises `StorageError`."""
     last = read_last_records(path, blobs, count=LAST_RECORDS, max_bytes=LAST_BYTES, yield_gil=yield_gil)
     transcript = Transcript()
     start = last[0].start if last else 0
@@ -202,10 +196,7 @@ def read_last_page(path: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Transcri
 
 
 def find_pages(path: Path, pages: Sequence[JournalPage], text: str, *, yield_gil: YieldGil) -> list[int]:
-    """Return which of `pages` may show `text`, whatever its case: they have its longest word. Blocks.
-
-    What is too long to stand in the journal itself is not looked at. Raises `StorageError` when it cannot be read.
-    """
+    """Return which of `pages` may show `text`: they have its longest word. Blocks. Raises `StorageError`."""
     words = re.findall(r"\w+", text.lower())
     needle = max(words, key=len) if words else json.dumps(text.lower(), ensure_ascii=False)[1:-1]
     found: list[int] = []

@@ -73,10 +73,7 @@ def read_extent(path: Path, journal: Path) -> int | None:
 
 
 def read_sections(path: Path, offset: int) -> Iterator[Section]:
-    """Yield the sections one after the other, of the snapshot that stands for the journal up to `offset`.
-
-    Raises `OSError`, or `ValueError` when it is not whole, or another one by now: its extent was read before.
-    """
+    """Yield the sections of the snapshot for the journal up to `offset`. Raises `OSError`, and `ValueError`."""
     number = 0
     with open_regular(path) as file:
         if _object(file.readline(_MAX_LINE_BYTES)).get("offset") != offset:

@@ -107,10 +107,7 @@ class PinnedGit:
 
 @contextlib.asynccontextmanager
 async def pinned(repository: Repository) -> AsyncGenerator["PinnedGit | NoStatus"]:
-    """Give git bound to `repository`, for some questions in a row; or why it may not, or cannot, be asked.
-
-    It is not asked about a repository that took the place of the one that was found, or that another user owns.
-    """
+    """Give git bound to `repository`, or why not: it is another one by now, or another user's."""
     look = await asyncio.to_thread(_look_at, repository)
     if look.why_not is not None:
         yield look.why_not
@@ -369,10 +366,7 @@ _PARSE_IN_THREAD_BYTES: Final = 64 * 1024
 
 
 async def query_status(folder: Path) -> RepoStatus | NoStatus:
-    """Return the state of the repository that `folder` is in, or why there is no answer.
-
-    It covers `folder` only, not the repository around it.
-    """
+    """Return the state of the repository within `folder`, or why there is no answer."""
     repository = await asyncio.to_thread(find_repository, folder)
     return NoStatus(reason="not_a_repository") if repository is None else await status_of(repository)
 
@@ -431,10 +425,7 @@ _PATH_FIELD: Final = {b"1": 8, b"2": 9, b"u": 10}
 
 
 def parse_status(output: bytes) -> RepoStatus:
-    """Return what `git status --porcelain=v2 -z --branch` printed. Paths stay relative to the repository's top.
-
-    Lines of a kind that this version does not know are skipped; so is a last line that was cut off.
-    """
+    """Return what `git status --porcelain=v2 -z --branch` printed, as far as this version knows its lines."""
     branch = ""
     files: dict[str, FileStatus] = {}
     records = iter(output.split(b"\0")[:-1])  # what follows the last NUL is nothing, or half a record

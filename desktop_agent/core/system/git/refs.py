@@ -255,10 +255,7 @@ class KnownRefs:
         return refs
 
     def unmoved(self, folder: Path, repository: Repository) -> Refs | None:
-        """Return what `read` would without asking git; None where git has to be asked.
-
-        `repository` is the one that `folder` is in. Blocks.
-        """
+        """Return what `read` would without asking git, for `folder`'s `repository`; None to ask git. Blocks."""
         return self._still(folder, _stamp_of(repository))
 
     def last_if_unmoved(self, folder: Path) -> Refs | None:
@@ -271,10 +268,7 @@ class KnownRefs:
 
 
 def refs_stamp(folder: Path) -> RefsStamp | None:
-    """Return what distinguishes the refs of a folder's repository from others; None where that is not known. Blocks.
-
-    Take it before the refs are read.
-    """
+    """Return a stamp of the refs of a folder's repository, to take before reading them; None if unknown. Blocks."""
     repository = find_repository(folder)
     return None if repository is None else _stamp_of(repository)
 

@@ -30,10 +30,7 @@ class FileStatus(Struct, frozen=True, kw_only=True):
 
 
 class RepoStatus(Struct, frozen=True, kw_only=True):
-    """Branch and changed files at one moment. Paths are relative to the folder that was asked about, with `/`.
-
-    Names that are not UTF-8 carry surrogate escapes, like the names that `os` returns.
-    """
+    """Branch and changed files at one moment; paths are relative, with `/`, and may have surrogate escapes."""
 
     branch: str = ""
     """Empty while HEAD is detached."""
@@ -63,10 +60,7 @@ _READING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(
 
 
 class Repository(Struct, frozen=True, kw_only=True):
-    """Where the repository of a folder is: its top folder, and the folder with `HEAD` and `index`.
-
-    `prefix` leads from the top to the folder that was asked about: empty, or ending in `/`.
-    """
+    """Where a folder's repository is; `prefix` leads from its top to the folder: empty, or ending in `/`."""
 
     root: Path
     git_dir: Path
@@ -126,10 +120,7 @@ def read_regular(path: Path, limit_bytes: int) -> bytes:
 
 
 def stranger_of(repository: Repository) -> Path | None:
-    """Return what of the repository belongs to another user, as git's own check of owners would find it. Blocks.
-
-    Git leaves that check out where it is pointed to a repository, as we do.
-    """
+    """Return what of the repository is another user's; git, pointed to one as we do, leaves that check out. Blocks."""
     if not hasattr(os, "geteuid"):
         return None
     own = {os.geteuid()}

@@ -130,11 +130,7 @@ def oversized(detail: str) -> ProviderError:
 
 
 def causes_of(error: BaseException) -> Iterator[BaseException]:
-    """Yield `error` and what caused it.
-
-    httpcore2 keeps the original as an argument of its own exception. Contexts are left out: a caller that tries again
-    while it handles the last failure would find that failure here.
-    """
+    """Yield `error` and its causes, httpcore2's too; no contexts: those may be failures of earlier tries."""
     waiting: list[BaseException] = [error]
     seen: set[int] = set()
     while waiting:

@@ -51,10 +51,7 @@ def model_client(
 def page_client(
     headers: Mapping[str, str], *, timeout_s: float, proxy: Proxy | None = None, environ: Mapping[str, str] = os.environ
 ) -> httpx2.AsyncClient:
-    """Return a client for pages, without a key; the caller bounds and judges what comes.
-
-    Raises `ProviderError` when it cannot be built.
-    """
+    """Return a keyless client for pages, which the caller bounds and judges. Raises `ProviderError`."""
     return _client(_transport(proxy, environ), httpx2.Timeout(timeout_s), headers)
 
 
@@ -109,10 +106,7 @@ def _transport(proxy: Proxy | None, environ: Mapping[str, str]) -> httpx2.AsyncH
 
 
 def _tls_context(environ: Mapping[str, str]) -> ssl.SSLContext:
-    """Return whom TLS trusts: the system's certificates, or those that `SSL_CERT_FILE` and `SSL_CERT_DIR` name.
-
-    Raises `ProviderError` that names the variable when it names nothing that can be used.
-    """
+    """Return whom TLS trusts: the system, or `SSL_CERT_FILE` and `SSL_CERT_DIR`. Raises `ProviderError`."""
     for variable, exists in (("SSL_CERT_FILE", Path.is_file), ("SSL_CERT_DIR", Path.is_dir)):
         named = environ.get(variable)
         if named and not exists(Path(named)):

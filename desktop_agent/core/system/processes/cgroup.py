@@ -70,10 +70,7 @@ def machine_memory_bytes() -> int:
 def limited(
     argv: tuple[str, ...], cwd: Path, environ: Mapping[str, str], limits: CommandLimits, *, beginning: str = ":"
 ) -> tuple[str, ...]:
-    """Return `argv` so that a shell does `beginning`, sets the limits and then becomes it. Blocks for a moment.
-
-    Raises `OSError` for a missing program, which the shell would only report in its output.
-    """
+    """Return `argv` for a shell that does `beginning` within the limits. Blocks. Raises `OSError`."""
     if sys.platform == "win32":
         return argv
     _require_program(argv[0], cwd, environ)
@@ -210,10 +207,7 @@ class CommandGroup:
         _write(self._folder / "cgroup.kill", "1")
 
     def close(self) -> str:
-        """Remove it, and return in words why the kernel ended the command, if it did.
-
-        What detached itself from the command may live on in it: then it is removed later.
-        """
+        """Remove it, later if something lives on in it; return why the kernel ended the command, or nothing."""
         excess = self._limits.memory_excess if self._was_out_of_memory() else ""
         if not self.remove():
             self.leave()

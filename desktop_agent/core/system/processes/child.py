@@ -45,10 +45,7 @@ class ProcessEnd(Struct, frozen=True, kw_only=True):
 
 
 class ChildPipes(asyncio.SubprocessProtocol):
-    """What is heard of one child: its output, its exit, the end of its output.
-
-    Output comes from the event loop, for each descriptor to a sink of its own, or all of it from a `reader`.
-    """
+    """What is heard of one child: its output, by descriptor to a sink or all to a `reader`, its exit, the end."""
 
     def __init__(self, sinks: Mapping[int, Sink], reader: OutputReader | None = None) -> None:
         loop = asyncio.get_running_loop()
@@ -204,10 +201,7 @@ class ChildProcess:
         return ProcessTree(self._mark, self.pid, self._group, since=self._since)
 
     async def send(self, content: bytes) -> bool:
-        """Write to what the command reads; False when it reads no more. Returns when it can be sent more.
-
-        Cancelling only stops the waiting: what was written is on its way.
-        """
+        """Write to the command; False when it reads no more. Cancelling ends the wait, not what is on its way."""
         pipe = self._pipes.input
         if pipe is None:
             return False

@@ -47,10 +47,7 @@ class OutputReader:
         typed: Iterable[bytes] | None = None,
         unread_bytes: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`typed` is for a terminal: what to type, line by line, and then its end; None types nothing ever.
-
-        `unread_bytes` says how much of what was typed waits to be read.
-        """
+        """`typed` is for a terminal: lines to type, then the end; `unread_bytes` tells what waits to be read."""
         self._loop = asyncio.get_running_loop()
         self._file = FileIO(fd, "r")
         self._sink = sink
@@ -115,10 +112,7 @@ class OutputReader:
         self._read_what_is_there()
 
     def _read_what_is_there(self) -> None:
-        """Take what came before reading was stopped: this thread may have had no processor since.
-
-        No more than a pipe holds, or a command that prints for ever would never be left.
-        """
+        """Take what came before reading was stopped, at most a pipe full: a command may print for ever."""
         if self._wake is None:
             return
         poll = select.poll()

@@ -36,10 +36,7 @@ Sink = Callable[[bytes], "asyncio.Future[None] | None"]
 
 
 class Spool:
-    """A file for the whole output, private to the user, created when something is first written to it.
-
-    Its methods block.
-    """
+    """A private file for the whole output, created when something is first written to it. Blocks."""
 
     def __init__(self, folder: Path, limit_bytes: int = SPOOL_LIMIT_BYTES) -> None:
         self.path = folder / f"output-{secrets.token_hex(8)}.log"
@@ -84,10 +81,7 @@ _AGAIN_S = 0.002
 
 
 class LiveText:
-    """Calls back with what was printed, at most 30 times a second, and never with more than a user can read.
-
-    It may be fed from any one thread; the callback is called on the loop's.
-    """
+    """Calls back on the loop with what was printed, at most 30 times a second; to be fed from any one thread."""
 
     def __init__(self, on_text: Callable[[str], None]) -> None:
         self._on_text = on_text
@@ -146,10 +140,7 @@ class LiveText:
 
 
 class CapturedOutput(Struct, frozen=True, kw_only=True):
-    """What a command printed, standard output and error in the order they were written, as a terminal shows it.
-
-    `tail` is empty if `head` is all of it; otherwise something in between is left out.
-    """
+    """What a command printed, as a terminal shows it; something is left out between `head` and a `tail`."""
 
     head: str
     tail: str
@@ -201,11 +192,7 @@ _READ_BYTES = 256 * 1024
 
 
 class ShownOutput:
-    """What a terminal shows of an output, in bounded memory.
-
-    If there is very much that is not plain text, such as a film, its beginning and its end are read, and the rest is
-    counted.
-    """
+    """What a terminal shows of an output, in bounded memory: of a flood the beginning, the end and a count."""
 
     def __init__(self) -> None:
         self._waiting = bytearray()

@@ -242,10 +242,7 @@ def stand_back() -> None:
 
 
 def _share_less(transport: asyncio.SubprocessTransport) -> None:
-    """Lower the share of the whole session: Linux may share time among sessions first ("autogroup", sched(7)).
-
-    The priority of a process then counts within its session only.
-    """
+    """Lower the share of the session: Linux may share time among sessions first ("autogroup", sched(7))."""
     if transport.get_returncode() is not None:
         return
     try:

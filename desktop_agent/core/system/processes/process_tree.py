@@ -59,10 +59,7 @@ _SWEEPS = 200
 
 
 def marked_limit(mark: str) -> int:
-    """Return the resident-set limit that carries a mark, in bytes: whole KiB, and more than any machine has.
-
-    All limits of one application have the same quotient by `LIMIT_UNIT`.
-    """
+    """Return the resident-set limit with a mark: one application's limits share the quotient by `LIMIT_UNIT`."""
     application, _, number = mark.partition(".")
     digest = int.from_bytes(blake2b(application.encode(), digest_size=4).digest()) >> 2
     return ((1 << 30 | digest) << _NUMBER_BITS | int(number or 0) % (1 << _NUMBER_BITS)) * _KIB
@@ -79,10 +76,7 @@ def put_mark(pid: int, mark: str) -> None:
 
 
 class ProcessTree:
-    """The processes of one command (`root` is its first), or, without a root, everything that carries the mark.
-
-    An object is for one thread at a time.
-    """
+    """The processes of one command (from `root` on) or, without, all with the mark. For one thread at a time."""
 
     def __init__(
         self, mark: str, root: int | None = None, group: CommandGroup | None = None, *, since: float | None = None
@@ -130,11 +124,7 @@ class ProcessTree:
             give_back()
 
     def pause(self) -> None:
-        """Stop all members until `resume`, including any that is just being started.
-
-        Does nothing where that is impossible. They have stopped when it returns: one that was in the middle of a system
-        call has finished it.
-        """
+        """Stop all members until `resume`, where possible; their system calls have finished when it returns."""
         seen: set[tuple[int, float]] = set()
         until_s = time.monotonic() + _STOPS_WITHIN_S
         for _ in range(_SWEEPS):
@@ -355,10 +345,7 @@ class Activity:
             return not self.has_ended and self._have_known_run()
 
     def look(self, *, is_brief: bool = False) -> None:
-        """Note what it has done since the last look.
-
-        Blocks. A brief look does not find newly started processes; the next full one does.
-        """
+        """Note what it has done since the last look; a brief one finds no newly started processes. Blocks."""
         if self.is_idle():
             return
         with self._guard:
@@ -420,10 +407,7 @@ class Activity:
         return not self._cpu or any(_cpu_ns(pid) != cpu_ns for pid, cpu_ns in self._cpu.items())
 
     def _written_since(self, counted: dict[tuple[int, float], _Counted], received: int) -> int | None:
-        """Return how much it wrote elsewhere than to us.
-
-        A process that has ended is counted by its parent, which waited.
-        """
+        """Return how much it wrote elsewhere than to us; ended processes count for the parent that waited."""
         pids = {one.entry.pid for one in counted.values()}
         lost = (one for key, one in self._counted.items() if key not in counted and one.entry.parent not in pids)
         if any(one.written is None for one in counted.values()) or any(True for _ in lost):
@@ -531,10 +515,7 @@ class Guard:
 
     @classmethod
     def start(cls, mark: str, groups: Path | None, end: Path | None = None) -> "Guard | None":
-        """Start watching what has `mark`, and the cgroups in `groups`; None where that is not possible.
-
-        If we are killed, the guard makes the file `end` once nothing of it is left: its date says when.
-        """
+        """Watch what has `mark`, and the cgroups in `groups`, to make `end` once all is gone; None if impossible."""
         if not Path("/proc/self/environ").exists() or not _SHELL.exists():
             return None
         number = marked_limit(mark) // LIMIT_UNIT

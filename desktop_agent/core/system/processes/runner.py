@@ -180,10 +180,7 @@ class ProcessRunner:
         return child
 
     async def start(self, command: Command, output: Sink, errors: Sink) -> ChildProcess:
-        """Start `command`, and give its two streams to sinks on the event loop's thread.
-
-        The caller must `end` the child, whatever happens. Raises `OSError` when it cannot be started.
-        """
+        """Start `command`, its two streams to sinks on the loop; the caller must `end` it. Raises `OSError`."""
         spawn: _Spawn = lambda mark: _spawn_piped(command, mark, ChildPipes({1: output, 2: errors}))  # noqa: E731
         return await self._start(spawn, stand_ins=command.stand_ins)
 

@@ -25,10 +25,7 @@ def find_program(name: str, environ: Mapping[str, str], workspace: Path | None =
 
 
 def search_path(environ: Mapping[str, str], workspace: Path | None = None) -> str:
-    """Return `PATH` without relative folders and those in `workspace`, also by way of a link. Blocks.
-
-    What is there may be written by a model or come with a cloned repository; we would run it unasked and unconfined.
-    """
+    """Return `PATH` without relative folders and those that lead into `workspace`, which a model may write."""
     folders = environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(folder for folder in folders if _is_trusted(Path(folder), workspace))
 

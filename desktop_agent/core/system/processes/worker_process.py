@@ -30,10 +30,7 @@ class WorkerDiedError(Exception):
 
 
 class WorkerProcess:
-    """The process, seen from the one that asks. `send` and `receive` block: they are for one thread at a time.
-
-    `kill` and `end` are for any thread; who waits for an answer then gets `WorkerDiedError`.
-    """
+    """The process, seen from the one that asks: `send` and `receive` for one thread, `kill` and `end` for any."""
 
     def __init__(self, module: str) -> None:
         """Start `module`, which calls `serve`. Raises `OSError` when there can be no more processes."""
@@ -75,10 +72,7 @@ class WorkerProcess:
 
     @contextmanager
     def limited(self, time_limit_s: float, stop: threading.Event | None = None) -> Generator[None]:
-        """Kill the process when what is done in here takes longer, or soon after `stop` is set.
-
-        It may be a thread or a process that does not move at all, so nothing is asked of it.
-        """
+        """Kill the process, which may not move at all, when this block takes longer, or soon after `stop` is set."""
         done = threading.Event()
         watcher = threading.Thread(
             target=self._watch, args=(done, time_limit_s, stop), name="worker limit", daemon=True
