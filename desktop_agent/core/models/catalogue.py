@@ -36,10 +36,9 @@ class FetchedList(Struct, frozen=True, kw_only=True):
 
 
 class ListCache:
-    """The lists of models that addresses gave, as files of one folder: there at once, and offline. Methods block.
+    """The models that addresses listed, a file for each account, address and kind of credential. Methods block.
 
-    One file for each account, address and kind of credential: each may get another list. A file is replaced as a whole,
-    so several processes may write it; one that cannot be read counts as missing, because it is fetched again.
+    Files are replaced as a whole; one that cannot be read counts as missing.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -127,10 +126,9 @@ class ModelCatalogue:
         self._held: dict[_Key, _Held] = {}
 
     def models(self, account: Account) -> Sequence[KnownModel]:
-        """Return the models of an account, at once: as its address listed them last, then those only the user names.
+        """Return the models of an account: as listed last, else the vendor's few, then those only the user names.
 
-        Where no list was fetched yet these are the few that the table of vendors has. Blocks for milliseconds when the
-        account is asked about first: on an event loop, await `read` before.
+        Blocks for milliseconds at first: on an event loop, await `read` before.
         """
         return tuple(self._of(account).models.values())
 
@@ -154,10 +152,7 @@ class ModelCatalogue:
         return AccountModels(self, account)
 
     def stated_price(self, account: Account, name: str) -> Rates | None:
-        """Return what the user, or the address, says that a model costs. Blocks as `models` does.
-
-        `None` where only the table that ships may know it, whose prices depend on the day and the size of the request.
-        """
+        """Return the price that the user, or the address, states; `None` leaves it to the table. Blocks."""
         held = self._of(account)
         listed = found(name, held.models)
         return held.models[listed].price if listed in held.priced else None
@@ -167,10 +162,7 @@ class ModelCatalogue:
         return await asyncio.to_thread(self._read, account)
 
     async def refresh(self, account: Account) -> Sequence[KnownModel]:
-        """Fetch the list from the account's address, keep it, and return the models.
-
-        Raises `AgentError` that says why that was not possible: what was known before is then still known.
-        """
+        """Fetch the list of models, keep and return it. Raises `AgentError`: then the old one still holds."""
         listed = await self._source(account)
         fetched = FetchedList(fetched_at=self._clock.now(), models=_sound(listed))
         await asyncio.to_thread(self._cache.write, account, fetched)

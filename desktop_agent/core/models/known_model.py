@@ -58,19 +58,12 @@ def completed(known: KnownModel, by: ListedModel | None) -> KnownModel:
 
 
 def found(name: str, among: Collection[str]) -> str | None:
-    """Return the name under which a list has a model: the same, or for one without a date the newest that has one.
-
-    That is how the APIs read it, and the newest are first in their lists.
-    """
+    """Return the name in a list; for one without a date the newest that has one, as the APIs read it."""
     return name if name in among else next((known for known in among if known.startswith(f"{name}-2")), None)
 
 
 def only_embeds(name: str) -> bool:
-    """Whether a model of this name makes vectors of text, so that no conversation is possible with it.
-
-    Most lists give only names. These are what Ollama's library, LM Studio and OpenAI call such models:
-    https://ollama.com/search?c=embedding
-    """
+    """Whether a model of this name only makes vectors of text: https://ollama.com/search?c=embedding."""
     return _ONLY_EMBEDS.search(name) is not None
 
 

@@ -149,12 +149,8 @@ def priced(
 ) -> Usage:
     """Return the usage of one request with its cost, where that is known.
 
-    It costs what its vendor reported, else what the user or its address states, else what the table says.
-
-    The prices of a vendor hold at its own address: what a gateway charges is not known, unless it says so. `address` is
-    where the request went, if not where `model` says. `is_prepaid` says that a subscription covers the request: it
-    costs nothing more. `stated` is what the user, or the address itself, says of its price: that goes before the table,
-    and says nothing of searches.
+    The vendor's report counts, else the price that is `stated`, else the table, which holds at the vendor's own address
+    only. `address` is where the request went; `is_prepaid` says that a subscription covers it.
     """
     if usage.cost_usd is not None:
         return usage

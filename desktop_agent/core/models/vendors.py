@@ -235,8 +235,7 @@ def usual_model(provider: str) -> str:
 
 
 ServerState = Literal["running", "starting", "not_running", "locked", "silent", "other"]
-"""What was found: the server, the server while it loads its model, nothing, a question for a key, something that says
-nothing in time, or something else."""
+"""What was found: the server, ready or loading; nothing; a question for a key; silence; something else."""
 
 
 class LocalServer(Struct, frozen=True, kw_only=True):

@@ -190,9 +190,9 @@ def _citation(citation: Citation) -> JsonObject:
 
 
 def settle(entries: Sequence[tuple[str, list[JsonObject]]]) -> None:
-    """Take calls without a result, and results without their call, out of these messages: a role and blocks each.
+    """Remove, in place, searches without a result and results without a search: the API refuses both.
 
-    The API refuses both. A call in the last answer stays where that goes on: nothing follows but results of our tools.
+    A search in the last answer stays if our results are all that follows it.
     """
     asked = {text_in(block, "id"): at for at, (_, blocks) in enumerate(entries) for block in blocks if _is_use(block)}
     ended = {

@@ -56,12 +56,7 @@ class ProviderCatalog:
         is_paced: bool = False,
         allows_readable_proxy: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`sign_ins` has the credentials of accounts without a key.
-
-        `models` is asked what is known of the models of an account.
-        `is_paced` lets the demo write at a pace that people can follow.
-        `allows_readable_proxy` says whether a proxy may see what goes to an unencrypted address.
-        """
+        """`sign_ins` has the credentials of accounts without a key; `is_paced` lets the demo write at a human pace."""
         self._environ = environ
         self._keys = keys
         self._accounts = accounts
@@ -71,11 +66,9 @@ class ProviderCatalog:
         self._allows_readable_proxy = allows_readable_proxy
 
     async def build(self, model: ModelRef) -> Provider:
-        """Return the provider of `model`.
+        """Return the provider of `model`, without importing an HTTP client.
 
-        Raises `CredentialsError` when it needs a key and there is none, or its account is gone, `UsageError` for an
-        unknown provider, and `UnsafeSettingsError` when the accounts cannot be read. No HTTP client is imported yet: a
-        provider does that itself, in a thread, when it is first asked.
+        Raises `CredentialsError`, `AccountGoneError`, `UsageError` and `UnsafeSettingsError`.
         """
         if model.provider == DEMO:
             return demo_provider(is_paced=self._is_paced)

@@ -41,10 +41,7 @@ _KEPT: JsonObject = {"type": "ephemeral"}
 
 
 def mark(messages: list[JsonObject], ends: Iterable[int]) -> None:
-    """Mark, in place, the last text before each of the `ends`, which count messages.
-
-    A message without text, such as one of calls only, is passed over for the one before.
-    """
+    """Mark, in place, the last text before each of the `ends`, which count messages."""
     for end in ends:
         for number in reversed(range(end)):
             if (marked := _marked(messages[number])) is not None:
@@ -167,12 +164,9 @@ class ChatFormat(OpenAIFormat):
         searches: bool = False,
         effort_field: EffortField = "reasoning_effort",
     ) -> None:
-        """`limit_field` is what the vendor calls the longest answer: OpenAI's own models know the newer name only.
+        """`limit_field` is the vendor's name for the longest answer, `effort_field` for the effort.
 
-        `reports_cost` says that the usage of an answer has its cost in US dollars, `allows_several_calls` that a
-        request must say that there may be several calls. `cache_marks_for` are beginnings of the names of models that
-        cache only what is marked. `searches` says that the vendor is a router that searches the web, `effort_field`
-        where the effort stands.
+        Models whose names begin with `cache_marks_for` cache only what is marked. `searches` is true of a router.
         """
         super().__init__(
             "stream_options",

@@ -44,10 +44,7 @@ def fault_of_status(status: int) -> ProviderFault:
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return how long the server asks to wait: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date.
-
-    `None` when it does not say, or says something that is no waiting time. `headers` are looked up in lower case.
-    """
+    """Return what `retry-after-ms`, or `retry-after` in seconds or as a date, asks for; `None` if nothing does."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -97,10 +94,7 @@ def refused_by_proxy(proxy: Proxy, status: int | None) -> ProviderError:
 
 
 def network_error(error: BaseException, address: str, proxy: Proxy | None = None) -> ProviderError:
-    """Return what a connection that failed with `error` means; with a `proxy`, that was what was connected to.
-
-    `error` may wrap the real one: what httpx2 and the operating system raised is found along its causes.
-    """
+    """Return what a failed connection to `address`, or to its `proxy`, means, by what is among its causes."""
     import httpx2
 
     causes = list(causes_of(error))
@@ -260,10 +254,7 @@ def failures() -> tuple[type[Exception], ...]:
 
 
 def explain(error: Exception, call: FailedCall, *, has_started: bool = False) -> ProviderError:
-    """Return what an exception of the HTTP client means.
-
-    `has_started` says that the answer had begun: then a lost connection is a broken answer, not a missing network.
-    """
+    """Return what an exception of the HTTP client means; once an answer `has_started`, it is broken off."""
     import httpx2
 
     match error:

@@ -21,10 +21,7 @@ class ApiConnection:
     """Requests to one address with one key, each sent once. Belongs to one event loop."""
 
     def __init__(self, address: str, headers: Mapping[str, str], *, proxy: Proxy | None, silence_s: float) -> None:
-        """`headers` go with every request. Touches no network; certificates take some 20 ms.
-
-        Raises `ProviderError` for a proxy of no use.
-        """
+        """`headers` go with every request. Touches no network. Raises `ProviderError` for a proxy of no use."""
         import_module("anyio._backends._asyncio")  # the first request would import it on the event loop
         self._address = address.rstrip("/")
         self._client = model_client(proxy=proxy, timeout=httpx2.Timeout(silence_s, connect=CONNECT_S))
@@ -43,10 +40,9 @@ class ApiConnection:
 
     @asynccontextmanager
     async def stream(self, path: str, body: bytes, headers: Mapping[str, str]) -> AsyncGenerator[httpx2.Response]:
-        """Give the answer to a body of JSON, once it begins; it is closed at the end. `headers` say who asks.
+        """Give the answer to a body of JSON once it begins; it is closed at the end. Nothing is sent twice.
 
-        Raises `RefusedError` for any status but success, `ProviderError` for an answer that is not acceptable, and
-        what httpx2 raises. Nothing is sent twice: the turn decides that.
+        Raises `RefusedError` for a status other than success, `ProviderError`, and what httpx2 raises.
         """
         headers = {"Content-Type": "application/json", **headers}
         request = self._client.build_request("POST", self._address + path, content=body, headers=headers)

@@ -42,14 +42,11 @@ if TYPE_CHECKING:
     from desktop_agent.core.providers.http_connection import ApiConnection
 
 MAX_EVENT_BYTES = 2 * 2**20
-"""The largest event, with what comes before it and is none.
-
-The largest honest one is a block that comes whole, such as encrypted thinking.
-"""
+"""The largest event. The largest honest one is a block that comes whole, such as encrypted thinking."""
 
 
 async def event_data(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
-    """Yield the data of each event, also of a last one that no empty line ends.
+    """Yield the data of each event, the unfinished last one included.
 
     Raises `ProviderError` for an event beyond `MAX_EVENT_BYTES`, and `UnicodeDecodeError`.
     """
@@ -149,10 +146,7 @@ class ApiEndpoint(Struct, frozen=True, kw_only=True):
 
 
 class HttpProvider:
-    """The models of one account, in one wire format.
-
-    It never retries; the turn does. Imports its HTTP client in a thread at first use, and belongs to one event loop.
-    """
+    """The models of one account, in one wire format. It never retries, and belongs to one event loop."""
 
     def __init__(
         self, label: str, wire: WireFormat, endpoint: ApiEndpoint, credential: Credential, *, clock: Clock | None = None
@@ -172,8 +166,7 @@ class HttpProvider:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
         """Yield the answer in pieces, a `Completion` last. Raises `ProviderError`.
 
-        Cancelling the consumer closes the connection. One that stops consuming without being cancelled should close the
-        generator (`contextlib.aclosing`).
+        Cancelling, or closing the generator, closes the connection.
         """
         call = self._call(request.model)
         connection = await self._ready()
@@ -212,10 +205,7 @@ class HttpProvider:
         return await asyncio.to_thread(self._wire.read_models, page, self._call())  # a router lists thousands
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
-        """Return how many tokens the request takes, by the API's own count, which is free. Raises `ProviderError`.
-
-        `None` where that is not offered.
-        """
+        """Return the API's own count of a request's tokens; `None` where it has none. Raises `ProviderError`."""
         if not self._wire.count_path:
             return None
         call = self._call(request.model)
@@ -231,10 +221,7 @@ class HttpProvider:
         return self._wire.read_count(answer, call)
 
     async def context_window(self, model: str) -> int | None:
-        """Return the size of the model's window: as it is known, else as the address lists it. Raises `ProviderError`.
-
-        A name without a date means the newest model of that name, as it does to the APIs.
-        """
+        """Return the size of the model's window: as known, else as listed by the address. Raises `ProviderError`."""
         if (known := await self._known(model)) is not None and known.context_tokens is not None:
             return known.context_tokens
         windows = {listed.name: listed.context_tokens for listed in await self.list_models()}
@@ -298,10 +285,9 @@ class HttpProvider:
         return {**await self._credential.headers(), **self._endpoint.headers}
 
     async def _overcome(self, error: RefusedError, call: FailedCall, *, has_renewed: bool) -> bool:
-        """Return if the same request is worth sending again at once, and whether the credential was renewed by now.
+        """Return, if the request should be sent again at once, whether the credential was renewed by now.
 
-        That is so once with a renewed credential, and without an optional field that the model does not know. Raises
-        what the refusal means otherwise.
+        It should once with a renewed credential, and without an optional field that was refused. Raises otherwise.
         """
         refusal = self._wire.refusal(error)
         if refusal.fault == "authentication" and not has_renewed and await self._credential.renew():

@@ -38,10 +38,9 @@ class Place(Struct, frozen=True, kw_only=True):
 def local_places(
     added: Iterable[Account], environ: Mapping[str, str], named: Mapping[str, str] | None = None
 ) -> tuple[Place, ...]:
-    """Return every place of this machine where a server may run, each once, in the order of the table of vendors.
+    """Return every place of this machine where a server may run, once, in the order of the vendors.
 
-    `added` are the user's accounts; `named` has the addresses that settings name, by provider. Where they name none,
-    the server's own variable does.
+    `added` are the user's accounts; `named` has addresses from the settings, before a server's own variable.
     """
     accounts = list(added)
     found: dict[Place, None] = {}
@@ -68,9 +67,8 @@ def is_here(address: str) -> bool:
 
 
 def host_address(vendor: Vendor, environ: Mapping[str, str]) -> str:
-    """Return where the vendor's own variable says that its API is; empty when it says nothing that can be understood.
+    """Return the address in the vendor's own variable, read by Ollama's rules; empty for nonsense.
 
-    The rules are Ollama's: `HOST`, `HOST:PORT`, `:PORT`, or either with a scheme, whose port is then the usual one.
     https://docs.ollama.com/faq, "How do I configure Ollama server?"
     """
     said = environ.get(vendor.local.host_variable, "").strip(" \t'\"") if vendor.local is not None else ""

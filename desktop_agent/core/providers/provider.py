@@ -29,10 +29,7 @@ from desktop_agent.core.protocol.model import (
 
 
 class Completion(Struct, frozen=True, kw_only=True):
-    """The whole message. Always the last piece of a stream; a stream without it failed.
-
-    Tool calls whose JSON did not parse strictly to an object carry `rejected` and empty arguments.
-    """
+    """The whole message, always the last piece of a stream. Calls with unusable arguments are `rejected`."""
 
     message_id: str
     content: tuple[AssistantBlock, ...]
@@ -69,8 +66,7 @@ class Provider(Protocol):
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
         """Yield the answer in pieces, a `Completion` last.
 
-        Raises `ProviderError` for everything that can go wrong on the way, including a stream that ends early; a
-        partial tool call never becomes a `Completion`. Cancelling the consuming task closes the connection at once.
+        Raises `ProviderError`, also for a stream that ends early. Cancelling closes the connection at once.
         """
         ...
 
@@ -84,10 +80,7 @@ class Counting(Protocol):
     """What a provider has besides, when its address counts tokens and knows its models. Both ask over the network."""
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
-        """Return how many tokens the request takes as input, without asking for an answer. Raises `ProviderError`.
-
-        `None` when the address counts none.
-        """
+        """Return how many tokens the request takes; `None` when the address counts none. Raises `ProviderError`."""
         ...
 
     async def context_window(self, model: str) -> int | None:
@@ -100,10 +93,7 @@ ProviderSource = Callable[[ModelRef], Awaitable[Provider]]
 
 
 async def whole_answer(provider: Provider, request: ModelRequest) -> Completion:
-    """Return the whole answer to a request beside the conversation, of which nothing is shown before its end.
-
-    Raises `ProviderError`. Cancelling closes the connection.
-    """
+    """Return the whole answer to a request, of which nothing is shown. Raises `ProviderError`."""
     async with aclosing(provider.stream(request)) as pieces:
         async for piece in pieces:
             if isinstance(piece, Completion):
@@ -159,10 +149,9 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
         return error.is_transient and attempt < self.max_tries
 
     def delay_s(self, attempt: int, error: ProviderError, random: Callable[[], float]) -> float:
-        """Return how long to wait after try number `attempt` (from 1). `random` returns a number from 0 to below 1.
+        """Return how long to wait after try number `attempt` (from 1); `random` returns a number from 0 to below 1.
 
-        What the server asked for is honoured, up to `retry_after_cap_s`. If it asked for nothing, the wait doubles from
-        `base_s` to `cap_s`, and is somewhere between half of that and all of it.
+        The server's wish counts, up to `retry_after_cap_s`; else the wait doubles up to `cap_s`, with jitter.
         """
         asked = error.retry_after_s
         if asked is not None and asked > 0:
@@ -178,10 +167,7 @@ TellAnswer = Callable[[Completion], None]
 
 @contextmanager
 def reported(log: EventLog, model: ModelRef, turn: int, purpose: RequestPurpose = "turn") -> Generator[TellAnswer]:
-    """Tell of one try of a request: sent when this is entered, and how it ended, once, at the latest when it is left.
-
-    Yields what is called with the answer. What is raised goes on.
-    """
+    """Report one try of a request: that it is sent, and how it ended. Yields what is called with the answer."""
     tell = partial(ev.ModelRequestReported, turn=turn, request_id=new_request_id(), model=model, purpose=purpose)
     is_over = False
 
@@ -220,9 +206,9 @@ async def answer_aside(
     purpose: RequestPurpose,
     wait: RetryWait | None = None,
 ) -> Completion:
-    """Return the whole answer to a request beside the conversation, with what it took on record.
+    """Return the whole answer to a request beside the conversation, with its usage on record.
 
-    Raises `ProviderError`; with `wait` only when trying again makes no sense. Cancelling closes the connection.
+    Raises `ProviderError`; with `wait` only when trying again makes no sense.
     """
     attempt = 1
     while True:

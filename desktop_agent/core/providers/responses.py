@@ -129,9 +129,9 @@ def _text(text: str) -> JsonObject:
 
 
 NOT_ON_A_PLAN = frozenset({"max_output_tokens", *CACHE_FIELDS})
-"""What is refused of us when a request counts against a ChatGPT plan. It wants `stream` and no `store`, as we have it.
+"""What a request that counts against a ChatGPT plan may not have. Source:
 
-Source: https://developers.openai.com/siwc/token-sharing-open-source/models-and-inference
+https://developers.openai.com/siwc/token-sharing-open-source/models-and-inference
 """
 
 _EFFORT = frozenset({"reasoning", "reasoning.effort"})

@@ -135,10 +135,7 @@ def start_item(item: JsonObject) -> GrowingPart:
 
 
 def _rest(text: GrowingText, whole: str) -> Iterable[StreamPiece]:
-    """Show what the end brings that no piece had: all of it, from a server that sends no pieces.
-
-    Where the whole differs from its pieces otherwise, what the user has read stands.
-    """
+    """Show what the end brings that no piece had. Where the two differ, what the user has read stands."""
     whole, so_far = repaired(whole), text.so_far
     return text.show(whole.removeprefix(so_far)) if whole.startswith(so_far) else text.end()
 

@@ -100,10 +100,7 @@ class ScriptedProvider:
         clock: Clock | None = None,
         cost_usd: float | None = None,
     ) -> None:
-        """`pace_s` is the pause between two pieces, so that people see a reply being written.
-
-        `cost_usd` is what each answer costs whose script does not say it.
-        """
+        """`pace_s` is the pause between two pieces; `cost_usd` is what an answer costs unless its script says."""
         self._script = script
         self._label = label
         self._pace_s = pace_s

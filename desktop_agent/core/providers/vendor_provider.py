@@ -30,10 +30,9 @@ def account_provider(
     silence_s: float = SILENCE_S,
     clock: Clock | None = None,
 ) -> HttpProvider:
-    """Return the provider that asks an account's vendor in its wire format.
+    """Return the provider of an account; without network or HTTP client.
 
-    `model` is who answers: what other models thought is not sent to it. `models` knows the account's models. Touches
-    no network, and imports no HTTP client.
+    `model` is who answers: what other models thought is not sent to it.
     """
     vendor = vendor_of(account.provider)
     of_environment = custom_headers(vendor, environ) if account.is_usual else {}
@@ -60,10 +59,7 @@ def keyed_provider(
     silence_s: float = SILENCE_S,
     clock: Clock | None = None,
 ) -> HttpProvider:
-    """Return the provider of a vendor's usual account with this key, or without any, at its address or another.
-
-    Raises `UsageError` for an unknown vendor.
-    """
+    """Return the provider of a vendor's usual account with this key, or without. Raises `UsageError`."""
     account = usual_account(provider)
     return account_provider(
         replace(account, address=address or ""),

@@ -88,7 +88,7 @@ def data_of(image: BlobRef, pictures: Pictures) -> str | None:
 class WireFormat(ABC):
     """One of the three formats, as one vendor speaks it: how a request is written and its answer is read.
 
-    It remembers, in this run, what a model was found not to take: optional fields, and the provider's own web search.
+    It remembers, in this run, which optional fields, and whether the vendor's search, a model was found not to take.
     """
 
     answers_path: ClassVar[str]
@@ -104,10 +104,9 @@ class WireFormat(ABC):
     def __init__(
         self, *optional: str, never: Collection[str], searches: bool, effort_fields: Collection[str] = ()
     ) -> None:
-        """`optional` names the fields that a request makes sense without; a dotted one is a field within a field.
+        """`optional` fields may be left out, those in `never` always are; a dotted one is a field within a field.
 
-        Those in `never` are left out for every model. `searches` says that the API searches the web.
-        `effort_fields` are those of the optional ones without which the level of effort is not sent.
+        Without one of the `effort_fields` the level of effort is not sent.
         """
         self._optional = frozenset(optional)
         self._never = frozenset(never)
@@ -118,10 +117,7 @@ class WireFormat(ABC):
         self._refused_search: set[str] = set()
 
     def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
-        """Return the body as JSON. Takes milliseconds for a long conversation: call it from a thread.
-
-        Raises `ProviderError` for a tool that cannot be offered.
-        """
+        """Return the body as JSON. Takes milliseconds: call it from a thread. Raises `ProviderError` for a bad tool."""
         return encode_body(request, self.sent_body, pictures)
 
     def sent_body(self, request: ModelRequest, pictures: Pictures) -> JsonObject:
@@ -181,10 +177,7 @@ class WireFormat(ABC):
         return is_offered
 
     def leave_out(self, refusal: Refusal, model: str) -> bool:
-        """Return whether the refused request is worth sending again: without something optional that it names.
-
-        What is left out once for a model stays out.
-        """
+        """Return whether the request is worth sending again without something optional, left out from now on."""
         field = refusal.parameter
         if refusal.fault == "invalid_request" and field in self._optional - self.left_out(model):
             self._left_out[model] = self.left_out(model) | {field}
@@ -309,10 +302,9 @@ def size_in(fields: JsonObject, name: str) -> int | None:
 
 
 def decode_event(data: str) -> JsonObject | None:
-    """Return the object that the data of a server-sent event spells; `None` when there is none.
+    """Return the object in the data of an event; `None` for no data. Raises `ProviderError` for anything else.
 
-    A number that is none in JSON, or infinite here, is null: neither a journal nor a request could hold it. Raises
-    `ProviderError` for anything else.
+    Infinite numbers become null: neither a journal nor a request could hold them.
     """
     if not data:
         return None
@@ -341,10 +333,7 @@ Part = TypeVar("Part")
 
 
 class NumberedParts(Generic[Part]):
-    """The numbered parts of an answer while they arrive: each begins once, takes its events, and ends.
-
-    Every method may raise `ProviderError`: for a number out of order, and for an answer beyond every bound.
-    """
+    """The numbered parts of a growing answer. Methods raise `ProviderError` for wrong numbers and too much."""
 
     def __init__(self, *, times_said: int = 1) -> None:
         """`times_said` is how often a format sends each text: in pieces, and perhaps whole at the end again."""
@@ -392,10 +381,7 @@ class NumberedParts(Generic[Part]):
 
 
 class MessageReader(ABC):
-    """Reads the events of one streamed answer, in the order they arrive, trusting none of them.
-
-    Every method may raise `ProviderError` with the fault `stream`.
-    """
+    """Reads the events of one streamed answer, trusting none. Methods raise `ProviderError` (`stream`)."""
 
     def __init__(self) -> None:
         self.is_untouched = True
@@ -408,10 +394,7 @@ class MessageReader(ABC):
         self._cache_miss: CacheMiss | None = None
 
     def add(self, data: str) -> Sequence[StreamPiece]:
-        """Take the data of one event and return what there is to show. Unknown events are passed over.
-
-        Raises `ErrorEventError` for an error that the other side reports.
-        """
+        """Take the data of one event; return what there is to show. Raises `ErrorEventError` for a reported error."""
         event = decode_event(data)
         return tuple(self._take(event)) if event is not None else ()
 

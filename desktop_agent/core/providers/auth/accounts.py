@@ -107,11 +107,7 @@ class AccountsFile:
         return account.address if account is not None else ""
 
     def put(self, account: Account) -> None:
-        """Add an account, or replace the one of the same provider and name. Blocks.
-
-        Raises `UsageError` when it cannot be used or the file is broken, and `StorageError` when it cannot be written;
-        the file is then as before.
-        """
+        """Add an account, or replace the one of that name. Blocks. Raises `UsageError` and `StorageError`."""
         self._require_sound()
         if reason := why_unusable(account):
             raise UsageError(f"The account cannot be used: {reason}.")

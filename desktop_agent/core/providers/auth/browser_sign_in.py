@@ -121,11 +121,7 @@ class RedirectReceiver:
     """Listens from entering the context to leaving it. Belongs to one event loop."""
 
     def __init__(self, path: str, *, state: str | None, host: str = "127.0.0.1", port: int = 0) -> None:
-        """`state` is `None` for a service that sends none back: then the path must be one that cannot be guessed.
-
-        `host` is what the service gets; the port is one of 127.0.0.1 in any case, any that is free unless it is
-        given.
-        """
+        """Without a `state`, the path must be a secret. `host` is what the service is told; port 0 is any free one."""
         self._path = path
         self._state = state
         self._host = host
@@ -266,11 +262,7 @@ class Browser(Protocol):
 async def code_from_browser(
     service: str, address: str, receiver: RedirectReceiver, browser: Browser, clock: Clock
 ) -> Mapping[str, str]:
-    """Have the user sign in at `address`, and return the parameters of the answer, a `code` among them.
-
-    Raises `CredentialsError` when it is declined, or not there in time. That a browser was closed cannot be seen: the
-    user cancels, or the time runs out.
-    """
+    """Have the user sign in at `address`, and return the answer with its `code`. Raises `CredentialsError`."""
     opening = asyncio.ensure_future(_open(browser, address))
     try:
         parameters = await _in_time(service, receiver, clock, opening)

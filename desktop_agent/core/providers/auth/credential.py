@@ -27,10 +27,7 @@ class Credential(Protocol):
         ...
 
     async def renew(self) -> bool:
-        """Take note that the address refused it, and return whether there is another to try now.
-
-        Raises `CredentialsError` when the user has to sign in again.
-        """
+        """Note that the address refused it; return whether there is another to try. Raises `CredentialsError`."""
         ...
 
     @property
@@ -89,8 +86,7 @@ class Seen(Struct, frozen=True):
 class CurrentCredential:
     """A credential that is looked up again when its account, or the key of that, has changed.
 
-    An account that was taken out, or signed out, is used no more, and a key that was replaced is not sent again. What
-    another process does to a key alone is not noticed: the keyring might ask the user with every request.
+    A change of a key by another process is not noticed: the keyring might ask the user with every request.
     """
 
     def __init__(
@@ -153,10 +149,7 @@ class TokenCredential:
         return tuple(self._sent)
 
     async def headers(self) -> Mapping[str, str]:
-        """Return what goes with a request of this task.
-
-        Raises `CredentialsError`, and `ProviderError` for what may pass by itself.
-        """
+        """Return what goes with a request of this task. Raises `CredentialsError` and `ProviderError`."""
         token = await self._source.access_token()
         if token not in self._sent:
             self._sent.append(token)

@@ -65,10 +65,9 @@ class KeyringCalls:
         self._stuck: Future[Any] | None = None
 
     def call(self, work: Callable[[], T], may_ask: Callable[[], bool]) -> T:
-        """Return what `work` returns, and raise what it raises. Blocks, never longer than the limits.
+        """Return what `work` returns within the limits, which depend on whether the keyring `may_ask` the user.
 
-        `may_ask` says before whether it may ask the user something. Raises `CredentialsError` when it takes too long,
-        and at once while an earlier call still does.
+        Blocks. Raises `CredentialsError` when that takes too long, and at once while an earlier call still hangs.
         """
         if self._stuck is not None and not self._stuck.done():
             raise _no_answer()
@@ -175,10 +174,7 @@ class _Writable(Protocol):
 
 
 class SystemKeyStore:
-    """One key per entry in the operating system's keyring. Every call may block, and raises `CredentialsError`.
-
-    That is Secret Service, KWallet, Windows Credential Locker or macOS Keychain.
-    """
+    """One key per entry in the system's keyring. Every call may block, and raises `CredentialsError`."""
 
     def __init__(
         self,
@@ -284,10 +280,7 @@ def _load_libraries() -> None:
 
 
 def entry_of(account: Account) -> str:
-    """Return the entry of an account's key in the keyring: a changed address is another entry, which has no key.
-
-    The usual account's is the provider's id, wherever the user says that the provider is.
-    """
+    """Return the entry of an account's key. It contains the address: a key goes to no other one."""
     if account.is_usual:
         return account.provider
     entry = f"{account.provider}:{account.name.casefold()}"
@@ -295,10 +288,9 @@ def entry_of(account: Account) -> str:
 
 
 def resolve_key(account: Account, environ: Mapping[str, str], store: SystemKeyStore) -> ResolvedKey:
-    """Return the key of an account; of the usual one from its environment variable if that is set, else from `store`.
+    """Return an account's key: the environment's for the usual account, else the one in `store`.
 
-    Raises `CredentialsError` when the environment has none and the store cannot be read. Blocks as the store does, but
-    asks it nothing about an account without a key.
+    Blocks. Raises `CredentialsError`. A store is not asked about an account without a key.
     """
     if account.kind != "key":
         return ResolvedKey(None, None)
@@ -313,10 +305,7 @@ def resolve_key(account: Account, environ: Mapping[str, str], store: SystemKeySt
 
 
 def may_ask(backend: "KeyringBackend") -> bool:
-    """Whether the next call may ask the user to unlock the keyring, or to create one. Blocks.
-
-    Only the Secret Service can be asked that; of others it is not known.
-    """
+    """Whether the next call may ask the user to unlock the keyring: only the Secret Service can say. Blocks."""
     if type(backend).__module__ != "keyring.backends.SecretService":
         return True
     import secretstorage
@@ -334,10 +323,9 @@ _PROBE_ENTRY = "doctor-probe"
 
 @contextmanager
 def _explained(verb: str, *secrets: str) -> Generator[None]:
-    """Turn whatever the keyring raises into a `CredentialsError` that says what to do.
+    """Raise a `CredentialsError` with advice for whatever a backend raises, D-Bus and import errors included.
 
-    Everything, not only `KeyringError`: a backend lets D-Bus, Windows and import errors through. Without the original
-    as its cause: a traceback that is logged must not be a way for the key to get out.
+    The original is not its cause: a traceback in a log must not reveal the key.
     """
     try:
         yield

@@ -180,7 +180,7 @@ async def _nobody(_page: str) -> Mapping[str, str]:
 async def granted(
     keyring: Keyring, definition: ServerDefinition, kept: KeptSignIn, redirect: str = "", ask: AskInBrowser = _nobody
 ) -> GrantedAccess:
-    """Have the user sign in, or, without `ask`, sign in as the client that the definition names.
+    """Have the user sign in; without `ask`, sign in as the client that the definition names.
 
     Raises `ServerError`, `CredentialsError`, and what `ask` raises.
     """

@@ -36,11 +36,7 @@ class ServerSignIns:
         self._clock = clock
 
     async def sign_in(self, definition: ServerDefinition, browser: Browser) -> None:
-        """Have the user sign in, and keep what that brings.
-
-        Raises `UsageError` for a server without a sign-in of its own, `CredentialsError` and `ServerError`. Being
-        cancelled leaves everything as it was.
-        """
+        """Have the user sign in, and keep the result. Raises `UsageError`, `CredentialsError` and `ServerError`."""
         address = _address(definition)
         if any(name.lower() == "authorization" for name in (*address.headers, *address.secret_headers)):
             raise UsageError(
@@ -96,10 +92,7 @@ def _state_in(page: str) -> str:
 
 
 def define_server(path: Path, definition: ServerDefinition, keyring: Keyring, client_secret: str = "") -> None:
-    """Add a server to the settings file, with the secret of its client in the keyring: both or neither.
-
-    Blocks. Raises what `add_definitions` raises.
-    """
+    """Define a server and keep its client's secret: both or neither. Blocks. Raises as `add_definitions`."""
     is_kept = False
 
     def keep() -> None:
@@ -118,9 +111,9 @@ def define_server(path: Path, definition: ServerDefinition, keyring: Keyring, cl
 
 
 async def forget_server(definition: ServerDefinition, sign_ins: ServerSignIns, trust: ToolTrust) -> None:
-    """Forget what is kept of a server that is no longer defined: which of its tools were allowed, and its secrets.
+    """Forget which tools of a removed server were allowed, then its secrets.
 
-    Raises `StorageError`, and `CredentialsError` when the keyring does not answer; the tools are forgotten then.
+    Raises `StorageError` and `CredentialsError`.
     """
     await asyncio.to_thread(trust.forget, definition)
     if isinstance(definition.reached_by, Address):

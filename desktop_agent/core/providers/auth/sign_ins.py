@@ -114,10 +114,9 @@ class SignIns:
         self._sources: dict[str, TokenSource] = {}
 
     async def sign_in_with_chatgpt(self, browser: Browser, name: str = CHATGPT_NAME) -> Account:
-        """Have the user sign in, keep what that brings, and return the account, which is added when it is new.
+        """Have the user sign in, keep the tokens, and return the account, added if it is new.
 
-        Raises `CredentialsError`; `UsageError` for a name that another account has; `UnsafeSettingsError` when the
-        accounts cannot be read. Being cancelled leaves everything as it was.
+        Raises `CredentialsError`, `UnsafeSettingsError`, and `UsageError` for a name that another account has.
         """
         address = _own_address(CHATGPT_PROVIDER, self._services.chatgpt.resource)
         account = await self._new_or_same(Account(provider=CHATGPT_PROVIDER, name=name, address=address, kind="oauth"))
@@ -139,10 +138,7 @@ class SignIns:
         return account
 
     async def sign_in_with_openrouter(self, browser: Browser, name: str = "") -> Account:
-        """Have the user sign in, keep the key that this brings, and return its account, added when it is new.
-
-        Raises what `sign_in_with_chatgpt` raises.
-        """
+        """Have the user sign in, keep the key, and return its account. Raises as `sign_in_with_chatgpt`."""
         account = await self._new_or_same(Account(provider=OPENROUTER_PROVIDER, name=name))
         await self._require_keyring()
         key = await vendor_sign_ins.sign_in_with_openrouter(
@@ -154,10 +150,7 @@ class SignIns:
         return account
 
     async def use_profile(self, name: str) -> Account:
-        """Add the profile of Anthropic's tools that has this name as an account, and return it.
-
-        Raises `CredentialsError` for one that cannot be used, and what `sign_in_with_chatgpt` raises besides.
-        """
+        """Add a profile of Anthropic's tools as an account. Raises as `sign_in_with_chatgpt`."""
         profile = await asyncio.to_thread(read_profile, name, self._environ)
         address = _own_address(PROFILE_PROVIDER, profile.base_url)
         profiled = Account(provider=PROFILE_PROVIDER, name=profile.name, address=address, kind="profile")
@@ -166,9 +159,9 @@ class SignIns:
         return account
 
     async def sign_out(self, account: Account) -> None:
-        """Forget what the sign-in brought, and take the account out, unless it is the usual one.
+        """Forget the credential, and remove the account unless it is the usual one. Raises `CredentialsError`.
 
-        The tokens of a profile stay: they belong to the tool that made it. Raises `CredentialsError`.
+        The tokens of a profile stay: they belong to the tool that made it.
         """
         entry = entry_of(account)
         if account.kind == "oauth":
@@ -186,10 +179,7 @@ class SignIns:
         return await beside(lambda: self._read_registration(entry_of(account)))
 
     async def credential(self, account: Account) -> TokenCredential:
-        """Return what goes with the requests of an account of the kind `oauth` or `profile`.
-
-        Raises `CredentialsError` without a sign-in, or when the tokens belong to another address.
-        """
+        """Return the credential of an account of the kind `oauth` or `profile`. Raises `CredentialsError`."""
         if account.kind == "profile":
             profile = await asyncio.to_thread(read_profile, account.name, self._environ)
             _require_address(account, profile.base_url)

@@ -39,10 +39,7 @@ class _Access:
 
 
 class KeyringTokens:
-    """The tokens of one account in the keyring: the refresh token in one entry, the access token in others.
-
-    Each call goes through a thread of its own, as the keyring may ask the user.
-    """
+    """The tokens of one account in the keyring. Each call uses a thread: the keyring may ask the user."""
 
     def __init__(self, keyring: Keyring, name: str) -> None:
         self._keyring = keyring
@@ -92,10 +89,7 @@ _LOOK_EVERY_S = 0.1
 
 @asynccontextmanager
 async def renewing(path: Path, clock: Clock) -> AsyncGenerator[None]:
-    """Hold the lock at `path` for the length of the block. It goes away with its process.
-
-    Raises `CredentialsError` when another process holds it for too long, or it cannot be made.
-    """
+    """Hold the lock at `path` during the block; it ends with its process. Raises `CredentialsError`."""
     lock = await _lock_at(path)
     began = clock.monotonic()
     try:
@@ -169,10 +163,7 @@ class TokenSource(Protocol):
     """What a provider asks for the token of each request."""
 
     async def access_token(self) -> str:
-        """Return a token that is good now.
-
-        Raises `CredentialsError`, and `ProviderError` for what may pass by itself.
-        """
+        """Return a token that is good now. Raises `CredentialsError` and `ProviderError`."""
         ...
 
     async def refused(self, token: str) -> str:
@@ -193,10 +184,7 @@ class Renewal(ABC):
 
     @abstractmethod
     async def renewed(self, tokens: Tokens) -> Tokens:
-        """Return what the refresh token brings, which is used up then. Raises what a `TokenSource` raises.
-
-        `SignedOutError` when it brings nothing any more.
-        """
+        """Exchange the refresh token, which is used up then. Raises as a `TokenSource`, and `SignedOutError`."""
 
     def require_use(self, tokens: Tokens) -> None:  # noqa: B027 - the tokens of most services allow what they are for
         """Raise `CredentialsError` when these tokens do not allow what they are for."""
@@ -220,10 +208,9 @@ class RefreshGrant(Renewal):
         sends_json: bool = False,
         life_s: float | None = None,
     ) -> None:
-        """`fields` go with each request beside the refresh token.
+        """`fields` go with each request; the errors in `over`, or all of them, end the sign-in.
 
-        `over` names the refusals that mean that it is worth nothing any more: without it, all of them. `life_s` is how
-        long a token is good when the answer does not say.
+        `life_s` is how long a token is good when the answer does not say.
         """
         super().__init__(endpoint.service, how_to_sign_in)
         self._endpoint = endpoint
@@ -273,10 +260,7 @@ class RenewingSource:
         self._one_at_a_time = asyncio.Lock()
 
     async def access_token(self) -> str:
-        """Return a token that is good for a while, renewed when it is not.
-
-        A renewal that fails for now leaves a token that is still good in use.
-        """
+        """Return a good token, renewed in time. While a renewal fails, a token that is still good is used."""
         async with self._one_at_a_time:
             if self._tokens is None:
                 self._tokens = await self._kept.load()

@@ -143,10 +143,7 @@ class TokenEndpoint:
         self._environ = environ
 
     async def post(self, fields: Mapping[str, str], *, as_json: bool = False) -> bytes:
-        """Return the answer to a form, or to a body of JSON.
-
-        Raises `RefusedGrantError`, and `ProviderError` when there is no answer.
-        """
+        """Return the answer to a form, or to JSON. Raises `RefusedGrantError` and `ProviderError`."""
         data, json = (None, dict(fields)) if as_json else (dict(fields), None)
         async with self._client() as client:
             return await self._answer(client, client.build_request("POST", self._address, data=data, json=json))

@@ -41,10 +41,7 @@ from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_f
 
 
 class ChatGptService(Struct, frozen=True, kw_only=True):
-    """*Sign in with ChatGPT*, with the use of the user's plan by an open-source program on the user's machine.
-
-    https://developers.openai.com/siwc/token-sharing-open-source
-    """
+    """*Sign in with ChatGPT*: https://developers.openai.com/siwc/token-sharing-open-source."""
 
     name: str = "ChatGPT"
     authorize_url: str = "https://auth.openai.com/api/accounts/authorize"
@@ -96,13 +93,7 @@ _PREFIX = "urn:uuid:"
 
 
 def host_id(folder: Path) -> str:
-    """Return this installation's name for services that ask which machine a program runs on. Blocks.
-
-    It is kept in `folder`, the application's data, and made when there is none; random, and not a secret.
-
-
-    Processes that ask at the same time get the same. Raises `CredentialsError` when it cannot be kept.
-    """
+    """Return this installation's random name, made once for all processes. Blocks. Raises `CredentialsError`."""
     from filelock import FileLock, Timeout  # slow, and of no use before a sign-in
 
     path = folder / "host-id"
@@ -148,9 +139,7 @@ class _Claims:
 def _registration(service: ChatGptService, attempt: Attempt, client_id: str, token: str, now: datetime) -> Registration:
     """Return who the identity token is about. Raises `CredentialsError` when it is not for this sign-in.
 
-    Its signature is not checked: it comes straight from the token endpoint, and TLS says who that is. OpenID Connect
-    Core 3.1.3.7, number 6, allows that; https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation has
-    the rest.
+    Its signature is not checked, as it comes straight from the token endpoint: OpenID Connect Core 3.1.3.7, number 6.
     """
     claims = _claims(token, service.name)
     audience = [claims.aud] if isinstance(claims.aud, str) else claims.aud
@@ -201,8 +190,7 @@ async def sign_in_with_chatgpt(
 ) -> tuple[Registration, Tokens]:
     """Have the user sign in, and return the account's registration and tokens; nothing is kept here.
 
-    `earlier` is the registration of an account that signs in again.
-    Raises `CredentialsError`. Being cancelled closes the port, and leaves nothing behind.
+    `earlier` is the registration of an account that signs in again. Raises `CredentialsError`.
     """
     attempt = Attempt.new()
     receiver = RedirectReceiver(service.redirect_path, state=attempt.state)
@@ -293,10 +281,7 @@ class _KeyAnswer:
 
 
 async def sign_in_with_openrouter(browser: Browser, *, clock: Clock, service: OpenRouterService = OPENROUTER) -> str:
-    """Have the user sign in, and return an API key; nothing is kept here.
-
-    Raises `CredentialsError`. Being cancelled closes the port, and leaves nothing behind.
-    """
+    """Have the user sign in, and return an API key; nothing is kept here. Raises `CredentialsError`."""
     attempt = Attempt.new()
     receiver = RedirectReceiver(f"/sign-in/{attempt.state}", state=None, host=service.redirect_host)
     async with receiver:
