@@ -19,10 +19,7 @@ from desktop_agent.core.protocol.model import GuidanceFile, GuidanceScope
 from desktop_agent.core.system.private_files import FileStamp, is_unchanged
 
 SecretAt = Callable[[Path, os.stat_result], str]
-"""Returns the name by which a file of the workspace, resolved, holds secrets; empty for one that holds none.
-
-Raises `ToolError` when that cannot be found out.
-"""
+"""Returns the name by which a file, resolved, holds secrets; empty for none. Raises `ToolError`."""
 
 
 class HoldsSecretsError(ValueError):
@@ -30,9 +27,9 @@ class HoldsSecretsError(ValueError):
 
 
 def read_start(path: Path, most: int, secret_at: SecretAt | None) -> bytes:
-    """Return the first `most` bytes of the file at `path`, which is resolved. Blocks, but waits for no pipe.
+    """Return the first `most` bytes of a resolved file. Blocks, but waits for no pipe.
 
-    Pass `None` as `secret_at` for the user's own file, which may be any. Raises `HoldsSecretsError` and `OSError`.
+    `secret_at` is `None` for the user's own file, which may be any. Raises `HoldsSecretsError` and `OSError`.
     """
     with open(path, "rb", opener=_not_through_a_link) as source:
         # The file that is open is judged: another may have taken its name since the look.
@@ -93,10 +90,7 @@ class GuidanceReader:
         self._known: dict[Path, _Read] = {}
 
     def read(self, folders: Iterable[str]) -> tuple[tuple[GuidanceFile, ...], tuple[GuidanceProblem, ...]]:
-        """Return the files that there are, the user's first, then those of `folders`, and what was wrong. Blocks.
-
-        Folders are relative to the workspace, with `/`; the root is always read. Never raises.
-        """
+        """Return the user's file, the root's and those of `folders`, and what was wrong. Blocks. Never raises."""
         found = [self._look(self._person, str(self._person), "person")]
         found.append(self._look(self._root / GUIDANCE_NAME, GUIDANCE_NAME, "workspace"))
         for folder in list(folders)[:MAX_FOLDERS]:
@@ -107,10 +101,7 @@ class GuidanceReader:
         return files, tuple(read.problem for read in reads if read.problem is not None)
 
     def folders_of(self, paths: Iterable[str]) -> list[str]:
-        """Return the folders of the workspace, without its root, that these files or folders lie in. Blocks.
-
-        Outer ones come before those inside them. Paths are relative to the workspace or absolute; others are ignored.
-        """
+        """Return the folders inside the workspace that these files or folders lie in, outer ones first. Blocks."""
         found: dict[str, None] = {}
         for text in paths:
             path = Path(os.path.normpath(self._root / text))

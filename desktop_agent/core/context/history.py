@@ -41,10 +41,7 @@ KEPT_CHARS = 400
 
 
 def shortened(result: ToolResult) -> ToolResult:
-    """Return the result as the model sees it once its call was shortened. The same result gives the same text always.
-
-    Pictures go, too: one costs more than the text that is saved.
-    """
+    """Return a shortened result as the model sees it, always the same; pictures cost more, so they go, too."""
     text, missing = result.content, len(result.content) - 2 * KEPT_CHARS
     parts: list[str] = []
     if missing > 0:
@@ -107,10 +104,7 @@ def built(
     head: Sequence[UserBlock] = (),
     made_at: int = 0,
 ) -> Conversation:
-    """Return the items from `first` to before `last` as messages behind `head`.
-
-    What was asked before item number `made_at` was asked about another conversation, so nothing of it is stable.
-    """
+    """Return the items from `first` to before `last` as messages behind `head`; none before `made_at` is stable."""
     merged: list[Message] = [UserMessage(content=tuple(head))] if head else []
     pending: list[ToolUseBlock] = []
     stable = 0
@@ -186,7 +180,7 @@ def _add_user(messages: list[Message], blocks: Sequence[UserBlock]) -> None:
 def _add_assistant(messages: list[Message], message: AssistantMessage) -> None:
     """Append a model message; two in a row (a paused answer and its continuation) are one to the provider.
 
-    Where another model went on, the one message is its own, without what only the first would understand.
+    Where another model went on, the message is its own, without what only the first would understand.
     """
     last = messages[-1] if messages else None
     if isinstance(last, AssistantMessage):
@@ -250,9 +244,9 @@ class History(Struct):
         }
 
     def long_results(self, turns: Sequence[int]) -> list[tuple[CallId, float]]:
-        """Return the calls of these turns whose results could be shortened, oldest first, and how much that saves.
+        """Return the calls whose results could be shortened, oldest first, and how much that saves.
 
-        Those of the last message are not among them: the model has not read them yet.
+        The model has not read those of the last message yet, so they are left out.
         """
         saved: list[tuple[CallId, float]] = []
         done = self.fold.shortened

@@ -39,10 +39,7 @@ _LONGEST_URI = 300
 
 
 def external_content(call_id: CallId, result: ToolResult) -> str:
-    """Return what the model reads of an external tool's result. The same result gives the same text always.
-
-    A tool does not know the id of the call, so it cannot close the frame itself.
-    """
+    """Return what the model reads of an external tool's result, in a frame that the tool cannot close."""
     if result.error_type in _OURS:
         return result.content
     mark = json.dumps(call_id)
@@ -54,10 +51,7 @@ def external_content(call_id: CallId, result: ToolResult) -> str:
 
 
 def attached_blocks(prompt_id: PromptId, attachments: Sequence[Attachment]) -> Iterator[TextBlock | ImageBlock]:
-    """Yield what the model gets behind a prompt: each thing that it mentions in a frame, and the pictures.
-
-    A server does not know the id of the prompt, so its text cannot close the frame itself.
-    """
+    """Yield each thing that a prompt mentions, in a frame that its author cannot close, and the pictures."""
     for number, attachment in enumerate(attachments, 1):
         mark = json.dumps(f"{prompt_id}/{number}")
         about = json.dumps(_about(attachment), ensure_ascii=False)
@@ -135,9 +129,8 @@ Item = TextBlock | ImageBlock | GuidanceNote | AssistantMessage
 class HistoryFold:
     """The fold. `apply` every durable event, in order; nothing else changes it.
 
-    It need not begin with the first line of its journal: one that began as `History.beginning(undoable)` said gives
-    the same messages, pins and guidance as one that saw everything, as long as nothing goes back beyond it: no more
-    than `undoable` compactions are undone (`History.can_undo_compaction`), and no turn is rewound to that is not there
+    One that began as `History.beginning(undoable)` said comes to the same as one of the whole journal, unless more than
+    `undoable` compactions are undone (`History.can_undo_compaction`), or a turn is rewound to that is not there
     (`History.can_rewind_to`). Before one of these is recorded, the session must fold its whole journal.
     """
 
@@ -330,9 +323,7 @@ SEARCH_TOOLS: Final = "search_tools"
 def loaded_tools(fold: HistoryFold) -> tuple[str, ...]:
     """Return the names of the tools that were found or called, each once, by where it first was.
 
-    Only what is shown word by word counts, so that a compaction lets go of what it summarised, and going back to before
-    a turn lets go of what that turn found. The order only grows at its end, for providers' caches. Some of the names
-    may be of tools that there are not.
+    What is summarised or rewound does not count. The order only grows at its end, for providers' caches.
     """
     begin = fold.compaction.end if fold.compaction is not None else 0
     names: dict[str, None] = {}

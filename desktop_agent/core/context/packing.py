@@ -171,10 +171,9 @@ def pack(
     max_tokens: int,
     conversation: str = "",
 ) -> ModelRequest:
-    """Return the next request: `system` with the guidance that holds, the conversation, and the pins.
+    """Return the next request, a function of the journal's fold alone; a restart does not show in it.
 
-    A function of the journal's fold and nothing else, so that a restart does not show in it. It names its pictures
-    (`image_digests`) and does not have their bytes: the caller adds `images`, off the event loop.
+    The caller adds the bytes of its pictures (`image_digests`), off the event loop.
     """
     messages, stable = history.conversation()
     always = [guidance_text(file) for file in history.guidance if file.scope != "folder"]
@@ -207,10 +206,9 @@ def sections(
     system: str,
     ratio: float,
 ) -> tuple[ContextSection, ...]:
-    """Return the parts of `request`, in the order in which they are sent, without those that are empty.
+    """Return the parts of `request` that are not empty, in the order in which they are sent.
 
-    `guidance` and `compaction` are those that the request was made with, `system` is its system prompt without
-    guidance, and `ratio` corrects the estimates. Takes milliseconds for a long conversation: call it from a thread.
+    `system` is its prompt without guidance; `ratio` corrects estimates. Takes milliseconds: call it from a thread.
     """
     in_folders = sum(text_tokens(file.text) for file in guidance if file.scope == "folder")
     is_summarised = compaction is not None and compaction.through_turn > 0

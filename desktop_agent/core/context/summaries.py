@@ -31,10 +31,7 @@ _as_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def conversation_text(messages: Iterable[Message], *, longest_part: int | None = None) -> str:
-    """Return the messages one after another, each block under what it is.
-
-    With `longest_part`, results and arguments have at most about so many characters: their beginnings and ends.
-    """
+    """Return the messages as text; results and arguments are cut to about `longest_part` characters."""
     return "\n\n".join(
         part
         for message in messages
@@ -158,10 +155,7 @@ def _heading(line: str) -> str | None:
 
 
 def extracted(messages: Sequence[Message], before: Summary | None, todos: Iterable[str]) -> Summary:
-    """Return what can be kept of a conversation without asking a model: what was asked, and which files it was about.
-
-    `before` is the summary that it begins with, which is kept whole.
-    """
+    """Return what can be kept without a model: what was asked, the files, and the summary `before`."""
     before = before or Summary()
     asked = [
         _beginning(block.text.strip().partition("\n")[0])

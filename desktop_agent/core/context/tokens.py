@@ -120,10 +120,7 @@ class Calibration:
 
 
 def family(model: str) -> str:
-    """Return the name of a model without its version: those of one family share a tokenizer, as a rule.
-
-    `claude-sonnet-5-5` is of `claude-sonnet`, `gpt-5.1-mini` of `gpt`, `qwen3:8b` of `qwen`.
-    """
+    """Return the name of a model without its version, which as a rule shares a tokenizer: `gpt-5.1-mini` is `gpt`."""
     return re.split(r"[-_:.@]?\d", model.strip().lower(), maxsplit=1)[0] or model
 
 

@@ -33,10 +33,9 @@ class CompactionPlan(Struct, frozen=True):
 
 
 def automatic(history: History, *, keep: int, room: float) -> CompactionPlan | None:
-    """Return how to make the conversation fit: at most `room` estimated tokens for what stays word by word.
+    """Return how to make at most `room` estimated tokens stay word by word; None if that is impossible.
 
-    The last `keep` turns stay, or fewer if they take too much; the last one always does, and if it is too much by
-    itself, the oldest results in it are shortened. None when nothing can be made smaller.
+    The last `keep` turns stay, or fewer; of the last one, the oldest results are shortened if it is too much by itself.
     """
     sizes = history.turn_sizes()
     turns = tuple(sizes)
@@ -108,10 +107,9 @@ class Compacting(Struct, frozen=True, kw_only=True, eq=False):
     """Before a summary is asked for again."""
 
     async def compact(self, plan: CompactionPlan, room: Room, *, urgency: Urgency, focus: str = "") -> bool:
-        """Carry out `plan`; whether the conversation is smaller now.
+        """Carry out `plan`; return whether the conversation is smaller now. Raises `StorageError`.
 
-        A model that cannot be reached is the user's to hear when they asked for this. A summary that is only wanted
-        can wait; one that is needed is made without the model. Raises `StorageError`. Cancelling leaves all as it was.
+        Without the model, a summary that is only wanted waits, and one that is needed is made by rules.
         """
         before = self.history.compaction
         summary = before.summary if before is not None else Summary()

@@ -425,10 +425,7 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         )
 
     def answered(self, usage: Usage, told: CacheMiss | None) -> CacheMiss | None:
-        """Take in what the provider reported with the answer to the last request.
-
-        Return why its cache was not used, by what it `told` and by what it counted.
-        """
+        """Take in what the provider reported with an answer; return why its cache was not used, if it was not."""
         meter = self.context_manager.meter
         if self._last is not None:
             meter.report_usage(self._last, usage, self.model, self.context_manager.window(self.model))
@@ -436,10 +433,9 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         return meter.caching.missed(self.model, usage, told)
 
     def make_room(self, *, is_certain: bool = True) -> bool:
-        """Let the next request be a smaller one, because the provider said that the last did not fit.
+        """Make the next request smaller, as the last did not fit; return False if that was tried or is not wanted.
 
-        False when that was tried before in this turn, when the user does not want compaction by itself, or, unless it
-        `is_certain` that this was why the request was refused, when it should have fitted easily.
+        Unless it `is_certain` that this was why it was refused, one that should have fitted easily is left alone.
         """
         context_manager = self.context_manager
         if self._has_made_room or self._last is None or not context_manager.target(self.model):

@@ -22,10 +22,9 @@ class Caching:
         self._last: tuple[ModelRef, Usage] | None = None
 
     def missed(self, model: ModelRef, usage: Usage, told: CacheMiss | None) -> CacheMiss | None:
-        """Return why the cache was not used for the request that took `usage`, or `None` if nothing says that.
+        """Return why the cache was not used for a request, as the provider `told`, or `None`.
 
-        What the provider `told` counts. Without that, only this is certain: the same model had kept or read something
-        with the request before, and read nothing with this one. Why is then not known.
+        Otherwise it was missed if the same model had kept or read something before, and read nothing now.
         """
         last, self._last = self._last, (model, usage)
         if told is not None:

@@ -39,7 +39,7 @@ class Retries:
     _waits: set[asyncio.Timeout] = field(default_factory=set[asyncio.Timeout], init=False)
 
     async def wait(self, turn: int, attempt: int, error: ProviderError) -> None:
-        """Tell that try number `attempt` (from 1) failed, and return when the next one is due or the user skips.
+        """Report that try number `attempt` (from 1) failed, and return when the next is due or the user skips.
 
         Raises `error` when it makes no sense to try again.
         """

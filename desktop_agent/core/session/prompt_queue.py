@@ -54,10 +54,9 @@ class ArrivingPrompts:
         return bool(self._waiting)
 
     def keeps(self, text: str, typed: str, include: tuple[str, ...] = (), *, is_steering: bool = False) -> bool:
-        """Keep a prompt until it is complete; whether there was something to wait for.
+        """Keep a prompt until what it mentions has come; return False if there is nothing to wait for.
 
-        Only mentions in `typed`, which the user wrote, count: not those in the file of a command. The files to
-        `include` come before them.
+        Only mentions in `typed`, which the user wrote, count, and the files to `include`.
         """
         if self._task is None and not include and not self._mentions.found_in(typed):
             return False
@@ -88,10 +87,7 @@ class ArrivingPrompts:
             self._arrived(arrived)
 
     def _over(self, task: asyncio.Task[None]) -> None:
-        """Give back what still waits, or go on with what has come since the task found nothing more.
-
-        A task that is cancelled before it begins runs none of its own code.
-        """
+        """Give back what still waits, or go on with what has come since; also for a task that never began."""
         self._task = None
         error = None if task.cancelled() else task.exception()
         if error is not None:
@@ -165,10 +161,7 @@ class PromptQueue:
         return any(prompt.is_steering for prompt in self.waiting)
 
     async def take_steering(self, turn: int) -> None:
-        """Put those that steer into the conversation of `turn`.
-
-        Only between two requests, when every call of the last answer has its result. Raises `StorageError`.
-        """
+        """Put those that steer into the conversation, between two requests. Raises `StorageError`."""
         for prompt in [prompt for prompt in self.waiting if prompt.is_steering]:
             steered = ev.Steered(
                 turn=turn, prompt_id=prompt.prompt_id, text=prompt.text, attachments=prompt.attachments

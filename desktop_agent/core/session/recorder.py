@@ -28,10 +28,9 @@ _LATER = (
     ev.GuidanceLoaded,
     ev.CommandRun,
 )
-"""Events that do not wait for the disk: they reach it with the next one that does, `TurnEnded` at the latest.
+"""Events that reach the disk with the next one that waits for it, `TurnEnded` at the latest.
 
-All others do wait: what was said, decided, changed or paid for. Of these here, each can be made or found again (a file
-is read anew), or comes in great numbers and is repeated by what follows it.
+Each can be made or found again, or comes in great numbers and is repeated by what follows it.
 """
 
 _captured: ContextVar[list[ev.KnownEvent] | None] = ContextVar("captured", default=None)
@@ -40,7 +39,7 @@ _captured: ContextVar[list[ev.KnownEvent] | None] = ContextVar("captured", defau
 
 @contextmanager
 def capture_events() -> Generator[list[ev.KnownEvent]]:
-    """Yield a list that gets the events which this task, and those it starts meanwhile, record from now on.
+    """Yield a list of the events that this task, and those it starts, record from now on.
 
     Notices come into the list *instead of* the journal: the caller says in other words what they say.
     """
@@ -75,10 +74,7 @@ class Recorder:
         self._is_sealed = False
 
     async def record(self, event: ev.KnownEvent) -> None:
-        """Write and tell `event`; see `EventLog.record`, and `capture_events` for notices of a command.
-
-        Cancelling the caller does not cancel the write.
-        """
+        """Write and tell `event`; see `EventLog.record`. Cancelling the caller does not cancel the write."""
         if self._is_sealed:
             return
         captured = _captured.get()

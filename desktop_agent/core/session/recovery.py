@@ -44,10 +44,9 @@ def _done(prepared: ev.ChangesPrepared, ledger: Ledger) -> tuple[FileChange, ...
 def _with_other_halves(
     prepared: ev.ChangesPrepared, done: Sequence[FileChange], ledger: Ledger, known: Sequence[FileChange]
 ) -> tuple[FileChange, ...]:
-    """Write what is missing of each rename that was begun; return all that is written then. Blocks.
+    """Finish each rename that was half written, as nobody asked for half of one; return what is written then.
 
-    Half a rename is a file that is at neither of its paths, which nobody asked for. Taking it back would bring folders
-    back that are gone, so it is gone on with: each file only if it still is what it was.
+    Blocks. A file is only written if it still is what it was.
     """
     written = {change.id for change in done}
     begun = [
@@ -64,10 +63,7 @@ def _with_other_halves(
 
 
 def _renamed_together(changes: Sequence[FileChange], known: Sequence[FileChange]) -> Iterator[list[FileChange]]:
-    """The writes of an undo or redo in bundles: one for each file, and for files between whose paths contents go.
-
-    Those are the paths of renames on record, one after another, too, and of contents that change places.
-    """
+    """Bundle the writes of an undo or redo by file, and by renames and exchanges of contents between files."""
     links: dict[str, str] = {}
 
     def root(name: str) -> str:
@@ -141,20 +137,14 @@ class Readiness:
         return UnsafeSettingsError(faults) if faults else None
 
     async def accept_root(self) -> None:
-        """At the start of a turn, accept the workspace as it is now, and record its identity.
-
-        What could not be concluded while the folder was missing is concluded now.
-        """
+        """Accept the workspace as it is now, and record its identity; conclude what waited for the folder."""
         folder = await asyncio.to_thread(self._ledger.accept_root)
         if folder is not None:
             await self._log.record(ev.FolderAccepted(folder=folder))
             await self.make_ready()
 
     async def settle(self, turn: int, *, is_cut_off: bool = False) -> None:
-        """Record an end for each write, question and call of `turn` that has none. Its own end is the caller's.
-
-        `is_cut_off`: an earlier process left them open.
-        """
+        """Record an end for everything open in `turn`, but its own; an earlier process left it if `is_cut_off`."""
         unfinished = self.unfinished
         untouched = {call_id for call_id in unfinished.calls if unfinished.is_untouched(call_id)}
         if unfinished.prepared is not None and await self._may_look(unfinished.prepared):
@@ -168,10 +158,7 @@ class Readiness:
         self.failure = ""
 
     async def _settle_begun(self) -> OpenCalls:
-        """Leave open what waits for the user in a turn that `is_waiting`, and what comes after it; answer the rest.
-
-        The rest are calls that ran beside the waiting ones and may have come to anything.
-        """
+        """Answer the calls that ran beside those that wait for the user; return what is left of the turn."""
         unfinished = self.unfinished
         assert unfinished.turn is not None
         begun = [block for call_id, block in unfinished.calls.items() if call_id in unfinished.started]
@@ -185,10 +172,9 @@ class Readiness:
         )
 
     async def _may_look(self, prepared: ev.ChangesPrepared) -> bool:
-        """Whether the folder can say how far a write got; it cannot if it is gone, or another one is at its path.
+        """Whether the folder can say how far a write got: not if it is gone, or another one is at its path.
 
-        Then an undo, a redo or a write of the user's waits until the folder is back. A call gets its result now, so it
-        is recorded that nobody knows how far it got.
+        Then a write of the user's waits until it is back; a call gets its result, with a record that nobody knows.
         """
         is_command = prepared.purpose == "apply" and not prepared.changes
         if is_command or await asyncio.to_thread(self._ledger.is_root_in_place):

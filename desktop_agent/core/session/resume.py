@@ -115,10 +115,7 @@ class ReplayState(Struct):
             self.places[record.event.seq] = record.start
 
     def carry_on(self, path: Path, blobs: Blobs, *, yield_gil: YieldGil, page_size: PageSize = ORDINARY) -> None:
-        """Fold the rest of the journal in, without keeping its entries. Blocks. Raises `StorageError`.
-
-        Its history has no long results afterwards: it only shows from where the real one must be folded.
-        """
+        """Fold the rest of the journal without its entries and long results. Blocks. Raises `StorageError`."""
         journal = partial(read_records, path, blobs, is_thin=True, yield_gil=yield_gil)
         pager = _Pager(self, page_size)
         folded_at = self.offset
@@ -466,9 +463,9 @@ SHOWN_ENTRIES: Final = 40
 
 
 async def resume_beside(journal: Path, blobs: Blobs) -> ReplayState:
-    """Return the state of a session, without keeping the event loop waiting. Raises `StorageError`.
+    """Return the state of a session without holding up the event loop. Raises `StorageError`.
 
-    Of a long journal without a snapshot, a process makes one first. Cancelled, that is ended.
+    A process makes the snapshot of a long journal first; cancelling this ends it.
     """
     try:
         is_long = await asyncio.to_thread(bytes_to_fold, journal) > LONG_BYTES

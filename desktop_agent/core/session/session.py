@@ -207,11 +207,7 @@ class Session:
         return self._parts.state.transcript
 
     def clear(self) -> None:
-        """Let go of the conversation, once `run` has returned and the transcript is not read any more.
-
-        The parts of a session hold each other, and what does so is looked through for garbage rarely in a process with
-        a window.
-        """
+        """Let go of the conversation after `run`: its parts hold each other, and a window rarely collects garbage."""
         self._parts.state.clear()
 
     @property
@@ -225,10 +221,7 @@ class Session:
         return self._is_idle and not self._is_handling and not self._parts.titling.is_busy
 
     async def wait_until_ready(self) -> None:
-        """Return when recovery is over, whether it succeeded or not, or when the session has ended.
-
-        Until then, a turn that an earlier process did not finish still counts as running.
-        """
+        """Return when recovery is over, successful or not: until then an unfinished turn counts as running."""
         await self._is_ready.wait()
 
     def submit(self, op: ops.Op) -> None:
@@ -236,10 +229,7 @@ class Session:
         self._mailbox.put_nowait(op)
 
     async def run(self) -> None:
-        """Serve ops until `Shutdown`, which ends everything the session started before this returns.
-
-        Cancelling this is the same as `Shutdown`.
-        """
+        """Serve ops until `Shutdown`, or a cancellation, which ends everything that the session started."""
         try:
             await self._parts.telemetry.prepare()
             await self._guard(self._turns.get_ready(), is_reported=self._mailbox.empty)
@@ -396,10 +386,7 @@ class Session:
     async def _guard(
         self, step: Coroutine[object, object, None], is_reported: Callable[[], bool] = lambda: True
     ) -> None:
-        """Carry out one step of the mailbox; a journal that cannot be written is reported, and the session stays open.
-
-        Not if `is_reported` says no: what waits in the mailbox will meet the same failure, and one report is enough.
-        """
+        """Carry out one step of the mailbox; a journal that cannot be written is reported, if `is_reported`."""
         try:
             await step
         except StorageError as error:

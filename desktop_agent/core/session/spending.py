@@ -59,10 +59,7 @@ class RunningTime(Struct):
     is_over: bool = False
 
     def notice(self, turn: int, failure: ProviderError | None) -> ev.Notice | None:
-        """Return what the user should know of a turn that was stopped; None when its time was not over.
-
-        `failure` is why its last request failed, if it was trying again when it was stopped.
-        """
+        """Return what to tell of a turn that ran out of time, perhaps while a `failure` was tried again; else None."""
         if not self.is_over:
             return None
         tried = f"Its last request failed: {failure} " if failure is not None else ""
@@ -133,9 +130,9 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
     """Of which models it was said that no limit counts them."""
 
     async def why_stop(self, turn: int) -> ev.TurnEndReason | None:
-        """Return why the turn must not ask the model again; None when it may, which the user may have been asked for.
+        """Return why the turn must not ask the model again; None when it may, perhaps after asking the user.
 
-        `limit` when a limit ended it, which a notice names, and `interrupted` when the user did.
+        `limit`, which a notice names, or `interrupted` by the user.
         """
         if (reached := self._cost_reached(turn)) is not None:
             await self.log.record(reached)

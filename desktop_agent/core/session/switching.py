@@ -31,9 +31,9 @@ async def take_over(
     usual: TurnRequests,
     error: ProviderError,
 ) -> tuple[TurnRequests, ModelRequest]:
-    """Return who answers in place of the usual model, which failed with `error`, and the request; a notice says so.
+    """Return who answers in place of the model that failed, and the request; a notice says so.
 
-    Raises `error` when nobody does: `model.fallback` names no model, or it could not help, or it cannot be asked.
+    Raises `error` when nobody can.
     """
     named = parts.settings.current.model.fallback
     if not named or error.fault not in OVERLOAD:

@@ -79,11 +79,10 @@ class Turn:
     """Whether the fallback had to answer the last request: then the model is not tried for long again."""
 
     async def run(self, left: OpenCalls | None = None) -> ev.TurnEndReason:
-        """Work until the end and return why it ended; begin with the calls that were `left` open, if there are some.
+        """Work until the end and return why it ended; begin with the calls that were `left` open, if any.
 
-        Raises `ProviderError` when the model could not be reached after all tries, and `StorageError` when the journal
-        refuses. On cancellation every started call is answered and streamed text is kept; then the cancellation goes
-        on.
+        Raises `ProviderError` after all tries, and `StorageError`. On cancellation every started call is answered, and
+        streamed text is kept.
         """
         if left is not None:
             self.answers = left.requests

@@ -81,9 +81,9 @@ class TurnRunner:
     async def submit_prompt(
         self, text: str, attachments: tuple[Attachment, ...] = (), *, is_steering: bool = False
     ) -> bool:
-        """Start a turn, or queue the prompt. Whether it was taken: if not, the user gets it back, and a reason.
+        """Start a turn, or queue the prompt; return False if it was given back to the user, with a reason.
 
-        `attachments` is what it mentions. One that `is_steering` waits for the next request of the running turn.
+        One that `is_steering` waits for the next request of the running turn.
         """
         prompt_id = new_prompt_id()
         try:
@@ -113,7 +113,7 @@ class TurnRunner:
         self._is_queue_due = True
 
     async def start_queued(self) -> None:
-        """Go on with the next queued prompt, unless the last turn ended in a way the user should look at first.
+        """Go on with the next queued prompt, unless the user should look at the last turn's end first.
 
         Nothing starts beside a summary, whose end has to call this again.
         """
