@@ -119,7 +119,7 @@ Grant = Literal["authorization_code", "client_credentials"]
 STARTUP_TIMEOUT_MS = 30_000
 
 CALL_TIMEOUT_S = 600.0
-"""How long a call may take without a word. Progress begins the time anew."""
+"""How long a call may take without progress."""
 
 IDLE_S = 300.0
 

@@ -129,7 +129,6 @@ def _entry(definition: ServerDefinition, header: str) -> str:
 # ruff: noqa: TRY004 - one kind of error for everything wrong with a definition
 
 LIST = "mcp.definitions"
-"""The list of tables in a settings file."""
 
 _NAME = re.compile(r"(?!.*__|.{33})[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9-])?")
 """Short enough that the name of a tool beside it still fits what providers accept; `__` stands between the two."""

@@ -51,7 +51,6 @@ class OfferedResource(Struct, frozen=True, kw_only=True):
     media_type: str = ""
     description: str = ""
     size: int | None = None
-    """In bytes, if the server says so."""
 
 
 class ResourceTemplate(Struct, frozen=True, kw_only=True):
@@ -77,7 +76,6 @@ class ServerFacts(Struct, frozen=True, kw_only=True):
     has_resources: bool = False
     has_prompts: bool = False
     has_completions: bool = False
-    """Whether it knows what the parts of a template may be."""
     unused: tuple[str, ...] = ()
     """What else it says that it can do and is not used here: extensions by their identifiers, others in words."""
 
@@ -119,7 +117,6 @@ class CallReply(Struct, frozen=True, kw_only=True):
 
     parts: tuple[Part, ...] = ()
     structured: object = None
-    """A JSON value; None when the server sent none."""
     is_error: bool = False
 
 

@@ -35,7 +35,6 @@ MOST_SHOWN_CHARS = 60_000
 
 
 MOST_INTRODUCED_CHARS = 8_000
-"""Of a definition that is shown for the first time."""
 
 
 def introduced(text: str) -> str:
@@ -120,7 +119,6 @@ class TrustedTools(Struct, frozen=True):
     tools: Mapping[str, OfferedTool] = field(default_factory=dict[str, OfferedTool])
     """By the server's own names."""
     is_broken: bool = False
-    """Whether there is a record that cannot be read."""
 
 
 class _Record(Struct, frozen=True):

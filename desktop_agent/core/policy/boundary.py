@@ -19,7 +19,6 @@ PROTECTED_FOLDERS = frozenset({".git"})
 """Folders whose content no edit tool writes: a broken `.git` is not a file change that the user can review."""
 
 _HANDLES = Path("/proc/self/fd")
-"""Where Linux says what a descriptor has open."""
 
 
 class ResolvedPath(Struct, frozen=True):

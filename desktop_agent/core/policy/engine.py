@@ -56,7 +56,6 @@ class Ask(Struct, frozen=True):
     cause: str = ""
     risks: tuple[str, ...] = ()
     confinement: SandboxMode | None = None
-    """How a command will run once it is allowed."""
     is_escalation: bool = False
     is_once: bool = False
     """Whether no rule at all would answer it, so that a yes holds for this one call."""

@@ -41,10 +41,8 @@ _LONGEST_NAME = 255
 """No file system has longer names; commands have longer words."""
 
 _TEMPLATE = re.compile(r"(?:^|[._-])(?:example|sample|template|tmpl|tpl|dist|schema|dummy|placeholder)s?(?:$|[._-])")
-"""A template without values."""
 
 _MANUAL = re.compile(r"\.[1-9][a-z]*\.gz$")
-"""A manual page of some command."""
 
 _CODE = frozenset(
     """

@@ -531,7 +531,7 @@ class _Walker:
             )
 
     def _look_back(self) -> None:
-        """Find what only the whole line shows: names defined anew, and quoted text that is evaluated after all."""
+        """Find what only the whole line shows: redefined names, and quoted text that is evaluated."""
         names = {segment.program for segment in self.segments}
         names |= {wrapper for segment in self.segments for wrapper in segment.wrappers}
         for name in sorted(self._functions & names):

@@ -49,7 +49,6 @@ ROLES: dict[Role, RoleProfile] = {
 
 
 UNAVAILABLE = "[UNAVAILABLE:"
-"""What the description of a tool that cannot work here begins with."""
 
 _DEFERRED = """## Tools of MCP Servers
 Their definitions would take too much of each request. Find the ones you need with search_tools, then call them:

@@ -57,7 +57,6 @@ Function = Callable[..., Any]
 
 _LONGEST_TITLE = 120
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-"""What all providers take as the name of a tool."""
 
 
 class FunctionTool(ReadTool[ToolArguments]):

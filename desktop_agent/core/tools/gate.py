@@ -60,7 +60,6 @@ class Permit(Struct, frozen=True):
     edited_command: str | None = None
     answer: Allowed | None = None
     rules: tuple[Rule, ...] = ()
-    """What the answer made."""
 
     @property
     def is_lasting(self) -> bool:

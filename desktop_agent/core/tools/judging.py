@@ -94,7 +94,6 @@ class Judged(Struct, frozen=True):
 
     request: ApprovalRequest
     confinement: SandboxMode | None = None
-    """How a command must run once it is allowed."""
 
 
 class Judge:

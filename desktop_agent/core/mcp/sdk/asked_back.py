@@ -200,7 +200,7 @@ MOST_TOKENS = 4_096
 """The longest answer, whatever the server asks for."""
 
 USER_REJECTED = -1
-"""The error of the protocol for a user's no."""
+"""The protocol's error code for a refusal by the user."""
 
 
 def request_of(server: str, fingerprint: str, params: mcp_types.CreateMessageRequestParams) -> SamplingRequest:

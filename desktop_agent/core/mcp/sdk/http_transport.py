@@ -156,14 +156,13 @@ _MARK = "desktop-agent/failure"
 _FAILED = 500
 _MOST_FAILURES = 100
 _MOST_TOKENS = 4
-"""None, the one that is kept, the one that renews it, and one that allows more."""
+"""Attempts of one request: without a token, with the kept one, a renewed one, and one with more rights."""
 
 
 class TokenAccess(Struct, frozen=True, kw_only=True):
     """How a connection comes by the user's sign-in, when the server asks for one."""
 
     name: str
-    """The server's, for hints."""
     tokens: Callable[[], Awaitable[BearerTokens]]
     """Raises `SignInNeededError` without a sign-in."""
     hide: Callable[[Collection[str]], None]

@@ -80,7 +80,6 @@ _KNOWN = (
     httpx2.HTTPError,
     httpx2.InvalidURL,
 )
-"""What is raised when a server does not do what was asked of it."""
 
 
 @contextmanager

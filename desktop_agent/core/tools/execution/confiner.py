@@ -192,7 +192,6 @@ class Confinement(Struct):
 
 
 KEPT_BACK_KEY = "kept_back"
-"""In a result's metadata: the names of these variables."""
 
 _LOOKED_AT = 16_000
 """Characters from the end: the reason for a failure is printed last."""

@@ -59,7 +59,7 @@ class Recording:
 
 
 _MOST_LATE_BYTES = 64 * 2**20
-"""Of changes that no call brackets so much is judged together."""
+"""How much content of late changes is judged together."""
 _PLANTED = (
     "The command made a git repository here, which is not captured. Using git in it runs the programs that it "
     "names: look at it first."
@@ -83,7 +83,6 @@ class ChangeFinder(Struct):
     writers: Writers
     last_images: LastImages
     _reported: set[Uncaptured] = field(default_factory=set[Uncaptured])
-    """What was out of reach at an earlier look."""
 
     def collect(
         self,
@@ -199,7 +198,6 @@ class _Records(Struct):
     finder: ChangeFinder
     recorder: ChangeRecorder
     last: Mapping[str, FileImage | None]
-    """What the records of this session left of each file."""
     own: Maker
     """Whose call brackets them; without a call, nobody's."""
     makers: list[Maker] = field(default_factory=list[Maker])

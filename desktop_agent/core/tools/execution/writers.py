@@ -103,7 +103,6 @@ class RunningServer(Struct, frozen=True, eq=False):
     may_write: Callable[[str], bool]
     """Whether its sandbox lets it write this path in the workspace."""
     is_shared: bool = False
-    """Whether other sessions use it, too."""
 
 
 class WatchedServer(_Program, kw_only=True):
@@ -172,7 +171,6 @@ class Writers:
         self._ended: set[str] = set()
         self._servers: dict[int, WatchedServer] = {}
         self._calls: dict[str, tuple[int, CallId]] = {}
-        """The last call of each server, by its name."""
         self.snapshot: Snapshot | None = None
         """How the folder was when the servers were last looked at; None while no call has been looked at."""
         self.turn = 0

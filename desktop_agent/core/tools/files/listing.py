@@ -228,7 +228,7 @@ def _present(tagged: str) -> list[str] | None:
 
 
 MOST_ALTERNATIVES = 500
-"""Of one pattern: thirty times `{a,b}` would be a thousand million."""
+"""Of one pattern: thirty `{a,b}` would make a billion."""
 
 _TOKEN = re.compile(
     r"""
@@ -305,7 +305,6 @@ def _without_braces(pattern: str) -> list[str]:
 
 
 _Token = tuple[str, str]
-"""The kind of a piece of a pattern, and its regular expression."""
 
 
 def _translate(pattern: str) -> str:

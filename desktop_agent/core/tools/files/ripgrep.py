@@ -38,7 +38,6 @@ _RULE_FILES = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
 LONGEST_RECORD_BYTES = 1024 * 1024
 
 SKIPPED = frozenset({".git", "node_modules", "__pycache__"})
-"""Folders that no search looks into unless it is asked for them by name."""
 
 
 class SearchGround(Protocol):
