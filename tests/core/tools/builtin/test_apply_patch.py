@@ -456,24 +456,6 @@ def test_what_cannot_be_read_is_explained(work: "Workspace", patch: str, message
     assert message in refusal(work, patch)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "patch"),
-        ({"patch": ""}, "patch: the patch is empty"),
-        ({"patch": " \n"}, "patch: the patch is empty"),
-        ({"patch": "-a\n+b", "file_path": ""}, "file_path"),
-        ({"patch": "-a\n+b", "path": "x"}, "path"),
-        ({"patch": "-a\n+\ud800"}, "patch"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments: dict[str, object], message: str) -> None:
-    """T-74, T-08, V-01."""
-    with pytest.raises(ToolError, match=message) as caught:
-        TOOL.parse(arguments)
-    assert caught.value.error_type == "validation"
-
-
 # --- bytes and places -------------------------------------------------------------------------------------------------
 
 

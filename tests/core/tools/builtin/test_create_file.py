@@ -85,21 +85,3 @@ def test_characters_that_an_encoding_lacks_are_replaced_and_named(work: "Workspa
     assert "ü €" in answer["warning"]
     assert work.bytes_of("a.txt") == b"gr?n ?"
     assert "warning" not in create(work, path="b.txt", content="plain", encoding="ascii")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "path"),
-        ({"path": ""}, "path"),
-        ({"path": "a", "if_exists": "append"}, "if_exists must be one of error, overwrite, skip"),
-        ({"path": "a", "if_exists": 3}, "if_exists must be one of error, overwrite, skip"),
-        ({"path": "a", "encoding": "klingon"}, "encoding"),
-        ({"path": "a", "overwrite": True}, "overwrite"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments: dict[str, object], message: str) -> None:
-    """T-46."""
-    with pytest.raises(ToolError, match=message) as caught:
-        TOOL.parse(arguments)
-    assert caught.value.error_type == "validation"

@@ -47,10 +47,3 @@ def test_a_link_is_deleted_instead_of_what_it_points_to(work: "Workspace") -> No
     work.apply(TOOL, path="link")
     assert not (work.root / "link").is_symlink()
     assert work.bytes_of("real.txt") == b"x"
-
-
-@pytest.mark.parametrize(("arguments", "named"), [({}, "path"), ({"path": ""}, "path"), ({"path": "a", "f": 1}, "f")])
-def test_wrong_arguments_are_named(arguments: dict[str, object], named: str) -> None:
-    with pytest.raises(ToolError, match=named) as caught:
-        TOOL.parse(arguments)
-    assert caught.value.error_type == "validation"

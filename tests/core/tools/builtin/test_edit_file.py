@@ -142,26 +142,6 @@ def test_an_empty_old_str_fills_an_empty_file(work: "Workspace") -> None:
 # --- arguments --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"old_str": "a", "new_str": "b"}, "path"),
-        ({"path": "", "old_str": "a", "new_str": "b"}, "path"),
-        ({"path": "a.py", "new_str": "b"}, "old_str"),
-        ({"path": "a.py", "old_str": "b"}, "new_str"),
-        ({"path": "a.py", "old_str": "a", "new_str": "a"}, "new_str must differ from old_str"),
-        ({"path": "a.py", "old_str": "", "new_str": ""}, "new_str must differ from old_str"),
-        ({"path": "a.py", "old_str": "a", "new_str": "b", "replaceAll": True}, "replaceAll"),
-        ({"path": "a.py", "old_str": "a", "new_str": "\ud800"}, "new_str"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments: dict[str, object], message: str) -> None:
-    """T-38, T-08, Z-86."""
-    with pytest.raises(ToolError, match=message) as caught:
-        TOOL.parse(arguments)
-    assert caught.value.error_type == "validation"
-
-
 # --- bytes ------------------------------------------------------------------------------------------------------------
 
 

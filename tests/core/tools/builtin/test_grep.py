@@ -168,31 +168,6 @@ async def test_a_backslash_before_an_n_is_no_newline(work: "Workspace") -> None:
     assert await grep(work, pattern=r"C:\\new") == ["a.txt:1:C:\\new"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        ({}, "pattern"),
-        ({"pattern": ""}, "pattern"),
-        ({"pattern": "x", "path": ""}, "path"),
-        ({"pattern": "x", "output_mode": "colourful"}, "output_mode"),
-        ({"pattern": "x", "context_lines": 11}, "context_lines"),
-        ({"pattern": "x", "before": -1}, "before"),
-        ({"pattern": "x", "after": -1}, "after"),
-        ({"pattern": "x", "around": -1}, "around"),
-        ({"pattern": "x", "max_results": 0}, "max_results"),
-        ({"pattern": "x", "max_results": 1001}, "max_results"),
-        ({"pattern": "x", "head_limit": 0}, "head_limit"),
-        ({"pattern": "x", "include": "{a"}, "include"),
-        ({"pattern": "x", "-i": True}, "-i"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments: dict[str, object], named: str) -> None:
-    """T-30, Z-60: an unknown output mode or parameter is an error, not ignored."""
-    with pytest.raises(ToolError, match=named) as caught:
-        TOOL.parse(arguments)
-    assert caught.value.error_type == "validation"
-
-
 @pytest.mark.parametrize(("path", "message"), [("srk", "Did you mean src"), ("..", "outside the workspace")])
 async def test_a_path_that_is_not_here_is_refused(project: "Workspace", path: str, message: str) -> None:
     with pytest.raises(ToolError, match=message):

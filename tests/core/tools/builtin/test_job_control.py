@@ -147,25 +147,6 @@ async def test_an_unknown_job_is_answered_with_those_there_are(work: "Workspace"
         await ask(work, action=action, job_id="job-x")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "action"),
-        ({"action": "kill"}, "action"),
-        ({"action": "wait"}, "wait needs a job_id"),
-        ({"action": "wait", "job_id": "x", "timeout": 0}, "timeout"),
-        ({"action": "wait", "job_id": "x", "timeout": 601}, "timeout"),
-        ({"action": "output", "job_id": "x", "tail_lines": 0}, "tail_lines"),
-        ({"action": "output", "job_id": "x", "tail_bytes": 10_241}, "tail_bytes"),
-        ({"action": "list", "id": "x"}, "id"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments: dict[str, object], message: str) -> None:
-    with pytest.raises(ToolError, match=message) as caught:
-        TOOL.parse(arguments)
-    assert caught.value.error_type == "validation"
-
-
 def test_nobody_is_asked_but_calls_run_one_after_the_other() -> None:
     facts = CallFacts(tool=TOOL.name, capabilities=TOOL.capabilities)
     policies: tuple[ApprovalPolicy, ...] = ("on_write", "on_request", "never")

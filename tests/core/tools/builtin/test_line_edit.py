@@ -81,39 +81,6 @@ def test_an_empty_file_takes_a_first_line(work: "Workspace") -> None:
     assert "has 0 lines" in refusal(work, "replace", line=1, text="x")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"mode": "delete", "line": 1}, "path"),
-        ({"path": "", "mode": "delete", "line": 1}, "path"),
-        ({"path": "a", "line": 1}, "mode"),
-        (
-            {"path": "a", "mode": "swap", "line": 1},
-            r"mode must be one of \[insert_before, insert_after, replace, delete\]",
-        ),
-        ({"path": "a", "mode": 1, "line": 1}, "mode must be one of"),
-        ({"path": "a", "mode": "delete"}, "specify either line or anchor"),
-        ({"path": "a", "mode": "delete", "line": 1, "anchor": "x"}, "specify either line or anchor"),
-        ({"path": "a", "mode": "delete", "line": 0}, "line"),
-        ({"path": "a", "mode": "delete", "anchor": ""}, "anchor"),
-        ({"path": "a", "mode": "delete", "anchor": "x\ny"}, "within one line"),
-        ({"path": "a", "mode": "delete", "line": 1, "occurrence": 0}, "occurrence"),
-        ({"path": "a", "mode": "delete", "line": 1, "line_count": 0}, "line_count"),
-        ({"path": "a", "mode": "insert_after", "line": 1, "line_count": 2, "text": "x"}, "line_count is only valid"),
-        ({"path": "a", "mode": "replace", "line": 1}, "text is required for insert/replace modes"),
-        ({"path": "a", "mode": "replace", "line": 1, "text": ""}, "text is required for insert/replace modes"),
-        ({"path": "a", "mode": "insert_before", "line": 1}, "text is required for insert/replace modes"),
-        ({"path": "a", "mode": "delete", "line": 1, "text": "x"}, "text must be omitted for delete mode"),
-        ({"path": "a", "mode": "delete", "line": 1, "count": 2}, "count"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments: dict[str, object], message: str) -> None:
-    """T-62, T-63, T-08, V-01, Z-68: the message is the error, not a JSON text that fails to parse."""
-    with pytest.raises(ToolError, match=message) as caught:
-        TOOL.parse(arguments)
-    assert caught.value.error_type == "validation"
-
-
 LINES = st.lists(st.sampled_from([b"a\n", b"b\r\n", b"\xff\x0c\n", "é\u2028\r\n".encode(), b"\n"]), min_size=1)
 
 

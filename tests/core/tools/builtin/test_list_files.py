@@ -191,25 +191,6 @@ async def test_a_path_that_is_no_directory_here_is_refused(
         await project.call(TOOL, **arguments)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        ({"path": ""}, "path"),
-        ({"depth": 0}, "depth"),
-        ({"limit": 0}, "limit"),
-        ({"limit": 5001}, "limit"),
-        ({"sort": "colour"}, "sort"),
-        ({"glob": "[a"}, "glob"),
-        ({"ignore": ["{a"]}, "ignore"),
-        ({"pattern": "*"}, "pattern"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments: dict[str, object], named: str) -> None:
-    with pytest.raises(ToolError, match=named) as caught:
-        TOOL.parse(arguments)
-    assert caught.value.error_type == "validation"
-
-
 async def test_without_ripgrep_the_answer_says_what_to_do(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
     def nowhere(environ: Mapping[str, str], workspace: Path) -> None:
         return None

@@ -73,29 +73,6 @@ async def test_a_missing_final_newline_is_no_missing_line(work: "Workspace") -> 
     assert await read(work, path="a.txt", offset=2, limit=1) == "two"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        ({}, "path"),
-        ({"path": ""}, "path"),
-        ({"path": "a", "offset": 0}, "offset"),
-        ({"path": "a", "limit": 0}, "limit"),
-        ({"path": "a", "tail_lines": 0}, "tail_lines"),
-        ({"path": "a", "byte_offset": -1}, "byte_offset"),
-        ({"path": "a", "byte_limit": 0}, "byte_limit"),
-        ({"path": "a", "encoding": "klingon"}, "encoding"),
-        ({"path": "a", "encoding": "hex"}, "encoding"),
-        ({"path": "a", "errors": "explode"}, "errors"),
-        ({"path": "a", "lines": 3}, "lines"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments: dict[str, object], named: str) -> None:
-    """T-15, SC-02."""
-    with pytest.raises(ToolError, match=named) as caught:
-        TOOL.parse(arguments)
-    assert caught.value.error_type == "validation"
-
-
 async def test_a_missing_file_is_named_with_what_is_there_instead(work: "Workspace") -> None:
     """T-14, E-08, Z-68."""
     work.write("src/settings.py")

@@ -147,23 +147,6 @@ def test_a_file_that_changed_since_it_was_read_is_refused(work: "Workspace") -> 
     assert "b changed on disk" in str(refusal(work, "b", "c"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"dest_path": "b"}, "source_path"),
-        ({"source_path": "a"}, "dest_path"),
-        ({"source_path": "", "dest_path": "b"}, "source_path"),
-        ({"source_path": "a", "dest_path": ""}, "dest_path"),
-        ({"source_path": "a", "dest_path": "b", "force": True}, "force"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments: dict[str, object], message: str) -> None:
-    """T-57, T-08, V-01, Z-68."""
-    with pytest.raises(ToolError, match=message) as caught:
-        TOOL.parse(arguments)
-    assert caught.value.error_type == "validation"
-
-
 def test_both_ends_name_each_other(work: "Workspace") -> None:
     work.write("a", b"moved")
     work.write("b", b"replaced")

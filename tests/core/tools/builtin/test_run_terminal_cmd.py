@@ -529,34 +529,6 @@ async def test_a_background_command_keeps_to_its_timeout(work: "Workspace") -> N
 # --- arguments --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "command"),
-        ({"command": ""}, "command must contain text"),
-        ({"command": " \n"}, "command must contain text"),
-        ({"command": "a\0b"}, "NUL"),
-        ({"command": "cat", "stdin": "x", "is_background": True}, "stdin not supported with background jobs"),
-        ({"command": "x", "timeout": 0}, "timeout"),
-        ({"command": "x", "timeout": -1}, "timeout"),
-        ({"command": "x", "timeout": "inf"}, "timeout"),
-        ({"command": "x", "env": {"A=B": "c"}}, "not a variable name"),
-        ({"command": "x", "env": {"": "c"}}, "not a variable name"),
-        ({"command": "x", "env": {"A": "\0"}}, "NUL"),
-        ({"command": "x", "env": {"A": "\ud800"}}, "surrogate"),
-        ({"command": "x", "workdir": "."}, "workdir"),
-        ({"command": "vim a.txt", "tty": True}, "Refusing to run interactive program 'vim'"),
-        ({"command": "vim a.txt"}, "Refusing to run interactive program 'vim' in foreground; set is_background=true"),
-        ({"command": "git log | less"}, "Refusing to run interactive program 'less'"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments: dict[str, object], message: str) -> None:
-    """T-84, T-86, T-88, Z-47: before the user is asked to approve them."""
-    with pytest.raises(ToolError, match=message) as caught:
-        TOOL.parse(arguments)
-    assert caught.value.error_type == "validation"
-
-
 @pytest.mark.parametrize("command", ["rm -rf /tmp/x", "cat add if=1", 'echo "dd if="', "echo useless", "cat echo.txt"])
 def test_no_list_of_words_decides(command: str) -> None:
     """Z-91, Z-92."""

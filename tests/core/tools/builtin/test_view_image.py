@@ -89,13 +89,6 @@ async def test_a_full_disk_is_not_hidden(work: "Workspace") -> None:
         await dataclasses.replace(work, context=replace(work.context, keep=refuse)).call(TOOL, path="a.png")
 
 
-@pytest.mark.parametrize(("arguments", "named"), [({}, "path"), ({"path": ""}, "path"), ({"path": "a", "x": 1}, "x")])
-def test_wrong_arguments_are_named(arguments: dict[str, object], named: str) -> None:
-    with pytest.raises(ToolError, match=named) as caught:
-        TOOL.parse(arguments)
-    assert caught.value.error_type == "validation"
-
-
 def test_it_only_reads() -> None:
     assert TOOL.is_read_only
     assert TOOL.is_parallel
