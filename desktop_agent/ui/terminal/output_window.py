@@ -11,11 +11,12 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_agent.core.terminal.printout import COLUMNS, Printout
 from desktop_agent.core.terminal.rows import PrintedRow, Run
-from desktop_agent.ui.terminal.printed_text import LookFormats, format_ranges, in_positions
+from desktop_agent.ui.terminal.printed_text import LookFormats, in_positions
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, resize_within_screen, vbox
+from desktop_agent.ui.widgets.text_colours import cursor_over, format_ranges
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 ROW_CHARS = COLUMNS
@@ -174,9 +175,7 @@ class PrintedView(QPlainTextEdit):
         if found is None:
             return False
         row, start, last, stop = found
-        cursor.setPosition(self._position(row, start))
-        cursor.setPosition(self._position(last, stop), QTextCursor.MoveMode.KeepAnchor)
-        self.setTextCursor(cursor)
+        self.setTextCursor(cursor_over(self.document(), self._position(row, start), self._position(last, stop)))
         return True
 
     def _position(self, row: int, offset: int) -> int:

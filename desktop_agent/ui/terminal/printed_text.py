@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from PySide6.QtGui import QColor, QFont, QTextCharFormat, QTextLayout
+from PySide6.QtGui import QColor, QFont, QTextCharFormat
 
 from desktop_agent.core.terminal.printout import Printout
 from desktop_agent.core.terminal.rows import PrintedRow, PrintedStyle, Run
@@ -28,15 +28,6 @@ def ansi_colours(palette: Palette) -> tuple[str, ...]:
 
 _DIM = 0.35
 """How much of the ground is in dim text."""
-
-
-def format_ranges(ranges: Iterable[tuple[int, int, QTextCharFormat]]) -> list[QTextLayout.FormatRange]:
-    found: list[QTextLayout.FormatRange] = []
-    for start, length, text_format in ranges:
-        item = QTextLayout.FormatRange()
-        item.start, item.length, item.format = start, length, text_format
-        found.append(item)
-    return found
 
 
 class LookFormats:

@@ -17,7 +17,7 @@ from PySide6.QtGui import (
     QTextDocument,
     QTextFormat,
 )
-from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QSizePolicy, QTextEdit, QWidget
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QSizePolicy, QWidget
 
 from desktop_agent.core.base.plain_text import has_hidden
 from desktop_agent.ui.theme import Space, Theme
@@ -25,6 +25,7 @@ from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox
+from desktop_agent.ui.widgets.text_colours import cursor_over, mark_of
 from desktop_agent.ui.wording.visible_text import TextPiece, pieces, utf16_length
 
 
@@ -150,10 +151,8 @@ class ExactText(QObject):
         """Write a part anew, as one step with what changed it. A stand-in of which some is gone goes as a whole."""
         if is_kept and is_kept not in part.original:
             text = ""
-        cursor = QTextCursor(self._document)
+        cursor = cursor_over(self._document, part.start, part.end)
         cursor.joinPreviousEditBlock()
-        cursor.setPosition(part.start)
-        cursor.setPosition(part.end, QTextCursor.MoveMode.KeepAnchor)
         self.insert(cursor, text)
         cursor.endEditBlock()
 
@@ -368,7 +367,7 @@ class ExactField(QPlainTextEdit):
         named.setForeground(self._theme.colour("warning_text"))
         named.setBackground(self._theme.colour("warning_bg"))
         stand_ins = [part for part in parts if part.number and part.is_whole][:_MOST_MARKED]
-        marks = [self._selection(part.start, part.end, named) for part in stand_ins]
+        marks = [mark_of(cursor_over(self.document(), part.start, part.end), named) for part in stand_ins]
         cause = QTextCharFormat(named)
         cause.setFontUnderline(True)
         cause.setUnderlineColor(self._theme.colour("warning_text"))
@@ -376,17 +375,8 @@ class ExactField(QPlainTextEdit):
         for words in self._causes:
             if words and (at := text.find(words)) >= 0:
                 start, end = position_of(parts, at), position_of(parts, at + len(words))
-                marks.append(self._selection(start, end, cause))
+                marks.append(mark_of(cursor_over(self.document(), start, end), cause))
         self.setExtraSelections(marks)
-
-    def _selection(self, start: int, end: int, text_format: QTextCharFormat) -> QTextEdit.ExtraSelection:
-        cursor = QTextCursor(self.document())
-        cursor.setPosition(start)
-        cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
-        mark = QTextEdit.ExtraSelection()
-        mark.cursor = cursor
-        mark.format = text_format
-        return mark
 
 
 def unseen_words(unseen: Unseen) -> str:

@@ -30,10 +30,10 @@ from desktop_agent.ui.chat.cards.tool_body import (
     one_line,
 )
 from desktop_agent.ui.chat.entries.entry import RowState
-from desktop_agent.ui.chat.syntax_colours import Lexer, Lexers, colour_code
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import LINK_TINT, MUTED_TINT, TextMark, Tint
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.text_colours import Lexer, Lexers, colour_code
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 _AROUND = 2
@@ -157,7 +157,7 @@ def line_colours(lexer: Lexer, lines: Sequence[DiffLine]) -> tuple[tuple[TextMar
                 begin = ends[place - 1] if place else 0
                 room = utf16_length(lines[number].text) - (start - begin)
                 if room > 0:
-                    found[number].append(TextMark(start - begin, min(length, room), Tint(f"syntax_{role}")))
+                    found[number].append(TextMark(start - begin, min(length, room), Tint(role)))
     return tuple(map(tuple, found))
 
 

@@ -18,10 +18,10 @@ from desktop_agent.core.terminal.rows import PrintedStyle
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.entries.entry import EntryWidget, RowState
 from desktop_agent.ui.chat.markdown.blocks import Block, code_parts
-from desktop_agent.ui.chat.syntax_colours import Lexers
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import TextMark, Tint
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.text_colours import Lexers
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 

@@ -6,12 +6,13 @@ from functools import partial
 from typing import Final
 
 from PySide6.QtCore import QObject, QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QKeyEvent, QTextCursor
+from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QMenu
 
 from desktop_agent.core.spelling import ProseWord, words_of
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.text_colours import cursor_over
 from desktop_agent.ui.wording.visible_text import in_quotes
 
 _PAUSE_MS: Final = 200
@@ -139,8 +140,6 @@ class SpellingMenu(QObject):
 
     def _put(self, word: ProseWord, other: str) -> None:
         """Put another word in the place of one that is still there. Can be taken back with Undo."""
-        cursor = QTextCursor(self._edit.document())
-        cursor.setPosition(word.start)
-        cursor.setPosition(word.end, QTextCursor.MoveMode.KeepAnchor)
+        cursor = cursor_over(self._edit.document(), word.start, word.end)
         if cursor.selectedText() == word.text:
             cursor.insertText(other)

@@ -14,12 +14,12 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.transcript import Entry
 from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
-from desktop_agent.ui.chat.syntax_colours import Lexers
 from desktop_agent.ui.chat.text.column import Column, Slice
 from desktop_agent.ui.chat.text.column_text import TextMatch
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import DrawnButton
+from desktop_agent.ui.widgets.text_colours import Lexers
 
 _E = TypeVar("_E")
 

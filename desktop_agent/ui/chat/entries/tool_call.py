@@ -19,12 +19,12 @@ from desktop_agent.ui.chat.entries.entry import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.markdown_entries import LinkedEntry
 from desktop_agent.ui.chat.entries.tool_line import CallButtons, CallNotes, ToolLine
 from desktop_agent.ui.chat.markdown.inline import is_web_address
-from desktop_agent.ui.chat.syntax_colours import Lexers
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.column_text import TextMatch
 from desktop_agent.ui.chat.text.file_links import file_of
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.text_colours import Lexers
 
 if TYPE_CHECKING:
     from desktop_agent.ui.chat.question.request_card import QuestionCard

@@ -382,7 +382,7 @@ def warm_up() -> None:
     Without it the first conversation takes about 60 ms longer to appear. Not to be called before the first paint.
     """
     from desktop_agent.ui.chat.markdown.inline import rich_text
-    from desktop_agent.ui.chat.syntax_colours import lexer_for_language
+    from desktop_agent.ui.widgets.text_colours import lexer_for_language
 
     stream = MarkdownStream()
     stream.feed("# Title\n\nSome *text*.\n")

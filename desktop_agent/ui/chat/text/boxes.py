@@ -21,8 +21,8 @@ from desktop_agent.ui.chat.text.styles import (
     QUOTE_INDENT,
     TextStyles,
 )
-from desktop_agent.ui.terminal.printed_text import format_ranges
 from desktop_agent.ui.theme import Radius
+from desktop_agent.ui.widgets.text_colours import format_ranges
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 _PADDING_X = 10

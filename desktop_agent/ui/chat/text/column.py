@@ -16,13 +16,12 @@ from PySide6.QtGui import QColor, QPainter, QTextCharFormat
 from desktop_agent.ui.chat.markdown.block_parser import References
 from desktop_agent.ui.chat.markdown.blocks import Block
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, InlineSpan, RichText, rich_text
-from desktop_agent.ui.chat.syntax_colours import Colouring, Lexers, colour_code
 from desktop_agent.ui.chat.text.boxes import RULE_HEIGHT, Box, Passage, TablePassage, code_padding
 from desktop_agent.ui.chat.text.column_text import ColumnHighlights, ColumnText, TextPosition
 from desktop_agent.ui.chat.text.file_links import FileLink, file_links, with_file_links
 from desktop_agent.ui.chat.text.passage import TextPassage, is_right_to_left
 from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, LINK_TINT, TextMark, TextStyles
-from desktop_agent.ui.terminal.printed_text import format_ranges
+from desktop_agent.ui.widgets.text_colours import Colouring, Lexers, colour_code, format_ranges
 
 SLICE_S: Final = 0.0015
 """A tenth of a frame: a step that began is finished, and placing and painting what it made take several times that."""
@@ -244,7 +243,7 @@ class Typesetter:
         if not colouring or not self._text.blocks[index].content.startswith(content):
             return []
         styles = self._styles
-        return [(start, length, styles.foreground(f"syntax_{role}")) for start, length, role in colouring]
+        return [(start, length, styles.foreground(role)) for start, length, role in colouring]
 
 
 def _estimate_lines(text: str, letters: float) -> int:

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.markdown.inline import CODE, LINE_BREAK, InlineSpan, RichText
 from desktop_agent.ui.chat.text.styles import PILL_PADDING, TextStyles
-from desktop_agent.ui.terminal.printed_text import format_ranges
+from desktop_agent.ui.widgets.text_colours import format_ranges
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 

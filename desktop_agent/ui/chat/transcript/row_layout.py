@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
-from desktop_agent.ui.chat.syntax_colours import Lexers
 from desktop_agent.ui.chat.text.column import Slice
 from desktop_agent.ui.chat.text.file_links import KnownFiles
 from desktop_agent.ui.chat.text.styles import TextStyles
@@ -20,6 +19,7 @@ from desktop_agent.ui.chat.transcript.entry_rows import EntryRows, ReadingPlace
 from desktop_agent.ui.chat.transcript.row_widgets import RowWidgets
 from desktop_agent.ui.runtime.pacing import Throttle
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.text_colours import Lexers
 
 _MARGIN = 160
 """How far beyond its edges the view lays out, so that a little scrolling finds everything ready."""

@@ -16,7 +16,7 @@ from PySide6.QtGui import (
     QTextCharFormat,
     QTextCursor,
 )
-from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.merge.edited_text import EditedText
@@ -31,6 +31,7 @@ from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.find_bar import FindBar, InputBar
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+from desktop_agent.ui.widgets.text_colours import cursor_over, mark_of
 
 MAX_PLACES = 20_000
 _PIECE_CHARS = 100_000
@@ -158,11 +159,8 @@ class TextFinder(QObject):
 
     def _go_to(self, number: int) -> None:
         place = self._places[number]
-        cursor = QTextCursor(self._editor.document())
         end = self._editor.document().characterCount() - 1
-        cursor.setPosition(min(place.start, end))
-        cursor.setPosition(min(place.end, end), QTextCursor.MoveMode.KeepAnchor)
-        self._editor.setTextCursor(cursor)
+        self._editor.setTextCursor(cursor_over(self._editor.document(), min(place.start, end), min(place.end, end)))
         rect = self._editor.cursorRect()
         if not self._editor.viewport().rect().adjusted(0, 40, 0, -40).contains(rect.center()):
             self._editor.centerCursor()
@@ -182,17 +180,10 @@ class TextFinder(QObject):
         marked.setBackground(self._theme.colour("warning_bg"))
         top = self._editor.cursorForPosition(self._editor.viewport().rect().topLeft()).position()
         first = max(0, bisect_left(self._places, top, key=lambda place: place.start) - _MOST_MARKED // 4)
-        end = self._editor.document().characterCount() - 1
-        marks: list[QTextEdit.ExtraSelection] = []
-        for place in self._places[first : first + _MOST_MARKED]:
-            if place.end <= end:
-                mark = QTextEdit.ExtraSelection()
-                mark.cursor = QTextCursor(self._editor.document())
-                mark.cursor.setPosition(place.start)
-                mark.cursor.setPosition(place.end, QTextCursor.MoveMode.KeepAnchor)
-                mark.format = marked
-                marks.append(mark)
-        self._editor.setExtraSelections(marks)
+        document = self._editor.document()
+        near = self._places[first : first + _MOST_MARKED]
+        places = [place for place in near if place.end < document.characterCount()]
+        self._editor.setExtraSelections([mark_of(cursor_over(document, *place), marked) for place in places])
 
 
 _MAX_LINE = 99_999_999

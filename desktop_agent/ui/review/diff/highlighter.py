@@ -6,10 +6,9 @@ comments of usual length to come out right, and never the whole file.
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import NamedTuple, overload
 
-from pygments.lexer import Lexer
 from PySide6.QtCore import QObject, QRect, QTimer, Signal
 from PySide6.QtGui import QTextBlock, QTextCharFormat, QTextDocument, QTextLayout
 from PySide6.QtWidgets import QPlainTextEdit
@@ -18,6 +17,7 @@ from desktop_agent.core.diff.rows import LineSide
 from desktop_agent.core.diff.text import without_ending
 from desktop_agent.ui.runtime.pacing import BackgroundCall
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.text_colours import Lexer, format_ranges, lexer_for_path, role_of
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 MAX_COLOURED_CHARS = 1_000
@@ -32,28 +32,6 @@ values once, and at named ones each time.
 """
 
 LineSpans = tuple[Span, ...]
-
-
-def lexer_for_path(path: str) -> Lexer | None:
-    """Return the lexer for a file of this name, or `None` for plain text and unknown kinds.
-
-    Takes tens of milliseconds the first time: not for the window's thread.
-    """
-    from pygments.lexers import (
-        get_all_lexers,
-        get_lexer_by_name,  # pyright: ignore[reportUnknownVariableType] - its options have no types
-    )
-
-    name = path.rpartition("/")[2].lower()
-    suffix = f"*.{name.rpartition('.')[2]}" if "." in name else ""
-    found = [
-        aliases[0]
-        for _, aliases, patterns, _ in get_all_lexers(plugins=False)
-        if aliases and any(pattern.lower() in (name, suffix) for pattern in patterns)
-    ]
-    lexers = [get_lexer_by_name(alias) for alias in found if alias != "text"]
-    # Dialects and rarities share suffixes with the plain thing, which has the shortest name: Perl, SQL.
-    return max(lexers, key=lambda lexer: (lexer.priority, -len(lexer.name)), default=None)
 
 
 def spans_by_line(lexer: Lexer, lines: Sequence[str], *, skip: int) -> Iterator[dict[int, LineSpans]]:
@@ -88,31 +66,6 @@ def _add(spans: list[list[Span]], ends: list[int], at: int, start: int, end: int
 
 def _lexed(line: str) -> str:
     return "\n" if len(line) > MAX_COLOURED_CHARS else without_ending(line) + "\n"
-
-
-_ROLES = {
-    "Keyword": "syntax_keyword",
-    "Operator.Word": "syntax_keyword",
-    "Name.Tag": "syntax_keyword",
-    "Name.Function": "syntax_function",
-    "Name.Class": "syntax_function",
-    "Name.Decorator": "syntax_function",
-    "Name.Attribute": "syntax_function",
-    "Generic.Heading": "syntax_function",
-    "Generic.Subheading": "syntax_function",
-    "Literal.String": "syntax_string",
-    "Literal.Number": "syntax_number",
-    "Comment": "syntax_comment",
-}
-
-
-@cache
-def role_of(kind: tuple[str, ...]) -> str:
-    """Return the palette's name for the colour of a Pygments token; empty for plain text."""
-    for length in range(len(kind), 0, -1):
-        if role := _ROLES.get(".".join(kind[:length])):
-            return role
-    return ""
 
 
 CHUNK_LINES = 64
@@ -352,12 +305,12 @@ class EditorColours(QObject):
                 self._editor.document().markContentsDirty(block.position(), block.length())
 
     def _ranges(self, text: str, spans: LineSpans) -> list[QTextLayout.FormatRange]:
-        ranges: list[QTextLayout.FormatRange] = []
-        for start, end, role in spans:
-            found = QTextLayout.FormatRange()
-            found.start = utf16_length(text[:start])
-            found.length = utf16_length(text[start:end])
-            found.format = QTextCharFormat()
-            found.format.setForeground(self._theme.colour(role))
-            ranges.append(found)
-        return ranges
+        return format_ranges(
+            (utf16_length(text[:start]), utf16_length(text[start:end]), self._format(role))
+            for start, end, role in spans
+        )
+
+    def _format(self, role: str) -> QTextCharFormat:
+        found = QTextCharFormat()
+        found.setForeground(self._theme.colour(role))
+        return found

@@ -10,12 +10,12 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.chat.markdown.blocks import Block, plain_blocks
 from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
-from desktop_agent.ui.chat.syntax_colours import Lexers
 from desktop_agent.ui.chat.text.boxes import Box
 from desktop_agent.ui.chat.text.column import Column, Heights, Typesetter
 from desktop_agent.ui.chat.text.column_text import TextMatch, TextPosition
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.text_colours import Lexers
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 CHANGES = st.lists(st.tuples(st.sampled_from(["set", "append", "remove", "replace", "ask"]), st.integers(0, 30)))

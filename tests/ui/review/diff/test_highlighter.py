@@ -1,6 +1,7 @@
 """The colours of the syntax."""
 
 import pytest
+from pygments.lexer import Lexer
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
@@ -10,9 +11,9 @@ from desktop_agent.ui.review.diff.highlighter import (
     Coloured,
     Highlighter,
     LineSpans,
-    lexer_for_path,
     spans_by_line,
 )
+from desktop_agent.ui.widgets.text_colours import lexer_for_path
 
 
 def coloured(path: str, lines: list[str], *, skip: int = 0) -> dict[int, LineSpans]:
@@ -36,7 +37,7 @@ def coloured(path: str, lines: list[str], *, skip: int = 0) -> dict[int, LineSpa
 )
 def test_the_language_is_known_by_the_name(path: str, name: str) -> None:
     lexer = lexer_for_path(path)
-    assert lexer
+    assert isinstance(lexer, Lexer)
     assert lexer.name == name
 
 

@@ -1,7 +1,7 @@
 """Code is coloured by role, piece by piece."""
 
 from desktop_agent.ui.chat.markdown.inline import utf16_slice
-from desktop_agent.ui.chat.syntax_colours import colour_code, lexer_for_language
+from desktop_agent.ui.widgets.text_colours import colour_code, lexer_for_language
 
 
 def coloured(language: str, code: str, before: str = "") -> list[tuple[str, str]]:
@@ -13,23 +13,26 @@ def coloured(language: str, code: str, before: str = "") -> list[tuple[str, str]
 
 def test_roles_are_found() -> None:
     found = coloured("python", "def f(x):\n    return 'a' + 1  # why")
-    assert ("def", "keyword") in found
-    assert ("f", "function") in found
-    assert ("1", "number") in found
-    assert ("# why", "comment") in found
-    assert ("a", "string") in found
+    assert ("def", "syntax_keyword") in found
+    assert ("f", "syntax_function") in found
+    assert ("1", "syntax_number") in found
+    assert ("# why", "syntax_comment") in found
+    assert ("a", "syntax_string") in found
 
 
 def test_positions_hold_behind_characters_outside_the_basic_plane() -> None:
-    assert ("return", "keyword") in coloured("python", "'😀'; return")
+    assert ("return", "syntax_keyword") in coloured("python", "'😀'; return")
 
 
 def test_the_piece_before_is_context() -> None:
-    assert coloured("python", 'still text"""', before='x = """begin') == [("still text", "string"), ('"""', "string")]
+    assert coloured("python", 'still text"""', before='x = """begin') == [
+        ("still text", "syntax_string"),
+        ('"""', "syntax_string"),
+    ]
 
 
 def test_names_of_languages_are_not_particular_about_case() -> None:
-    assert coloured("Python", "return") == [("return", "keyword")]
+    assert coloured("Python", "return") == [("return", "syntax_keyword")]
     assert lexer_for_language("klingon") is None
 
 

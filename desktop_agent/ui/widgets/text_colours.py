@@ -1,0 +1,166 @@
+"""Colours in text: which parts of code have which role, found by Pygments; formats and marks of Qt's.
+
+The code of a fence is coloured piece by piece, each with the piece before it as context, so the cost of a long fence
+never comes at once. A string or comment longer than that can lose its colour; the code itself is never touched.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import cache, partial
+from typing import TYPE_CHECKING, Protocol
+
+from PySide6.QtGui import QTextCharFormat, QTextCursor, QTextDocument, QTextLayout
+
+from desktop_agent.ui.runtime.pacing import BackgroundCall
+from desktop_agent.ui.wording.visible_text import utf16_length
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QTextEdit
+
+Colouring = tuple[tuple[int, int, str], ...]
+"""Start and length in UTF-16 units, and the palette's name for the colour, in order."""
+
+_MAX_LINE = 2_000
+"""Lines longer than this are data, not code; some lexers take seconds for them."""
+
+
+class Lexer(Protocol):
+    """Takes source of one language apart. Those of Pygments do, which is slow to import."""
+
+    def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
+        """Yield each token: where it begins, its type, which is a tuple of names, and its text."""
+        ...
+
+
+def colour_code(lexer: Lexer, before: str, code: str) -> Colouring:
+    """Return the colours of `code`, a piece of a fence, which continues `before`."""
+    if max(map(len, code.split("\n"))) > _MAX_LINE:
+        return ()
+    if before and max(map(len, before.split("\n"))) > _MAX_LINE:
+        before = ""
+    skipped = len(before) + 1 if before else 0
+    text = f"{before}\n{code}" if before else code
+    is_ascii = code.isascii()
+    found: list[tuple[int, int, str]] = []
+    for at, kind, value in lexer.get_tokens_unprocessed(text):
+        role = role_of(kind, is_fence=True)
+        end = at + len(value) - skipped
+        if not role or end <= 0:
+            continue
+        start = max(0, at - skipped)
+        if is_ascii:
+            found.append((start, end - start, role))
+        else:
+            found.append((utf16_length(code[:start]), utf16_length(code[start:end]), role))
+    return tuple(found)
+
+
+_ROLES = {
+    "Keyword": "syntax_keyword",
+    "Operator.Word": "syntax_keyword",
+    "Name.Tag": "syntax_keyword",
+    "Name.Function": "syntax_function",
+    "Name.Class": "syntax_function",
+    "Name.Decorator": "syntax_function",
+    "Name.Attribute": "syntax_function",
+    "Generic.Heading": "syntax_function",
+    "Generic.Subheading": "syntax_function",
+    "Literal.String": "syntax_string",
+    "Literal.Number": "syntax_number",
+    "Comment": "syntax_comment",
+}
+_FENCE_ROLES = _ROLES | {
+    "Keyword.Constant": "syntax_number",
+    "Generic.Inserted": "syntax_string",
+    "Generic.Deleted": "syntax_number",
+}
+
+
+@cache
+def role_of(kind: tuple[str, ...], *, is_fence: bool = False) -> str:
+    """Return the palette's name for the colour of a Pygments token or its nearest parent; empty for plain text."""
+    roles = _FENCE_ROLES if is_fence else _ROLES
+    names = (".".join(kind[:length]) for length in range(len(kind), 0, -1))
+    return next((roles[name] for name in names if name in roles), "")
+
+
+class Lexers:
+    """Hands out lexers by the name a fence gives its language."""
+
+    def __init__(self) -> None:
+        self._searches: dict[str, BackgroundCall[Lexer | None]] = {}
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a lexer is being made."""
+        return not all(search.is_done for search in self._searches.values())
+
+    def is_known(self, language: str) -> bool:
+        """Whether it is clear by now which lexer a language has. If not, finding out begins."""
+        search = self._searches.get(language)
+        if search is None:
+            search = self._searches[language] = BackgroundCall(partial(lexer_for_language, language), None)
+            search.start()
+        return search.is_done
+
+    def get(self, language: str) -> Lexer | None:
+        """Return the lexer of a known language, or `None` if there is none."""
+        return self._searches[language].result
+
+
+def lexer_for_language(language: str) -> Lexer | None:
+    """Return a new lexer for a language, or `None` for unknown names. Not for the window's thread."""
+    from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType] - untyped **options
+    from pygments.util import ClassNotFound
+
+    try:
+        return get_lexer_by_name(language.lower(), stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+def lexer_for_path(path: str) -> Lexer | None:
+    """Return the lexer for a file of this name, or `None` for plain text and unknown kinds.
+
+    Takes tens of milliseconds the first time: not for the window's thread.
+    """
+    from pygments.lexers import (
+        get_all_lexers,
+        get_lexer_by_name,  # pyright: ignore[reportUnknownVariableType] - its options have no types
+    )
+
+    name = path.rpartition("/")[2].lower()
+    suffix = f"*.{name.rpartition('.')[2]}" if "." in name else ""
+    found = [
+        aliases[0]
+        for _, aliases, patterns, _ in get_all_lexers(plugins=False)
+        if aliases and any(pattern.lower() in (name, suffix) for pattern in patterns)
+    ]
+    lexers = [get_lexer_by_name(alias) for alias in found if alias != "text"]
+    # Dialects and rarities share suffixes with the plain thing, which has the shortest name: Perl, SQL.
+    return max(lexers, key=lambda lexer: (lexer.priority, -len(lexer.name)), default=None)
+
+
+def format_ranges(ranges: Iterable[tuple[int, int, QTextCharFormat]]) -> list[QTextLayout.FormatRange]:
+    """Return Qt's form of (start, length, format) triples."""
+    found: list[QTextLayout.FormatRange] = []
+    for start, length, text_format in ranges:
+        item = QTextLayout.FormatRange()
+        item.start, item.length, item.format = start, length, text_format
+        found.append(item)
+    return found
+
+
+def cursor_over(document: QTextDocument, start: int, end: int) -> QTextCursor:
+    cursor = QTextCursor(document)
+    cursor.setPosition(start)
+    cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+    return cursor
+
+
+def mark_of(cursor: QTextCursor, text_format: QTextCharFormat) -> "QTextEdit.ExtraSelection":
+    from PySide6.QtWidgets import QTextEdit  # 3 ms, not for an empty window
+
+    mark = QTextEdit.ExtraSelection()
+    mark.cursor = cursor  # pyright: ignore[reportAttributeAccessIssue] - the stubs do not know it
+    mark.format = text_format  # pyright: ignore[reportAttributeAccessIssue] - the stubs do not know it
+    return mark
