@@ -59,10 +59,6 @@
         <translation>Hinzufügen …</translation>
     </message>
     <message>
-        <source>Keep it</source>
-        <translation>Behalten</translation>
-    </message>
-    <message>
         <source>Remove</source>
         <translation>Entfernen</translation>
     </message>
@@ -5759,10 +5755,6 @@
         <translation>In Gebrauch: der Schlüssel im Schlüsselbund des Systems ({0}).</translation>
     </message>
     <message>
-        <source>Keep it</source>
-        <translation>Behalten</translation>
-    </message>
-    <message>
         <source>Create a key at {0}</source>
         <translation>Schlüssel erhalten Sie unter {0}</translation>
     </message>
@@ -7430,6 +7422,13 @@
     </message>
 </context>
 <context>
+    <name>Removal</name>
+    <message>
+        <source>Keep it</source>
+        <translation>Behalten</translation>
+    </message>
+</context>
+<context>
     <name>RenameDialog</name>
     <message>
         <source>Everything in the folder moves with it. Your change is on record, and can be undone.</source>
@@ -8195,10 +8194,6 @@
     <message>
         <source>Hide tools</source>
         <translation>Werkzeuge ausblenden</translation>
-    </message>
-    <message>
-        <source>Keep it</source>
-        <translation>Behalten</translation>
     </message>
     <message>
         <source>Log</source>

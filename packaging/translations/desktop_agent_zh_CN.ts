@@ -59,10 +59,6 @@
         <translation>添加…</translation>
     </message>
     <message>
-        <source>Keep it</source>
-        <translation>保留</translation>
-    </message>
-    <message>
         <source>Remove</source>
         <translation>移除</translation>
     </message>
@@ -5736,10 +5732,6 @@
         <translation>正在使用：保存在系统密钥环中的密钥（{0}）。</translation>
     </message>
     <message>
-        <source>Keep it</source>
-        <translation>保留</translation>
-    </message>
-    <message>
         <source>Create a key at {0}</source>
         <translation>可在 {0} 创建密钥</translation>
     </message>
@@ -7405,6 +7397,13 @@
     </message>
 </context>
 <context>
+    <name>Removal</name>
+    <message>
+        <source>Keep it</source>
+        <translation>保留</translation>
+    </message>
+</context>
+<context>
     <name>RenameDialog</name>
     <message>
         <source>Everything in the folder moves with it. Your change is on record, and can be undone.</source>
@@ -8159,10 +8158,6 @@
     <message>
         <source>Hide tools</source>
         <translation>隐藏工具</translation>
-    </message>
-    <message>
-        <source>Keep it</source>
-        <translation>保留</translation>
     </message>
     <message>
         <source>Log</source>

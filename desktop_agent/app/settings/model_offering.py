@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
 
 from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, QObject
@@ -47,29 +46,6 @@ def accounts_offered(
         seen.add(place)
 
 
-def offers_of(
-    account: Account,
-    models: Iterable[KnownModel],
-    *,
-    is_connected: bool,
-    listed_at: datetime | None,
-    is_refreshing: bool,
-    problem: str,
-) -> AccountOffers:
-    return AccountOffers(
-        provider=account.provider,
-        account=account.name,
-        label=account.full_label,
-        models=tuple(ModelOffer(ModelKey(account.provider, account.name, model.name), model) for model in models),
-        is_connected=is_connected,
-        is_plan=account.kind == "oauth",
-        is_listing=True,
-        listed_at=listed_at,
-        is_refreshing=is_refreshing,
-        problem=problem,
-    )
-
-
 def demo_offers() -> AccountOffers:
     label = QCoreApplication.translate("Models", "Demo model")
     offer = ModelOffer(ModelKey(DEMO, "", DEMO), KnownModel(provider=DEMO, name=DEMO, label=label, price=FREE))
@@ -84,10 +60,6 @@ def _in_force(loaded: LoadedAccounts, account: Account, now: ModelRef | None) ->
         return loaded.of_model(now)
     except AgentError:  # it belongs elsewhere: then it is not the one in force
         return None
-
-
-def at_address(account: Account, address: str | None) -> Account:
-    return replace(account, address=address) if address else account
 
 
 _Key = tuple[str, str]
@@ -105,10 +77,15 @@ class ModelLists:
 
     def offers(self, account: Account, *, is_connected: bool) -> AccountOffers:
         key = _key(account)
-        return offers_of(
-            account,
-            self._models.get(key, ()),
+        models = self._models.get(key, ())
+        return AccountOffers(
+            provider=account.provider,
+            account=account.name,
+            label=account.full_label,
+            models=tuple(ModelOffer(ModelKey(account.provider, account.name, model.name), model) for model in models),
             is_connected=is_connected,
+            is_plan=account.kind == "oauth",
+            is_listing=True,
             listed_at=self._catalogue.fetched_at(account),
             is_refreshing=key in self._refreshing,
             problem=self._problems.get(key, ""),
@@ -274,4 +251,5 @@ class ModelOffering(QObject):
 
     def _reached(self, account: Account) -> Account:
         meant = NamedModel(provider=account.provider, account=account.label)
-        return at_address(account, self._bench.model_meant(meant).base_url)
+        address = self._bench.model_meant(meant).base_url
+        return replace(account, address=address) if address else account

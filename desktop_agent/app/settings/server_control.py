@@ -1,12 +1,12 @@
 """What the settings dialog does with MCP servers: show, start, switch, add, import, remove, and sign in."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject
 
-from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.background_tasks import Try, in_background
 from desktop_agent.app.connections import WindowBrowser
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
@@ -77,58 +77,6 @@ def _view(tool: McpTool) -> ToolView:
     return ToolView(name=offered.name, about=about, tokens=tokens, is_usable=not offered.unusable)
 
 
-class ServerSigningIn:
-    """Carries them out, at most one for each server. None blocks the window."""
-
-    def __init__(self, sign_ins: ServerSignIns, try_: Try, changed: Callable[[], None]) -> None:
-        self._sign_ins = sign_ins
-        self._try = try_
-        self._changed = changed
-        self._progress: dict[str, SignInProgress] = {}
-        self._tasks: dict[str, asyncio.Task[object]] = {}
-
-    def progress(self, name: str) -> SignInProgress | None:
-        return self._progress.get(name)
-
-    def begin(
-        self, definition: ServerDefinition, done: Callable[[], Awaitable[None]], fail: Callable[[AgentError], None]
-    ) -> None:
-        if definition.name not in self._progress:
-            self._show(definition.name, SignInProgress())
-            self._try(self._carry_out(definition, done, fail))
-
-    def cancel(self, name: str) -> None:
-        if (task := self._tasks.get(name)) is not None:
-            task.cancel()
-
-    async def _carry_out(
-        self, definition: ServerDefinition, done: Callable[[], Awaitable[None]], fail: Callable[[AgentError], None]
-    ) -> None:
-        name, task = definition.name, asyncio.current_task()
-        assert task is not None
-        self._tasks[name] = task
-
-        def show(address: str, is_open: bool) -> None:
-            self._show(name, SignInProgress(address=address, is_open=is_open))
-
-        try:
-            await self._sign_ins.sign_in(definition, WindowBrowser(show))
-        except AgentError as error:
-            fail(error)
-            return
-        finally:
-            del self._tasks[name]
-            self._show(name, None)
-        await done()
-
-    def _show(self, name: str, progress: SignInProgress | None) -> None:
-        if progress is None:
-            self._progress.pop(name, None)
-        else:
-            self._progress[name] = progress
-        self._changed()
-
-
 _LOG_LINES = 60
 
 
@@ -140,7 +88,6 @@ class ServerControl(QObject):
         self._bench = bench
         self._path = bench.live.path or bench.paths.settings_file()
         self._keyring = ServerKeyring(bench.keys)
-        self._try = try_
         self._fail = fail
         self._project: WorkspaceSettings | None = None
         self._show: Callable[[ServersView], None] | None = None
@@ -148,17 +95,19 @@ class ServerControl(QObject):
         self._connections: dict[str, Connection] = {}
         self._tools = ServerTools(try_, self.refresh)
         self._sign_ins = ServerSignIns(self._keyring, bench.paths.data, SystemClock())
-        self._signing_in = ServerSigningIn(self._sign_ins, try_, self.refresh)
+        self._progress: dict[str, SignInProgress] = {}
+        """How far the sign-ins are that are under way, by server."""
+        self._signing_in: dict[str, asyncio.Task[object]] = {}
         self._unsubscribe: Callable[[], None] = lambda: None
         self.actions = ServerActions(
-            add=lambda definition, client_secret: try_(self._add(definition, client_secret)),
-            import_file=lambda path: try_(self._import(path)),
-            sign_in=self._on_sign_in,
-            cancel_sign_in=self._signing_in.cancel,
-            restart=lambda name: try_(self._restart(name)),
-            remove=lambda name: try_(self._remove(name)),
-            switch=self._on_switch,
-            switch_tool=self._on_switch_tool,
+            add=in_background(try_, self._add),
+            import_file=in_background(try_, self._import),
+            sign_in=in_background(try_, self._sign_in),
+            cancel_sign_in=self._cancel_sign_in,
+            restart=in_background(try_, self._restart),
+            remove=in_background(try_, self._remove),
+            switch=in_background(try_, self._switch),
+            switch_tool=in_background(try_, self._switch_tool),
         )
 
     def follow(self, project: WorkspaceSettings | None) -> None:
@@ -199,7 +148,7 @@ class ServerControl(QObject):
             status=connection.status,
             tools=self._tools.of(connection),
             log=connection.log.tail(_LOG_LINES),
-            sign_in=self._signing_in.progress(definition.name),
+            sign_in=self._progress.get(definition.name),
         )
 
     def _connection(self, definition: ServerDefinition) -> Connection:
@@ -214,10 +163,33 @@ class ServerControl(QObject):
 
     # --- what the user wants ------------------------------------------------------------------------------------
 
-    def _on_sign_in(self, name: str) -> None:
-        definition = self._definitions.named(name)
-        if definition is not None:
-            self._signing_in.begin(definition, lambda: self._restart(name), self._fail)
+    async def _sign_in(self, name: str) -> None:
+        """Have the user sign in with a server, at most once at a time, and restart it."""
+        definition, task = self._definitions.named(name), asyncio.current_task()
+        if definition is None or name in self._progress:
+            return
+        assert task is not None
+        self._signing_in[name] = task
+        self._show_progress(name, "", is_open=True)
+        try:
+            await self._sign_ins.sign_in(
+                definition, WindowBrowser(lambda address, is_open: self._show_progress(name, address, is_open=is_open))
+            )
+        except AgentError as error:
+            self._fail(error)
+            return
+        finally:
+            del self._signing_in[name], self._progress[name]
+            self.refresh()
+        await self._restart(name)
+
+    def _show_progress(self, name: str, address: str, *, is_open: bool) -> None:
+        self._progress[name] = SignInProgress(address=address, is_open=is_open)
+        self.refresh()
+
+    def _cancel_sign_in(self, name: str) -> None:
+        if (task := self._signing_in.get(name)) is not None:
+            task.cancel()
 
     async def _restart(self, name: str) -> None:
         definition = self._definitions.named(name)
@@ -255,7 +227,7 @@ class ServerControl(QObject):
             self._say(text)
 
     async def _remove(self, name: str) -> None:
-        self._signing_in.cancel(name)
+        self._cancel_sign_in(name)
         definition, connection = self._definitions.named(name), self._connections.get(name)
         if not await self._write(lambda: remove_definition(self._path, name)):
             return
@@ -268,11 +240,11 @@ class ServerControl(QObject):
             except AgentError as error:
                 self._fail(error)
 
-    def _on_switch(self, name: str, is_on: bool) -> None:
-        self._try(self._write(lambda: switch_server(self._path, name, is_enabled=is_on)))
+    async def _switch(self, name: str, is_on: bool) -> None:
+        await self._write(lambda: switch_server(self._path, name, is_enabled=is_on))
 
-    def _on_switch_tool(self, name: str, tool: str, is_on: bool) -> None:
-        self._try(self._write(lambda: switch_tool(self._path, name, tool, is_enabled=is_on)))
+    async def _switch_tool(self, name: str, tool: str, is_on: bool) -> None:
+        await self._write(lambda: switch_tool(self._path, name, tool, is_enabled=is_on))
 
     async def _write(self, change: Callable[[], object]) -> bool:
         """Change the settings file, and let that hold. Returns whether it was done; what went wrong is shown."""

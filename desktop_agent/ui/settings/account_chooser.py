@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.models.account import Account, is_same_name
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.settings.model_choice import Destination
-from desktop_agent.ui.settings.page_parts import form, name_of, picker
+from desktop_agent.ui.settings.page_parts import Removal, form, name_of, picker
 from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.account_fields import AccountFields
@@ -145,25 +145,19 @@ class AccountChooser(QWidget):
         self._box.setMinimumContentsLength(24)
         self._add = make_button(self.tr("Add…"), object_name="newAccountButton", clicked=self._on_new)
         self._add.setAccessibleName(self.tr("Add an account"))
-        self._remove = make_button(
-            self.tr("Remove"), object_name="removeAccountButton", clicked=self._on_remove, variant="destructive"
+        remove = make_button(
+            object_name="removeAccountButton", accessible_name=self.tr("Remove this account"), variant="destructive"
         )
-        self._remove.setAccessibleName(self.tr("Remove this account"))
-        self._really_remove = make_button(
-            self.tr("Remove with its key"),
-            object_name="reallyRemoveAccountButton",
-            clicked=self._on_really_remove,
-            variant="destructive",
+        confirm = make_button(object_name="reallyRemoveAccountButton", variant="destructive")
+        self._removal = removal = Removal(
+            remove, confirm, "keepAccountButton", remove=self._on_removed, changed=self._update
         )
-        self._keep = make_button(self.tr("Keep it"), object_name="keepAccountButton", clicked=self._on_keep)
         self._purpose = Note("", object_name="accountPurpose")
         self.form = form
         form.hide()
-        row = hbox((self._box, 1), self._add, self._remove, self._really_remove, self._keep, STRETCH, spacing=Space.S)
+        row = hbox((self._box, 1), self._add, remove, confirm, removal.keep, STRETCH, spacing=Space.S)
         vbox(row, self._purpose, on=self, spacing=Space.S)
-        self._ask_to_remove(
-            is_asking=False
-        )  # by now the buttons are in here: before, each would be a window of its own
+        removal.ask(is_asking=False)
         self._box.currentIndexChanged.connect(self._on_chosen)
         self.form.added.connect(self._on_added)
         self.form.cancelled.connect(self._on_cancelled)
@@ -177,7 +171,7 @@ class AccountChooser(QWidget):
         self._settings = settings
         if provider != self._provider:
             self.form.hide()
-            self._ask_to_remove(is_asking=False)
+            self._removal.ask(is_asking=False)
         self._view, self._provider, self._name = view, provider, name
         self._fill()
         self._say_purpose()
@@ -213,13 +207,15 @@ class AccountChooser(QWidget):
 
     def _update(self) -> None:
         is_sound = self._view.is_known and not self._view.problem
-        is_asking = self._really_remove.isVisibleTo(self)
+        is_asking, account = self._removal.is_asking, self.account
         self._box.setEnabled(is_sound and not is_asking)
         self._add.setVisible(not is_asking)
         self._add.setEnabled(is_sound and self.form.isHidden())
-        self._name_removal()
-        can_remove = is_sound and bool(self._name) and self.account is not None
-        self._remove.setVisible(can_remove and not is_asking)
+        is_signed_in = account is not None and account.kind in ("oauth", "profile")
+        self._removal.button.setText(self.tr("Sign out") if is_signed_in else self.tr("Remove"))
+        self._removal.confirm.setText(self.tr("Sign out now") if is_signed_in else self.tr("Remove with its key"))
+        can_remove = is_sound and bool(self._name) and account is not None
+        self._removal.button.setVisible(can_remove and not is_asking)
 
     # --- what the user does -------------------------------------------------------------------------------------
 
@@ -244,28 +240,7 @@ class AccountChooser(QWidget):
         self._update()
         self._box.setFocus()
 
-    def _on_remove(self) -> None:
-        self._ask_to_remove(is_asking=True)
-        self._keep.setFocus()
-
-    def _on_keep(self) -> None:
-        self._ask_to_remove(is_asking=False)
-        self._remove.setFocus()
-
-    def _on_really_remove(self) -> None:
-        account = self.account
-        self._ask_to_remove(is_asking=False)
+    def _on_removed(self) -> None:
         self._box.setFocus()
-        if account is not None:
-            self._actions.remove_account(account)
-
-    def _ask_to_remove(self, *, is_asking: bool) -> None:
-        self._really_remove.setVisible(is_asking)
-        self._keep.setVisible(is_asking)
-        self._update()
-
-    def _name_removal(self) -> None:
-        account = self.account
-        is_signed_in = account is not None and account.kind in ("oauth", "profile")
-        self._remove.setText(self.tr("Sign out") if is_signed_in else self.tr("Remove"))
-        self._really_remove.setText(self.tr("Sign out now") if is_signed_in else self.tr("Remove with its key"))
+        if self.account is not None:
+            self._actions.remove_account(self.account)

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import SignInWay, vendor_of
+from desktop_agent.ui.settings.page_parts import Removal
 from desktop_agent.ui.settings.settings_view import SettingsActions
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.account_fields import ApiKeyField, BrowserWait
@@ -46,23 +47,20 @@ class KeyEditor(QWidget):
         self._field = ApiKeyField()
         self._save = make_button(self.tr("Save key"), object_name="saveKeyButton", clicked=self._on_save)
         self._check = make_button(self.tr("Check key"), object_name="checkKeyButton", clicked=self._on_check)
-        self._remove = make_button(
-            self.tr("Remove key"), object_name="removeKeyButton", clicked=self._on_remove, variant="destructive"
+        remove = make_button(self.tr("Remove key"), object_name="removeKeyButton", variant="destructive")
+        confirm = make_button(self.tr("Remove permanently"), object_name="reallyRemoveKeyButton", variant="destructive")
+        self._removal = removal = Removal(
+            remove, confirm, "keepKeyButton", remove=self._on_removed, changed=self._update
         )
-        removal = self.tr("Remove permanently")
-        self._really_remove = make_button(
-            removal, object_name="reallyRemoveKeyButton", clicked=self._on_really_remove, variant="destructive"
-        )
-        self._keep = make_button(self.tr("Keep it"), object_name="keepKeyButton", clicked=self._on_keep)
         self._where = Note("")
         self._result = Note("")
         heading = make_label(self.tr("API key"), role="strong")
         entry = hbox((self._field, 1), self._save, spacing=Space.S)
-        deeds = hbox(self._check, self._remove, self._really_remove, self._keep, STRETCH, spacing=Space.S)
+        deeds = hbox(self._check, remove, confirm, removal.keep, STRETCH, spacing=Space.S)
         vbox(heading, self._where, entry, deeds, self._result, on=self, spacing=Space.S)
         self._field.changed.connect(self._update)
         self._field.confirmed.connect(self._on_save)
-        self._ask_to_remove(is_asking=False)
+        self._removal.ask(is_asking=False)
 
     # --- what the dialog asks -------------------------------------------------------------------------------------
 
@@ -72,13 +70,13 @@ class KeyEditor(QWidget):
             self._result.say("")
             self._where.say("")
             self.account, self._status, self._is_busy = account, None, False
-            self._ask_to_remove(is_asking=False)
+            self._removal.ask(is_asking=False)
             self._actions.show_key(account)
 
     def show_status(self, status: KeyStatus) -> None:
         self._status = status
         self._where.say(self._words_for(status), "error" if status.problem and status.source is None else "secondary")
-        self._ask_to_remove(is_asking=False)
+        self._removal.ask(is_asking=False)
         self._update()
 
     def show_busy(self, message: str) -> None:
@@ -144,8 +142,8 @@ class KeyEditor(QWidget):
         can_check = bool(self._typed()) or source is not None or self.account.kind == "none"
         self._check.setEnabled(not self._is_busy and can_check)
         self._check.setText(self.tr("Check key") if self.account.kind == "key" else self.tr("Check the server"))
-        self._remove.setEnabled(not self._is_busy)
-        self._remove.setVisible(source == "keyring" and not self._really_remove.isVisibleTo(self))
+        self._removal.button.setEnabled(not self._is_busy)
+        self._removal.button.setVisible(source == "keyring" and not self._removal.is_asking)
         self._result.setVisible(bool(self._result.text()))
 
     def _on_save(self) -> None:
@@ -158,23 +156,9 @@ class KeyEditor(QWidget):
     def _on_check(self) -> None:
         self._actions.check_key(self.account, self._typed())
 
-    def _on_remove(self) -> None:
-        self._ask_to_remove(is_asking=True)
-        self._keep.setFocus()
-
-    def _on_keep(self) -> None:
-        self._ask_to_remove(is_asking=False)
-        self._remove.setFocus()
-
-    def _on_really_remove(self) -> None:
+    def _on_removed(self) -> None:
         self.take_focus()
-        self._ask_to_remove(is_asking=False)
         self._actions.remove_key(self.account)
-
-    def _ask_to_remove(self, *, is_asking: bool) -> None:
-        self._really_remove.setVisible(is_asking)
-        self._keep.setVisible(is_asking)
-        self._update()
 
 
 class SignInPanel(QWidget):

@@ -65,7 +65,7 @@ class ApprovalsPage(Page):
     def show_view(self, view: SettingsView) -> None:
         self._view = view
         self._rows.show_view(view)
-        if self._is_built:
+        if self.is_built:
             self._show(view)
 
     def _show(self, view: SettingsView) -> None:

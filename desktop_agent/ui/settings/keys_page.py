@@ -193,7 +193,7 @@ class KeysPage(Page):
 
     def show_view(self, view: SettingsView) -> None:
         self._view = view
-        if self._is_built and self._list is not None:
+        if self.is_built and self._list is not None:
             self._table = KeyTable.of(view.values)
             self._list.show_table(self._table)
             self._problems.setText(

@@ -137,7 +137,7 @@ class ModelPage(Page):
     def show_view(self, view: SettingsView) -> None:
         self._view = view
         self._rows.show_view(view)
-        if self._is_built:
+        if self.is_built:
             self._show(view)
 
     def _show(self, view: SettingsView) -> None:
@@ -149,17 +149,17 @@ class ModelPage(Page):
     def connect_provider(self, provider: str) -> None:
         """Show the key of a provider, which stays unchosen: nothing changes for new conversations."""
         self._connecting = provider
-        if self._is_built and self._view is not None:
+        if self.is_built and self._view is not None:
             self._show_provider(self._view)
 
     def show_accounts(self, accounts: AccountsView) -> None:
         self._accounts = accounts
-        if self._is_built and self._view is not None:
+        if self.is_built and self._view is not None:
             self._show_provider(self._view)
 
     def show_server(self, account: Account, server: LocalServer) -> None:
         self._found = (account, server)
-        if not self._is_built:
+        if not self.is_built:
             return
         self._server.show_server(account, server)
         if self._view is not None and account == self._chooser.account:
@@ -312,7 +312,7 @@ class ModelPage(Page):
     def _on_provider(self) -> None:
         provider = self._provider.currentData()
         self._connecting = ""
-        if self._is_built:
+        if self.is_built:
             self._asked.setVisible(provider != DEMO)
             self._demo.setVisible(provider == DEMO)
         self._actions.change("model.provider", provider)

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QFormLayout, QLabel, QScrollArea, QWidget
+from PySide6.QtWidgets import QFormLayout, QLabel, QPushButton, QScrollArea, QWidget
 
 from desktop_agent.ui.runtime.pacing import GradualWork, in_next_turn
 from desktop_agent.ui.settings.settings_view import SettingsView
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import Picker
+from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import scroll_down, vbox
 
@@ -27,7 +27,7 @@ class Page(QScrollArea):
         super().__init__()
         self.title = title
         self._is_begun = False
-        self._is_built = False
+        self.is_built = False
         self._when_built: list[Callable[[], object]] = []
         self._building = GradualWork(self)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -42,13 +42,9 @@ class Page(QScrollArea):
             self._is_begun = True
             self._building.begin(self._steps())
 
-    @property
-    def is_built(self) -> bool:
-        return self._is_built
-
     def when_built(self, do: Callable[[], object]) -> None:
         """Build the page, and call this when that is done; at once, if it is."""
-        if self._is_built:
+        if self.is_built:
             do()
         else:
             self._when_built.append(do)
@@ -62,7 +58,7 @@ class Page(QScrollArea):
         self.column.insertWidget(0, make_label(self.title, role="title"))
         yield
         yield from self._build()
-        self._is_built = True
+        self.is_built = True
         self._on_built()
         self._content.show()
         for do in self._when_built:
@@ -111,3 +107,47 @@ def pick(box: Picker, value: object) -> None:
         box.addItem(str(value), value)
     box.setCurrentIndex(box.findData(value))
     box.blockSignals(False)
+
+
+class Removal(QObject):
+    """A button that removes something, and the two that stand beside it until the user confirms or keeps it."""
+
+    def __init__(
+        self,
+        button: QPushButton,
+        confirm: QPushButton,
+        keep_name: str,
+        *,
+        remove: Callable[[], None],
+        changed: Callable[[], None],
+        is_compact: bool = False,
+    ) -> None:
+        """`changed` shows or hides what depends on `is_asking`, the button itself too."""
+        super().__init__(button)
+        self.is_asking = False
+        self.button = button
+        self.confirm = confirm
+        self.keep = make_button(self.tr("Keep it"), object_name=keep_name, clicked=self._on_keep, is_compact=is_compact)
+        self._remove = remove
+        self._changed = changed
+        button.clicked.connect(self._on_remove)
+        confirm.clicked.connect(self._on_confirmed)
+
+    def ask(self, *, is_asking: bool) -> None:
+        """Let the user confirm, or not; to be called when the buttons are in their layout."""
+        self.is_asking = is_asking
+        self.confirm.setVisible(is_asking)
+        self.keep.setVisible(is_asking)
+        self._changed()
+
+    def _on_remove(self) -> None:
+        self.ask(is_asking=True)
+        self.keep.setFocus()
+
+    def _on_keep(self) -> None:
+        self.ask(is_asking=False)
+        self.button.setFocus()
+
+    def _on_confirmed(self) -> None:
+        self.ask(is_asking=False)
+        self._remove()

@@ -63,7 +63,7 @@ class ProjectPage(Page):
 
     def show_proposal(self, proposal: ProjectProposal, answer: str | None) -> None:
         self._shown = proposal, answer
-        if not self._is_built:
+        if not self.is_built:
             return
         self._path.setText(short_path(str(proposal.path)))
         heads = {

@@ -133,7 +133,7 @@ class RulesPage(Page):
     def show_rules(self, rules: Sequence[Rule]) -> None:
         """Show these rules. The focus stays where it was, as far as there is such a place."""
         self._rules = tuple(rules)
-        if not self._is_built:
+        if not self.is_built:
             return
         focused = next((index for index, row in enumerate(self._rows) if row.button.hasFocus()), None)
         for row in self._rows:

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPlainTextEdit, QSize
 from desktop_agent.core.base.plain_text import duration_text, named
 from desktop_agent.core.mcp.server_status import STATE_WORDS, LastCall, unused_line
 from desktop_agent.ui.runtime.pacing import GradualWork
+from desktop_agent.ui.settings.page_parts import Removal
 from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_view import ServerActions, ServerView, SignInProgress, ToolView
 from desktop_agent.ui.theme import Space, Theme
@@ -135,8 +136,31 @@ _MOST = 10
 _LONGEST_CALL = 400
 
 
-class CallList(QWidget):
-    """The newest of them, the last one first."""
+class UnfoldedRows(QWidget):
+    """Rows that are made or brought up to date while they are unfolded, some in each turn of the loop."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._work = GradualWork(self)
+        self.hide()
+
+    @property
+    def is_unfolded(self) -> bool:
+        return not self.isHidden()
+
+    def unfold(self, *, is_unfolded: bool) -> None:
+        if is_unfolded:
+            self._work.begin(self._show_rows())
+        else:
+            self._work.stop()
+        self.setVisible(is_unfolded)
+
+    def _show_rows(self) -> Iterator[None]:
+        raise NotImplementedError
+
+
+class CallList(UnfoldedRows):
+    """The newest calls, the last one first."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -149,19 +173,6 @@ class CallList(QWidget):
         self._grid.setHorizontalSpacing(Space.L)
         self._grid.setVerticalSpacing(2)
         self._grid.setColumnStretch(2, 1)
-        self._work = GradualWork(self)
-        self.hide()
-
-    @property
-    def is_unfolded(self) -> bool:
-        return not self.isHidden()
-
-    def unfold(self, *, is_unfolded: bool) -> None:
-        self.setVisible(is_unfolded)
-        if is_unfolded:
-            self._work.begin(self._show_rows())
-        else:
-            self._work.stop()
 
     def show_calls(self, calls: tuple[LastCall, ...]) -> None:
         self._calls = calls
@@ -250,8 +261,8 @@ class ToolRow(QWidget):
         self._switch(self._name, self.switch.isChecked())
 
 
-class ServerToolList(QWidget):
-    """All of them, one below the other. Rows are made when it is unfolded, some in each turn of the loop.
+class ServerToolList(UnfoldedRows):
+    """The tools of a server, one below the other.
 
     All rows are equally high, so it has its height before they are made, and nothing around it is laid out again for
     each of them.
@@ -259,25 +270,13 @@ class ServerToolList(QWidget):
 
     def __init__(self, theme: Theme, switch: Callable[[str, bool], None]) -> None:
         super().__init__()
+        self._work = GradualWork(self, _SLICE_S)
         self._theme = theme
         self._switch = switch
         self._tools: tuple[ToolView, ...] = ()
         self._disabled: Collection[str] = ()
         self._can_switch = False
         self._rows: dict[str, ToolRow] = {}
-        self._work = GradualWork(self, _SLICE_S)
-        self.hide()
-
-    @property
-    def is_unfolded(self) -> bool:
-        return not self.isHidden()
-
-    def unfold(self, *, is_unfolded: bool) -> None:
-        if is_unfolded:
-            self._work.begin(self._show_rows())
-        else:
-            self._work.stop()
-        self.setVisible(is_unfolded)
 
     def show_tools(self, tools: tuple[ToolView, ...], disabled: Collection[str], *, can_switch: bool) -> None:
         """Show these tools, if it is unfolded. The row of a tool stays, with the focus, while the server offers it."""
@@ -348,7 +347,7 @@ class ServerCard(QFrame):
         self._log: LogView | None = None
         self._build_buttons()
         self._lay_out()
-        self._ask_to_remove(is_asking=False)
+        self._removal.ask(is_asking=False)
         self.show_server(server)
 
     def show_server(self, server: ServerView) -> None:
@@ -394,30 +393,30 @@ class ServerCard(QFrame):
         self._show_tools = make_button(object_name="serverToolsButton", clicked=self._on_tools, is_compact=True)
         self._show_log = make_button(object_name="serverLogButton", clicked=self._on_log, is_compact=True)
         self._restart = make_button(object_name="restartServerButton", clicked=self._on_restart, is_compact=True)
-        self._remove = make_button(
+        remove = make_button(
             self.tr("Remove"),
             object_name="removeServerButton",
             accessible_name=self.tr("Remove the server {0}").format(name),
-            clicked=self._on_remove,
             variant="destructive",
             is_compact=True,
+        )
+        confirm = make_button(
+            self.tr("Remove it"), object_name="reallyRemoveServerButton", variant="destructive", is_compact=True
         )
         self._question = make_label(self.tr("Remove {0} from your settings?").format(name), is_plain=True)
-        self._really_remove = make_button(
-            self.tr("Remove it"),
-            object_name="reallyRemoveServerButton",
-            clicked=self._on_really_remove,
-            variant="destructive",
+        self._removal = Removal(
+            remove,
+            confirm,
+            "keepServerButton",
+            remove=self._on_removed,
+            changed=self._update_buttons,
             is_compact=True,
-        )
-        self._keep = make_button(
-            self.tr("Keep it"), object_name="keepServerButton", clicked=self._on_keep, is_compact=True
         )
 
     def _lay_out(self) -> None:
         head = hbox(make_label(self._server.name, role="strong"), (self._where, 1), self._switch, spacing=Space.M)
-        usual = (self._sign_in, self._restart, self._show_tools, self._show_calls, self._show_log, self._remove)
-        asking = (self._question, self._really_remove, self._keep)
+        usual = (self._sign_in, self._restart, self._show_tools, self._show_calls, self._show_log)
+        asking = (self._removal.button, self._question, self._removal.confirm, self._removal.keep)
         row = hbox(*usual, *asking, STRETCH, spacing=Space.S)
         self._column = vbox(
             head,
@@ -452,7 +451,7 @@ class ServerCard(QFrame):
 
     def _update_buttons(self) -> None:
         server, status = self._server, self._server.status
-        is_asking = self._question.isVisibleTo(self)
+        is_asking = self._removal.is_asking
         is_starting = status.state == "starting"
         is_new = status.facts is None and not status.problem
         restart = self.tr("Starting…") if is_starting else self.tr("Test") if is_new else self.tr("Restart")
@@ -469,7 +468,8 @@ class ServerCard(QFrame):
         self._show_calls.setVisible(not is_asking and bool(status.last_calls))
         self._show_tools.setVisible(not is_asking and bool(server.tools))
         self._show_log.setVisible(not is_asking and bool(server.log))
-        self._remove.setVisible(not is_asking and server.definition.defined_by == "user")
+        self._question.setVisible(is_asking)
+        self._removal.button.setVisible(not is_asking and server.definition.defined_by == "user")
 
     # --- what the user does -------------------------------------------------------------------------------------
 
@@ -506,19 +506,5 @@ class ServerCard(QFrame):
         self._log.show_log(self._server.log)
         self._update_buttons()
 
-    def _on_remove(self) -> None:
-        self._ask_to_remove(is_asking=True)
-        self._keep.setFocus()
-
-    def _on_keep(self) -> None:
-        self._ask_to_remove(is_asking=False)
-        self._remove.setFocus()
-
-    def _on_really_remove(self) -> None:
-        self._ask_to_remove(is_asking=False)
+    def _on_removed(self) -> None:
         self._actions.remove(self._server.name)
-
-    def _ask_to_remove(self, *, is_asking: bool) -> None:
-        for widget in (self._question, self._really_remove, self._keep):
-            widget.setVisible(is_asking)
-        self._update_buttons()

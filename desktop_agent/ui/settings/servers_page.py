@@ -359,7 +359,7 @@ class ServersPage(Page):
     def show_servers(self, view: ServersView) -> None:
         """Show the servers as they are. Cards stay, with what is unfolded, while their server is defined."""
         self._view = view
-        if not self._is_built:
+        if not self.is_built:
             return
         names = [server.name for server in view.servers]
         for name in [name for name in self._cards if name not in names]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from desktop_agent.app.settings.model_offering import accounts_offered, at_address
+from desktop_agent.app.settings.model_offering import accounts_offered
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import LoadedAccounts
@@ -38,7 +38,9 @@ def test_one_key_at_one_address_is_offered_once_unless_both_ways_are_used() -> N
 
 def test_the_present_account_is_asked_where_it_is_asked_now_and_others_where_the_settings_say() -> None:
     now = replace(SONNET, base_url=OWN_ADDRESS)
-    offered = accounts_offered(LoadedAccounts(), now, lambda account: at_address(account, "https://gateway.example"))
+    offered = accounts_offered(
+        LoadedAccounts(), now, lambda account: replace(account, address="https://gateway.example")
+    )
     found = {account.provider: account.where for account in offered}
     assert found["anthropic"] == OWN_ADDRESS
     assert found["xai"] == "https://gateway.example"
