@@ -12,7 +12,6 @@ import asyncio
 import importlib
 import re
 import secrets
-import secrets as random_secrets
 import threading
 import time
 from collections import Counter
@@ -48,64 +47,6 @@ class Limits(Struct, frozen=True, kw_only=True):
     """For a keyring that does not ask the user anything."""
     user_s: float = 60.0
     """For one that asks the user, or may do so."""
-
-
-class KeyringCalls:
-    def __init__(
-        self,
-        tell: Callable[[str], None] = lambda _: None,
-        over: Callable[[], None] = lambda: None,
-        limits: Limits | None = None,
-    ) -> None:
-        """`tell` hears what is waited for, and then `over` that it is no more, both on the thread that waits."""
-        self._tell = tell
-        self._over = over
-        self._limits = limits or Limits()
-        self._has_given_up = threading.Event()
-        self._stuck: Future[Any] | None = None
-
-    def call(self, work: Callable[[], T], may_ask: Callable[[], bool]) -> T:
-        """Return what `work` returns within the limits, which depend on whether the keyring `may_ask` the user.
-
-        Blocks. Raises `CredentialsError` when that takes too long, and at once while an earlier call still hangs.
-        """
-        if self._stuck is not None and not self._stuck.done():
-            raise _no_answer()
-        is_asking = threading.Event()
-
-        def carry_out() -> T:
-            if may_ask():
-                is_asking.set()
-            return work()
-
-        call = _started(carry_out, "keyring")
-        if not self._wait(call, is_asking):
-            self._stuck = call
-            raise _not_unlocked(self._limits.user_s) if is_asking.is_set() else _no_answer()
-        return call.result()
-
-    def give_up(self) -> None:
-        self._has_given_up.set()
-
-    def _wait(self, call: Future[T], is_asking: threading.Event) -> bool:
-        begun = time.monotonic()
-        has_said = False
-        with ExitStack() as end:
-            while not call.done() and not self._has_given_up.is_set():
-                waited = time.monotonic() - begun
-                if waited >= (self._limits.user_s if is_asking.is_set() else self._limits.answer_s):
-                    break
-                if not has_said and waited >= self._limits.quiet_s:
-                    has_said = True
-                    self._tell(self._words(is_asking=is_asking.is_set()))
-                    end.callback(self._over)
-                wait((call,), _LOOK_EVERY_S)
-            return call.done()
-
-    def _words(self, *, is_asking: bool) -> str:
-        if is_asking:
-            return f"Waiting for the keyring: it may ask you to unlock it. At most {self._limits.user_s:.0f} seconds."
-        return f"Waiting for the keyring to answer. At most {self._limits.answer_s:.0f} seconds."
 
 
 async def beside(work: Callable[[], T]) -> T:
@@ -186,7 +127,11 @@ class SystemKeyStore:
     ) -> None:
         """`tell` hears what is waited for when that takes long, and then `over`, both on the thread of the call."""
         self._chosen = backend
-        self._calls = KeyringCalls(tell, over, limits)
+        self._tell = tell
+        self._over = over
+        self._limits = limits or Limits()
+        self._has_given_up = threading.Event()
+        self._stuck: Future[Any] | None = None
         self._for_now: dict[str, str] = {}
         self._changes: Counter[str] = Counter()
 
@@ -242,27 +187,64 @@ class SystemKeyStore:
         return self._for_now.get(entry)
 
     def give_up(self) -> None:
-        self._calls.give_up()
+        """Stop waiting for the keyring: the application ends."""
+        self._has_given_up.set()
 
     def name(self) -> str:
         with _explained("open"):
-            _load_libraries()
-            return self._calls.call(lambda: self._backend().name, lambda: False)
+            return self._patiently(lambda: self._backend().name, may_ask_user=False)
 
     def probe(self) -> KeyringReport:
         """Return whether keys can be kept, found out by keeping and deleting an entry of our own. Never raises."""
         name = "none"
         try:
             name = self.name()
-            self.set(_PROBE_ENTRY, random_secrets.token_hex(8))
+            self.set(_PROBE_ENTRY, secrets.token_hex(8))
             self.delete(_PROBE_ENTRY)
         except CredentialsError as error:
             return KeyringReport(backend=name, is_usable=False, problem=error.title, hint=error.hint)
         return KeyringReport(backend=name, is_usable=True)
 
-    def _patiently(self, work: Callable[[], T]) -> T:
+    def _patiently(self, work: Callable[[], T], *, may_ask_user: bool = True) -> T:
+        """Return what `work` returns within the limits, which depend on whether the keyring may ask the user.
+
+        Blocks. Raises `CredentialsError` when that takes too long, and at once while an earlier call still hangs.
+        """
         _load_libraries()
-        return self._calls.call(work, lambda: may_ask(self._backend()))
+        if self._stuck is not None and not self._stuck.done():
+            raise _no_answer()
+        is_asking = threading.Event()
+
+        def carry_out() -> T:
+            if may_ask_user and may_ask(self._backend()):
+                is_asking.set()
+            return work()
+
+        call = _started(carry_out, "keyring")
+        if not self._wait(call, is_asking):
+            self._stuck = call
+            raise _not_unlocked(self._limits.user_s) if is_asking.is_set() else _no_answer()
+        return call.result()
+
+    def _wait(self, call: Future[T], is_asking: threading.Event) -> bool:
+        begun = time.monotonic()
+        has_said = False
+        with ExitStack() as end:
+            while not call.done() and not self._has_given_up.is_set():
+                waited = time.monotonic() - begun
+                if waited >= (self._limits.user_s if is_asking.is_set() else self._limits.answer_s):
+                    break
+                if not has_said and waited >= self._limits.quiet_s:
+                    has_said = True
+                    self._tell(self._words(is_asking=is_asking.is_set()))
+                    end.callback(self._over)
+                wait((call,), _LOOK_EVERY_S)
+            return call.done()
+
+    def _words(self, *, is_asking: bool) -> str:
+        if is_asking:
+            return f"Waiting for the keyring: it may ask you to unlock it. At most {self._limits.user_s:.0f} seconds."
+        return f"Waiting for the keyring to answer. At most {self._limits.answer_s:.0f} seconds."
 
     def _backend(self) -> "KeyringBackend":
         if self._chosen is None:
@@ -322,7 +304,7 @@ _PROBE_ENTRY = "doctor-probe"
 
 
 @contextmanager
-def _explained(verb: str, *secrets: str) -> Generator[None]:
+def _explained(verb: str, *hidden: str) -> Generator[None]:
     """Raise a `CredentialsError` with advice for whatever a backend raises, D-Bus and import errors included.
 
     The original is not its cause: a traceback in a log must not reveal the key.
@@ -333,7 +315,7 @@ def _explained(verb: str, *secrets: str) -> Generator[None]:
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, it is raised again in words for a user
         title, hint = _explain(error, verb)
-        raise CredentialsError(title, hint=hint, detail=mask(f"{type(error).__name__}: {error}", secrets)) from None
+        raise CredentialsError(title, hint=hint, detail=mask(f"{type(error).__name__}: {error}", hidden)) from None
 
 
 def _explain(error: Exception, verb: str) -> tuple[str, str]:
