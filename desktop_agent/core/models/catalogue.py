@@ -148,9 +148,6 @@ class ModelCatalogue:
             return known if listed == name else replace(known, name=name, label="")
         return self._known(account, ListedModel(name=name), {})
 
-    def of(self, account: Account) -> "AccountModels":
-        return AccountModels(self, account)
-
     def stated_price(self, account: Account, name: str) -> Rates | None:
         """Return the price that the user, or the address, states; `None` leaves it to the table. Blocks."""
         held = self._of(account)
@@ -208,19 +205,6 @@ class ModelCatalogue:
         return ListedModel(
             name=name, context_tokens=context_tokens, price=table.rates_on(today) if table is not None else None
         )
-
-
-class AccountModels:
-    def __init__(self, catalogue: ModelCatalogue, account: Account) -> None:
-        self._catalogue = catalogue
-        self._account = account
-
-    def model(self, name: str) -> KnownModel:
-        return self._catalogue.model(self._account, name)
-
-    def stated_price(self, name: str) -> Rates | None:
-        """Return what the user, or the address, says that it costs."""
-        return self._catalogue.stated_price(self._account, name)
 
 
 def _key(account: Account) -> _Key:

@@ -89,7 +89,7 @@ class ProviderCatalog:
             account,
             credential,
             model=model,
-            models=self._models.of(account) if self._models is not None else None,
+            models=self._models,
             environ=self._environ,
             allows_readable_proxy=self._allows_readable_proxy(),
         )

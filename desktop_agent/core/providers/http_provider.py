@@ -17,7 +17,8 @@ from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way, why_no_address
 from desktop_agent.core.context.history import is_readable_by, portable
-from desktop_agent.core.models.catalogue import AccountModels
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.catalogue import ModelCatalogue
 from desktop_agent.core.models.known_model import KnownModel, ListedModel, found, levels_of
 from desktop_agent.core.models.prices import priced
 from desktop_agent.core.protocol.model import AssistantMessage, Message, ModelRef, ModelRequest, Usage
@@ -140,7 +141,9 @@ class ApiEndpoint(Struct, frozen=True, kw_only=True):
     silence_s: float = SILENCE_S
     model: ModelRef | None = None
     """Who answers there: what other models thought is not sent, and prices are known. `None` sends everything."""
-    models: AccountModels | None = None
+    account: Account | None = None
+    models: ModelCatalogue | None = None
+    """What is known of the models of `account`."""
     is_prepaid: bool = False
     """Whether a subscription covers what is asked there."""
 
@@ -255,7 +258,8 @@ class HttpProvider:
         endpoint = self._endpoint
 
         def price() -> Usage:
-            stated = endpoint.models.stated_price(name) if endpoint.models is not None else None
+            models, account = endpoint.models, endpoint.account
+            stated = models.stated_price(account, name) if models is not None and account is not None else None
             place, is_prepaid = endpoint.address, endpoint.is_prepaid
             return priced(completion.usage, model, now, address=place, is_prepaid=is_prepaid, stated=stated)
 
@@ -278,8 +282,10 @@ class HttpProvider:
 
     async def _known(self, model: str) -> KnownModel | None:
         """Return what is known of a model. In a thread: the first look reads a file."""
-        models = self._endpoint.models
-        return await asyncio.to_thread(models.model, model) if models is not None else None
+        models, account = self._endpoint.models, self._endpoint.account
+        if models is None or account is None:
+            return None
+        return await asyncio.to_thread(models.model, account, model)
 
     async def _headers(self) -> dict[str, str]:
         return {**await self._credential.headers(), **self._endpoint.headers}

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.models.account import Account, usual_account
-from desktop_agent.core.models.catalogue import AccountModels
+from desktop_agent.core.models.catalogue import ModelCatalogue
 from desktop_agent.core.models.vendors import Vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.anthropic import ONLY_AT_HOME, AnthropicFormat
@@ -24,7 +24,7 @@ def account_provider(
     credential: Credential,
     *,
     model: ModelRef | None = None,
-    models: AccountModels | None = None,
+    models: ModelCatalogue | None = None,
     environ: Mapping[str, str] = os.environ,
     allows_readable_proxy: bool = False,
     silence_s: float = SILENCE_S,
@@ -44,6 +44,7 @@ def account_provider(
         allows_readable_proxy=allows_readable_proxy,
         silence_s=silence_s,
         model=model.bare if model is not None else None,
+        account=account,
         models=models,
         is_prepaid=account.kind == "oauth",
     )

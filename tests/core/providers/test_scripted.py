@@ -1,7 +1,5 @@
 """Scripts fail in every way a real provider can, and a session outlives each of them."""
 
-
-
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import TextDelta

@@ -41,7 +41,7 @@ class Knowing:
         known = replace(KnownModel(provider=self._account.provider, name=model), **said)
         catalogue = ModelCatalogue(self._folder, _never, clock=FrozenClock(), stated=lambda: (known,))
         ref = ModelRef(provider=self._account.provider, model=model, account="here")
-        return account_provider(self._account, KeyCredential(KEY), model=ref, models=catalogue.of(self._account))
+        return account_provider(self._account, KeyCredential(KEY), model=ref, models=catalogue)
 
 
 async def _never(account: Account) -> tuple[()]:
