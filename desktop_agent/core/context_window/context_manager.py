@@ -46,7 +46,7 @@ from desktop_agent.core.tools.access import ToolOffer
 from desktop_agent.core.transcript import Transcript
 
 _FULL = 0.9
-"""How much of a window may be full before it is time to summarise, whatever the target is."""
+"""How full a window may be before it is time to summarise, even below the target."""
 
 
 _LONGEST_S = 10 * 365 * 86_400.0
@@ -80,7 +80,7 @@ class Pins(Struct, frozen=True, kw_only=True, eq=False):
         await self.log.record(ev.Pinned(pin=pin))
 
     async def remove(self, op: ops.RemovePin) -> None:
-        """Record that the pin is gone, or say that there is none of that id."""
+        """Record that the pin is gone, or say that it does not exist."""
         if any(pin.id == op.pin_id for pin in self.history.pins):
             await self.log.record(ev.Unpinned(pin_id=op.pin_id))
         else:

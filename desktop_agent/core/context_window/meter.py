@@ -48,7 +48,7 @@ class Meter:
         self._windows: dict[ModelRef, int] = {}
         """What a provider or the catalogue says."""
         self._asked: set[ModelRef] = set()
-        """The models whose window was asked for, whatever came of it."""
+        """The models whose window was asked for."""
         self._asking: set[asyncio.Task[None]] = set()
         self.caching = Caching()
         self.use: ContextUse | None = None

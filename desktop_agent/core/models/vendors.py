@@ -37,7 +37,7 @@ class LocalSign(Struct, frozen=True, kw_only=True):
     add_model: str
     """How the user gets a model that it can use, as a sentence."""
     host_variable: str = ""
-    """The environment variable of its own that names its host and port. Empty: there is none."""
+    """Its own environment variable for host and port, if it has one."""
 
 
 class Vendor(Struct, frozen=True, kw_only=True):

@@ -266,8 +266,6 @@ class _Text(GrowingPart):
 
 
 class _Thinking(_Text):
-    """Visible thinking and the signature over it."""
-
     _name = "thinking"
     _shown_as = ThinkingDelta
 
@@ -297,8 +295,6 @@ class _ToolUse(GrowingCall):
 
 
 class _RedactedThinking(GrowingPart):
-    """Encrypted thinking; it comes whole."""
-
     def __init__(self, fields: JsonObject) -> None:
         self._data = required_token(fields, "data")
 
@@ -375,8 +371,6 @@ _STOP_REASONS: frozenset[str] = frozenset(get_args(StopReason))
 
 
 class AnthropicReader(MessageReader):
-    """One message, from its first event to its last."""
-
     def __init__(self) -> None:
         super().__init__()
         self._stop_reason: str | None = None

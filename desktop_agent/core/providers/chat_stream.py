@@ -54,7 +54,6 @@ class _Thinking(GrowingText):
         self._details: list[JsonObject] = []
 
     def take(self, delta: JsonObject) -> Iterator[StreamPiece]:
-        """Take the thinking in one delta, if there is any."""
         for detail in objects_in(delta, DETAILS):
             self._add_detail(detail)
         for field in THINKING_FIELDS:
@@ -104,7 +103,6 @@ class _Calls:
         self._by_place: dict[int, _Call] = {}
 
     def add(self, fields: JsonObject) -> Iterable[StreamPiece]:
-        """Take one piece of a call and show how far it is."""
         call = self._call_of(fields)
         arguments = object_in(fields, "function").get("arguments")
         if isinstance(arguments, dict):  # decoded already, by some servers
@@ -155,8 +153,6 @@ _STOP_REASONS: Mapping[str, StopReason] = {
 
 
 class ChatReader(MessageReader):
-    """One message, from its first chunk to its last."""
-
     def __init__(self, *, reports_cost: bool = False) -> None:
         """`reports_cost` says that the usage has a cost in US dollars, which is believed."""
         super().__init__()

@@ -62,8 +62,6 @@ def demo_provider(*, is_paced: bool) -> ScriptedProvider:
 
 
 class _Done(Struct, frozen=True):
-    """A call of this turn and what it came to."""
-
     name: str
     target: str
     result: str
@@ -86,7 +84,6 @@ class _Done(Struct, frozen=True):
 
 
 def demo_reply(request: ModelRequest) -> Reply:
-    """Return the next reply of the demo."""
     if not request.tools and "<conversation>" in _last_text(request):
         return (Say(_SUMMARY),)
     done = _calls_of_turn(request)
@@ -109,7 +106,6 @@ def demo_reply(request: ModelRequest) -> Reply:
 
 
 def _fix(done: list[_Done], source: _Done) -> Reply:
-    """Reproduce, repair, and check."""
     last = done[-1]
     edits = [call for call in done if call.name == "edit_file"]
     runs = [call for call in done if call.name == "run_terminal_cmd"]
@@ -147,7 +143,6 @@ def _after_edit(edits: list[_Done]) -> Reply:
 
 
 def _extend(done: list[_Done]) -> Reply:
-    """The second task: a new file by a tool, and one by a command."""
     created = _last(done, "create_file", _EDGE_TEST)
     if created is None:
         if any(_EDGE_TEST in call.result for call in done if call.name == "list_files"):
@@ -215,7 +210,6 @@ def _summary(run: _Done) -> Say:
 
 
 def _reason(call: _Done) -> str:
-    """Why a call was not run, without the full stop."""
     return call.result.partition("\n")[0].strip().rstrip(".")
 
 

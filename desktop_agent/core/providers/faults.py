@@ -39,7 +39,6 @@ _FAULT_OF_STATUS: Mapping[int, ProviderFault] = {
 
 
 def fault_of_status(status: int) -> ProviderFault:
-    """Return the kind of fault that an HTTP status stands for."""
     return _FAULT_OF_STATUS.get(status, "server" if status >= 500 else "invalid_request")
 
 
@@ -204,7 +203,6 @@ class Refusal(Struct, frozen=True, kw_only=True):
     message: str = ""
     request_id: str = ""
     parameter: str = ""
-    """The field of the request that was at fault."""
     is_from_api: bool = True
     """Whether the body has the shape of this API's errors: else something between may have answered."""
     names_model: bool = False
@@ -233,8 +231,6 @@ class RefusedError(Exception):
 
 
 class ErrorEventError(Exception):
-    """An error that the API reports in the middle of a stream."""
-
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.type)
         self.refusal = refusal

@@ -29,7 +29,6 @@ class ApiConnection:
         self._client.headers.update(headers)
 
     async def get(self, path: str, headers: Mapping[str, str]) -> bytes:
-        """Return the whole answer. Raises what `stream` raises."""
         request = self._client.build_request("GET", self._address + path, headers=dict(headers))
         async with self._answer(request) as response:
             return await response.aread()
@@ -50,7 +49,6 @@ class ApiConnection:
             yield response
 
     async def aclose(self) -> None:
-        """Let the connection go; an answer that still comes breaks off."""
         await self._client.aclose()
 
     @asynccontextmanager

@@ -134,7 +134,6 @@ class ApiEndpoint(Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     """What goes with every request besides, and in place of what would."""
     secrets: tuple[str, ...] = ()
-    """What of the headers must not be shown, in any message."""
     key_hint: str = ""
     allows_readable_proxy: bool = False
     """Whether a proxy may see what goes to an `http://` address; otherwise nothing is sent."""
@@ -143,7 +142,6 @@ class ApiEndpoint(Struct, frozen=True, kw_only=True):
     """Who answers there: what other models thought is not sent, and prices are known. `None` sends everything."""
     account: Account | None = None
     models: ModelCatalogue | None = None
-    """What is known of the models of `account`."""
     is_prepaid: bool = False
     """Whether a subscription covers what is asked there."""
 
@@ -203,7 +201,6 @@ class HttpProvider:
         yield replace(completion, refused_effort=self._refused_effort(request))
 
     async def list_models(self) -> Sequence[ListedModel]:
-        """Return the models that can be used, as the address lists them. Raises `ProviderError`."""
         page = await self._get(self._wire.models_path)
         return await asyncio.to_thread(self._wire.read_models, page, self._call())  # a router lists thousands
 
@@ -343,7 +340,7 @@ class HttpProvider:
 
 
 async def _drain(events: AsyncIterator[object]) -> None:
-    """Read to the end of the response, if that comes soon. The message is whole: nothing can fail any more."""
+    """Read to the end of the response, if that comes soon: the message is whole."""
     with suppress(TimeoutError, *failures()):
         async with asyncio.timeout(_DRAIN_S):
             async for _ in events:

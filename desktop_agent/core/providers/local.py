@@ -28,11 +28,8 @@ _OLLAMAS_PORT = 11434
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """An address at which a vendor's server may run."""
-
     provider: str
     address: str
-    """Where its API would begin."""
 
 
 def local_places(
@@ -156,12 +153,10 @@ async def _recognised(found: LocalServer, limit_s: float) -> LocalServer:
 
 class _Seen(Struct, frozen=True):
     status: int | None
-    """`None` when it answers in no way that HTTP knows."""
     is_it: bool = False
 
 
 async def _asked(get: _Get, sign: LocalSign) -> _Seen:
-    """Return whether the vendor with this sign answers."""
     try:
         answer: object = json.loads(await get(sign.path))
     except RefusedError as refused:

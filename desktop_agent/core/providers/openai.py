@@ -41,7 +41,6 @@ _FAULT_OF_CODE: Mapping[str, ProviderFault] = {
 
 
 def reported_error(fields: JsonObject) -> Refusal:
-    """Return what an error in the middle of a stream means; `fields` has its code and message."""
     status = fields.get("code")
     return _refusal(fields, status if isinstance(status, int) and 400 <= status < 600 else None)
 
@@ -144,7 +143,6 @@ def cost_in(fields: JsonObject) -> float | None:
 
 
 def searches_in(fields: JsonObject) -> int:
-    """Return how often OpenRouter searched the web for a request."""
     return count_in(object_in(fields, "server_tool_use"), "web_search_requests", 0)
 
 
@@ -170,7 +168,6 @@ class OpenAIFormat(WireFormat):
         )
 
     def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
-        """Return the models of a `GET /models` answer, in its order."""
         try:
             answer: object = json.loads(page)
         except (ValueError, RecursionError):

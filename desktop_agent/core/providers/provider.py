@@ -36,7 +36,6 @@ class Completion(Struct, frozen=True, kw_only=True):
     stop_reason: StopReason
     usage: Usage
     explanation: str = ""
-    """Why the model declined, in the provider's words, if it says."""
     cache_miss: CacheMiss | None = None
     """As far as the provider tells: `None` does not say that its cache was used."""
     refused_effort: str = ""
@@ -102,8 +101,6 @@ async def whole_answer(provider: Provider, request: ModelRequest) -> Completion:
 
 
 class ProviderPool:
-    """Builds providers as they are needed, and closes them."""
-
     def __init__(self, source: ProviderSource, on_first: Callable[[ModelRef], Awaitable[None]]) -> None:
         """`on_first` is awaited for each model, once, before its provider is given out."""
         self._source = source
@@ -125,7 +122,7 @@ class ProviderPool:
         return self._built.get(model.bare)
 
     async def forget(self, model: ModelRef) -> None:
-        """Build it anew the next time: the user may give it another key or address meanwhile."""
+        """Build it again the next time: the user may have given it another key or address."""
         if (provider := self._built.pop(model.bare, None)) is not None:
             await provider.aclose()
 

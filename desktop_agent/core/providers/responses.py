@@ -139,8 +139,6 @@ _EFFORT = frozenset({"reasoning", "reasoning.effort"})
 
 
 class ResponsesFormat(OpenAIFormat):
-    """Responses, streamed and not stored."""
-
     answers_path = "/responses"
     web_search = WEB_SEARCH
 

@@ -91,7 +91,6 @@ _SEARCH_FAILED = "The provider's search failed."
 
 
 def hosted_call_in(item: JsonObject, *, is_done: bool = True) -> HostedCall | None:
-    """Return what an item tells of a search, or of a page that was read; `None` for any other item."""
     if item.get("type") != _CALL:
         return None
     call_id, action = text_in(item, "id"), object_in(item, "action")
@@ -119,7 +118,6 @@ def _query(action: JsonObject) -> str:
 PHASE = "phase"
 """What the API calls a text: commentary on the way, or the final answer. It wants to be told again."""
 _PARAGRAPH = "\n\n"
-"""Between two parts of a summary."""
 
 
 def start_item(item: JsonObject) -> GrowingPart:
@@ -141,8 +139,6 @@ def _rest(text: GrowingText, whole: str) -> Iterable[StreamPiece]:
 
 
 class _Message(GrowingPart):
-    """What the model says, a refusal included."""
-
     def __init__(self) -> None:
         self.has_refused = False
         self._text = GrowingText()
@@ -215,7 +211,6 @@ class _Opaque(GrowingPart):
         self._begun = begun
         self._item: JsonObject = {}
         self._call: HostedCall | None = None
-        """What it tells of a call that ran at the provider, when it has ended."""
 
     def begin(self) -> Iterable[StreamPiece]:
         if (call := hosted_call_in(self._begun, is_done=False)) is not None:
@@ -238,8 +233,6 @@ _INDEX = "output_index"
 
 
 class ResponsesReader(MessageReader):
-    """One message, from its first event to its last."""
-
     def __init__(self) -> None:
         super().__init__()
         self._incomplete = ""

@@ -67,8 +67,6 @@ class Hang(Struct, frozen=True):
 
 
 class Stop(Struct, frozen=True):
-    """End with this stop reason instead of the one that follows from the steps."""
-
     reason: StopReason
     explanation: str = ""
 
@@ -168,7 +166,6 @@ class ScriptedProvider:
 
 
 def _usage(request: ModelRequest, blocks: Sequence[AssistantBlock]) -> Usage:
-    """A plausible token count from lengths: the script has no tokenizer."""
     tools = sum(len(definition_text(tool)) for tool in request.tools)
     return Usage(
         input_tokens=(len(request.system) + len(repr(request.messages)) + tools) // _CHARS_PER_TOKEN,

@@ -145,7 +145,6 @@ def _parts(value: object) -> Iterable[object]:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Yield every string in `value`, the names of fields included."""
     parts = _parts(value)
     match value:
         case str():

@@ -72,7 +72,6 @@ def keyed_provider(
 
 
 def key_credential(account: Account, key: str | None) -> Credential:
-    """Return what an account's key, or none, is sent as."""
     if key is None:
         return NoCredential()
     return KeyCredential(key, header=account.header, key_hint=other_credential(account))

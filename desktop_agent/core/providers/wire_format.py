@@ -247,7 +247,7 @@ def required_object(fields: JsonObject, name: str) -> JsonObject:
 
 
 def required_text(fields: JsonObject, name: str) -> str:
-    """Return the text `name`, perhaps with half a character at its ends. Raises `ProviderError` if it is none."""
+    """Return the text `name`, perhaps with half a character at its ends. Raises `ProviderError`."""
     value = fields.get(name)
     if not isinstance(value, str):
         raise broken_off(f"malformed event: {name} is not text")
@@ -255,7 +255,7 @@ def required_text(fields: JsonObject, name: str) -> str:
 
 
 def optional_text(fields: JsonObject, name: str) -> str:
-    """Return the text `name`, or nothing when there is none."""
+    """Return the text `name`, empty when it is missing."""
     return required_text(fields, name) if fields.get(name) is not None else ""
 
 
@@ -276,7 +276,7 @@ def required_name(fields: JsonObject, name: str) -> str:
 
 
 def message_id_in(fields: JsonObject) -> str:
-    """Return the id of a message, which is kept and may go back; nothing where there is none, or what none can be."""
+    """Return the id of a message, which is kept and may go back; empty if it cannot be one."""
     message_id = repaired(text_in(fields, "id"))
     return message_id if len(message_id) <= MAX_NAME_CHARS else ""
 
@@ -297,7 +297,7 @@ def count_in(fields: JsonObject, name: str, otherwise: int) -> int:
 
 
 def size_in(fields: JsonObject, name: str) -> int | None:
-    """Return a number of tokens above zero, or `None` when there is none, or one that none can be."""
+    """Return a number of tokens above zero, or `None`."""
     return count_in(fields, name, 0) or None
 
 

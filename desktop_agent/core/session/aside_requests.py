@@ -104,7 +104,7 @@ class Titling:
         return self._task is not None and not self._task.done()
 
     async def aclose(self) -> None:
-        """Stop; returns when nothing runs any more. A library can lose a cancellation, so it is repeated."""
+        """Stop, and return when nothing runs. A library can lose a cancellation, so it is repeated."""
         while self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.wait([self._task], timeout=_CANCEL_AGAIN_S)
@@ -168,7 +168,7 @@ def clean_title(text: str) -> str:
 
 
 class SessionModel(Struct, frozen=True, kw_only=True, eq=False):
-    """Asks whatever model the session has now. It is an `AsideModel` of `core.tools.servers.sampling`."""
+    """Asks the current model of the session. It is an `AsideModel` of `core.tools.servers.sampling`."""
 
     state: SessionState
     provider_source: ProviderSource
@@ -178,7 +178,7 @@ class SessionModel(Struct, frozen=True, kw_only=True, eq=False):
     log: EventLog
 
     async def facts(self) -> AsideFacts:
-        """Return which model is in use now. Raises `AgentError` when there is none to ask."""
+        """Return which model is in use now. Raises `AgentError` without one."""
         model = self._model()
         known = await self.known(model)
         price = price_words(known.price) if known is not None and known.price is not None else ""

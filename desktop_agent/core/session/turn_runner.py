@@ -37,7 +37,7 @@ class TurnRunner:
         on_end: Callable[[], None],
         on_storage_failure: Callable[[StorageError, int], None],
     ) -> None:
-        """`on_end` is called when a turn has ended, whatever became of its record."""
+        """`on_end` is called when a turn has ended, even if its record could not be written."""
         self._parts = parts
         self._record = parts.recorder.record
         self._transcript = parts.state.transcript

@@ -81,7 +81,7 @@ class LoadedAccounts(Struct, frozen=True):
 
 
 class AccountsFile:
-    """The accounts that were added. Several processes may change them: each change reads the file anew."""
+    """The accounts that were added. Other processes may change them, so each change reads the file first."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -94,7 +94,7 @@ def profiles(environ: Mapping[str, str] = os.environ) -> tuple[Profile, ...]:
 
 
 def read_profile(name: str, environ: Mapping[str, str] = os.environ) -> Profile:
-    """Return the profile of this name. Blocks. Raises `CredentialsError` when it is none that a user signed in for."""
+    """Return the profile of this name. Blocks. Raises `CredentialsError` for one without a sign-in."""
     if not _is_plain(name):
         raise _unusable(name, "its name is no name of a file")
     folder = config_folder(environ)

@@ -28,8 +28,6 @@ _RANDOM_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Three random texts of 43 characters each. The representation shows none."""
-
     verifier: str = field(repr=False)
     """Proves to the token endpoint that who has the code also began the sign-in: RFC 7636."""
     state: str = field(repr=False)
@@ -133,7 +131,6 @@ class RedirectReceiver:
         self._connections: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
-        """Begin to listen. Raises `CredentialsError` when that is not possible."""
         try:
             self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=MAX_HEAD_BYTES)
         except OSError as error:
@@ -218,7 +215,7 @@ class RedirectReceiver:
 
 
 def read_request(head: bytes) -> Request | None:
-    """Return the request that a head is, or `None` when it is none of HTTP/1 with exactly one host."""
+    """Return the request in a head, or `None` if it is not HTTP/1 with exactly one host."""
     first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
     parts = first.split(" ")
     hosts = [value.strip() for name, colon, value in (line.partition(":") for line in lines) if _is_host(name, colon)]
@@ -250,13 +247,9 @@ LIMIT_S = 600.0
 class Browser(Protocol):
     """How the user gets to the page of a service."""
 
-    async def open(self, address: str) -> bool:
-        """Open it in the user's browser, and return whether that seems to have worked."""
-        ...
+    async def open(self, address: str) -> bool: ...
 
-    def show(self, address: str) -> None:
-        """Show the address, for the user to open it by hand."""
-        ...
+    def show(self, address: str) -> None: ...
 
 
 async def code_from_browser(

@@ -23,7 +23,7 @@ class Credential(Protocol):
     """Belongs to one account. Its representation never shows a secret."""
 
     async def headers(self) -> Mapping[str, str]:
-        """Return what goes with a request. Raises `CredentialsError` or `ProviderError` when there is none."""
+        """Return what goes with a request. Raises `CredentialsError` and `ProviderError`."""
         ...
 
     async def renew(self) -> bool:
@@ -64,8 +64,6 @@ class KeyCredential:
 
 
 class NoCredential:
-    """For a server that asks for none."""
-
     secrets: tuple[str, ...] = ()
 
     async def headers(self) -> Mapping[str, str]:
@@ -76,11 +74,8 @@ class NoCredential:
 
 
 class Seen(Struct, frozen=True):
-    """What a credential depends on, without the credential itself."""
-
     accounts: FileStamp | None
     key_changes: int
-    """How often this process changed the account's key."""
 
 
 class CurrentCredential:
@@ -145,7 +140,7 @@ class TokenCredential:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The latest tokens that were sent; older ones are worth nothing any more."""
+        """The latest tokens that were sent."""
         return tuple(self._sent)
 
     async def headers(self) -> Mapping[str, str]:

@@ -160,7 +160,7 @@ class SystemKeyStore:
         self._for_now.pop(entry, None)
 
     def delete(self, entry: str) -> None:
-        """Forget the key of an entry. No error when there was none."""
+        """Forget the key of an entry, if there is one."""
 
         def remove() -> None:
             backend = self._backend()
@@ -344,13 +344,12 @@ def _explain(error: Exception, verb: str) -> tuple[str, str]:
 
 PIECE_CHARS = 1_000
 
-"""How much of a secret one entry takes."""
 
 _PIECE = re.compile(r"(?P<writing>[0-9a-f]{8})/(?P<count>[1-9][0-9]?):(?P<text>.*)", re.DOTALL)
 
 
 def read_long(keyring: Keyring, name: str) -> str | None:
-    """Return the secret, or `None` when there is none, or none that is whole."""
+    """Return the secret, or `None` when it is missing or not whole."""
     first = _piece(keyring.get(name))
     if first is None:
         return None
@@ -376,7 +375,7 @@ def write_long(keyring: Keyring, name: str, secret: str) -> None:
 
 
 def delete_long(keyring: Keyring, name: str) -> None:
-    """Forget the secret. No error when there is none."""
+    """Forget the secret, if there is one."""
     first = _piece(keyring.get(name))
     for entry in _further(name, int(first["count"]) if first is not None else 1):
         keyring.delete(entry)
@@ -384,7 +383,6 @@ def delete_long(keyring: Keyring, name: str) -> None:
 
 
 def _further(name: str, count: int, *, have: int = 1) -> Iterator[str]:
-    """Yield the names of the entries behind the first `have` ones."""
     return (f"{name}/{number}" for number in range(have + 1, count + 1))
 
 

@@ -72,7 +72,6 @@ class ServerKeyring:
             self._keys.delete(entry)
 
     def require(self) -> None:
-        """Raise unless secrets can be kept."""
         report = self._keys.probe()
         if not report.is_usable:
             raise CredentialsError(report.problem, hint=_hint(report.hint))
@@ -134,7 +133,6 @@ class KeptSignIn:
         return renewing(self._data / "locks" / f"sign-in-{digest}.lock", self._clock)
 
     def read_registration(self) -> ServerRegistration | None:
-        """Return the registration, or `None` without a sign-in. Blocks."""
         return read_record(self._keyring, f"{self._name}/registration", ServerRegistration)
 
     def read_challenge(self) -> str:
@@ -220,8 +218,6 @@ def _refresh_grant(name: str, registration: ServerRegistration, clock: Clock) ->
 
 
 class ClientRenewal(Renewal):
-    """Gets new tokens each time, as there is nothing to renew them by."""
-
     first = Tokens(access="", expires_at=LONG_AGO)
 
     def __init__(self, keyring: Keyring, definition: ServerDefinition, kept: KeptSignIn, clock: Clock) -> None:

@@ -28,8 +28,6 @@ _REGISTERED_PATH = "/callback"
 
 
 class ServerSignIns:
-    """The sign-ins of one user with MCP servers. Belongs to one event loop."""
-
     def __init__(self, keyring: ServerKeyring, data: Path, clock: Clock) -> None:
         self._keyring = keyring
         self._data = data
@@ -51,7 +49,7 @@ class ServerSignIns:
             await kept.keep(await self._by_browser(definition, address, kept, browser))
 
     async def sign_out(self, definition: ServerDefinition) -> None:
-        """Forget what the sign-in brought. No error when there is none. Raises `CredentialsError`."""
+        """Forget the sign-in, if there is one. Raises `CredentialsError`."""
         await self._kept(_address(definition)).forget()
 
     async def forget(self, definition: ServerDefinition) -> None:

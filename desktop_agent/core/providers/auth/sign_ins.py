@@ -201,7 +201,6 @@ class SignIns:
         return read_record(self._keys, f"{entry}/registration", Registration)
 
     def _shared(self, account: Account, make: Callable[[], TokenSource]) -> TokenSource:
-        """Return the one source of an account: all its users share what it knows."""
         entry = entry_of(account)
         if entry not in self._sources:
             self._sources[entry] = make()
@@ -240,7 +239,6 @@ class SignIns:
         return known
 
     async def _require_keyring(self) -> None:
-        """Find out that nothing can be kept before the user goes to the browser."""
         report = await beside(self._keys.probe)
         if not report.is_usable:
             raise CredentialsError(report.problem, hint=report.hint)

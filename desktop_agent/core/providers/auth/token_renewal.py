@@ -51,7 +51,7 @@ class KeyringTokens:
         return await beside(self._load)
 
     async def keep(self, tokens: Tokens) -> None:
-        """Keep `tokens`: the refresh token first, since the one before it is worth nothing any more."""
+        """Keep `tokens`: the refresh token first, as its predecessor is used up."""
         await beside(lambda: self._keep(tokens))
 
     async def drop(self) -> None:

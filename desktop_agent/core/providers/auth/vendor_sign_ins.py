@@ -177,7 +177,7 @@ _OVER = frozenset(
         "refresh_token_reused",
     }
 )
-"""The errors that mean that a refresh token is worth nothing any more. After any other it may be tried again."""
+"""The errors that end a sign-in. After any other the refresh token may be tried again."""
 
 
 async def sign_in_with_chatgpt(
