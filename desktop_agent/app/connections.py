@@ -23,7 +23,7 @@ from desktop_agent.core.settings.model_choice import NamedModel
 
 
 class WindowBrowser:
-    """Opens pages of a service, and has their address shown: a browser may be open and hidden, or be another one."""
+    """Opens pages in the desktop's browser and shows their address: the browser may be hidden or missing."""
 
     def __init__(self, show: Callable[[str, bool], None]) -> None:
         self._show = show
@@ -37,9 +37,9 @@ class WindowBrowser:
 
 
 async def models_at(bench: Workbench, account: Account, typed: str = "") -> Sequence[ListedModel]:
-    """Return the models that an account can use, with a typed key, or what it has if that is empty.
+    """Return the models that an account can use, with the typed key or, if it is empty, its credential.
 
-    The usual account is asked where settings and environment say that its provider is. Raises `AgentError`.
+    The usual account is asked at the address that settings and environment give its provider. Raises `AgentError`.
     """
     asked = account
     if account.is_usual and not account.address:
@@ -67,9 +67,9 @@ async def _credential(bench: Workbench, account: Account, typed: str) -> Credent
 
 
 def model_to_begin_with(account: Account, listed: Sequence[ListedModel]) -> str:
-    """Return the vendor's usual model, if the account has it, else the first that can answer; empty for none.
+    """Return the vendor's usual model if the account has it, else the first listed one; may be empty.
 
-    A listed name may have a date after the usual one.
+    A listed name may carry a date after the usual one.
     """
     names = [model.name for model in listed]
     for usual in vendor_of(account.provider).models:
@@ -80,9 +80,9 @@ def model_to_begin_with(account: Account, listed: Sequence[ListedModel]) -> str:
 
 
 async def signed_in(bench: Workbench, way: SignInWay, name: str, browser: Browser) -> Account:
-    """Have the user sign in, and return the account, which is kept; without a `name` it gets its usual one.
+    """Let the user sign in and return the account, which is kept; an empty `name` means the usual one.
 
-    Raises `AgentError`. Being cancelled leaves everything as it was.
+    Raises `AgentError`. Cancelling changes nothing.
     """
     match way:
         case "chatgpt":
@@ -106,7 +106,7 @@ def _active_profile(bench: Workbench) -> str:
 
 
 async def keep_key(bench: Workbench, account: Account, key: str) -> str:
-    """Keep a key in the keyring, or for this run; return why it is kept for this run only, if so."""
+    """Keep a key in the keyring, or for this run; return why it is kept for this run only, if it is."""
     try:
         await beside(lambda: bench.keys.set(entry_of(account), key))
     except CredentialsError as error:

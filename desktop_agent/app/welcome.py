@@ -1,4 +1,4 @@
-"""Shows the welcome and carries out what it asks for: connections are tested before anything of them is kept."""
+"""Shows the welcome and carries out what it asks for. A connection is tested before it is kept."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 async def choose(live: LiveSettings, account: Account, model: str) -> None:
-    """Let new conversations be by this account and model; what was set for another provider is taken out.
+    """Use this account and model for new conversations, without the settings of another provider.
 
     Raises what `LiveSettings.change` raises.
     """
@@ -55,9 +55,9 @@ async def _change(live: LiveSettings, key: str, value: str) -> None:
 
 
 async def tried(bench: Workbench, account: Account, typed: str) -> Connected:
-    """Return an account that works with a typed key, or with what it has if that is empty. Both are kept then.
+    """Test an account with the typed key, or with its credential if that is empty; keep both if they work.
 
-    Raises `AgentError` that says why it does not work, and nothing is kept.
+    Raises `AgentError` if it does not work; then nothing is kept.
     """
     await _require_free(bench, account)
     models = await _models(bench, account, typed)
@@ -82,7 +82,7 @@ async def _require_free(bench: Workbench, account: Account) -> None:
 
 
 async def _models(bench: Workbench, account: Account, typed: str) -> Sequence[ListedModel]:
-    """Return the models of an account. A key that is refused was typed here, and is corrected here."""
+    """Return the models of an account. The hint for a refused key fits the field where it was typed."""
     try:
         return await models_at(bench, account, typed)
     except ProviderError as error:
@@ -97,7 +97,7 @@ def _tr(text: str) -> str:
 
 
 class Welcome(QObject):
-    """The welcome of one window. One thing is done at a time; closing the dialog gives it up."""
+    """The welcome of one window. One action runs at a time; closing the dialog cancels it."""
 
     def __init__(
         self,

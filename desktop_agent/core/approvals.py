@@ -50,7 +50,7 @@ from desktop_agent.core.system.private_files import FileStamp, is_unchanged, sta
 
 
 class HeldQuestion(Struct):
-    """A question that an earlier process asked, as it stands on record, and its answer once there is one."""
+    """A question of an earlier process as the journal has it, with its answer once there is one."""
 
     request: ApprovalRequest
     decision: Decision | None = None
@@ -99,7 +99,7 @@ class Approvals:
         return True
 
     def hold(self, requests: Iterable[ApprovalRequest]) -> None:
-        """Take over questions that an earlier process asked: they can be answered before their calls run again."""
+        """Take over questions of an earlier process: they can be answered before their calls run again."""
         for request in requests:
             self._held.setdefault(request.call_id, HeldQuestion(request))
 
@@ -108,11 +108,11 @@ class Approvals:
         return self._held.get(call_id)
 
     def let_go(self, call_id: CallId) -> None:
-        """Take no more answers to the held question about a call: the caller concludes it, or asks it now."""
+        """Stop taking answers to a held question: the caller concludes it, or asks it now."""
         self._held.pop(call_id, None)
 
     def abort_all(self, reason: str) -> None:
-        """Answer every pending question with `Aborted`: no user is left to ask. Held ones stay as they are."""
+        """Answer every pending question with `Aborted`. Held ones stay."""
         for call_id in list(self._pending):
             self.answer(call_id, Aborted(reason=reason))
 
@@ -125,11 +125,11 @@ class LoadedRules(Struct, frozen=True):
 
     rules: tuple[Rule, ...] = ()
     problems: tuple[FileProblem, ...] = ()
-    """Of a rule, the key is its number in the file: `rule 1`."""
+    """The key of a problem with a rule is its number in the file: `rule 1`."""
 
     @property
     def is_forbidding_broken(self) -> bool:
-        """Whether a rule that forbids or asks may be among what could not be read."""
+        """Whether a rule that forbids or asks may be among those that could not be read."""
         return any(problem.is_fault for problem in self.problems)
 
 
@@ -141,7 +141,7 @@ class RulesFile:
         self._file = TableFile(path, "rule", "rules")
 
     def load(self) -> LoadedRules:
-        """Return every rule that is sound, and name every one that is not. Blocks; never raises."""
+        """Return the sound rules, and a problem for each other one. Blocks; never raises."""
         loaded = self._file.load()
         rules: dict[str, Rule] = {}
         problems = list(loaded.problems)
@@ -154,9 +154,9 @@ class RulesFile:
         return LoadedRules(tuple(rules.values()), tuple(problems))
 
     def add(self, *rules: Rule) -> None:
-        """Write rules behind those that are there; one with a known id replaces it. Blocks.
+        """Append rules, replacing those with the same id. Blocks.
 
-        Raises `StorageError` when that is not possible and `UsageError` when the file is broken; it is then as before.
+        Raises `StorageError` if that is impossible and `UsageError` if the file is broken; the file is then unchanged.
         """
         lasting = [rule for rule in rules if rule.scope != "session"]
 
@@ -169,7 +169,7 @@ class RulesFile:
             self._file.change(put)
 
     def remove(self, rule_id: str) -> bool:
-        """Take a rule out and return whether it was there. Blocks. Raises like `add`."""
+        """Remove a rule; return whether it was there. Blocks. Raises like `add`."""
         found = False
 
         def take(tables: TableList) -> None:
@@ -196,7 +196,7 @@ def _table(rule: Rule) -> dict[str, object]:
 
 
 def _rule(entry: object, *, known: Collection[str]) -> Rule:
-    """Return the rule of one entry. Raises `ValueError` that says what is wrong with it."""
+    """Return the rule of one entry. Raises `ValueError` saying what is wrong with it."""
     values = table_of(entry, Rule.__struct_fields__)
     rule = Rule(
         id=text_in(values, "id", is_needed=True),
@@ -222,10 +222,10 @@ def _rule(entry: object, *, known: Collection[str]) -> Rule:
 
 
 class LiveRules:
-    """The lasting rules, followed. One for all sessions; for any thread."""
+    """The lasting rules, reread when the file changes. One for all sessions, usable from any thread."""
 
     def __init__(self, file: RulesFile) -> None:
-        """Reads nothing yet: there are no rules before the first `look`."""
+        """Does not read yet: there are no rules before the first `look`."""
         self.file = file
         self._loaded = LoadedRules()
         self._stamp: FileStamp | None = None
@@ -239,11 +239,11 @@ class LiveRules:
 
     @property
     def faults(self) -> tuple[FileProblem, ...]:
-        """Why nothing may run: a rule that forbids or asks cannot be read, and no earlier rules can stand in."""
+        """Why nothing may run: a rule that forbids or asks cannot be read, and no earlier rules replace it."""
         return () if self._has_held else tuple(problem for problem in self._loaded.problems if problem.is_fault)
 
     def go_on(self) -> None:
-        """Put in force the rules that can be read. Only the user decides that."""
+        """Put the readable rules in force. Only the user decides that."""
         self._has_held = True
 
     def look(self) -> None:
@@ -261,17 +261,17 @@ class LiveRules:
 
 
 def _with_what_held(found: LoadedRules, before: LoadedRules) -> LoadedRules:
-    """Return what can be read of a broken file, and before it everything that forbade or asked until now."""
+    """Return the readable rules of a broken file, after everything that forbade or asked before."""
     held = tuple(rule for rule in before.rules if rule.effect != "allow")
     known = {rule.id for rule in held}
     return replace(found, rules=(*held, *(rule for rule in found.rules if rule.id not in known)))
 
 
 class RuleBook:
-    """What the user decided once for calls to come."""
+    """The rules of one session, and how they change."""
 
     def __init__(self, live: LiveRules, session_rules: Mapping[str, Rule], log: EventLog) -> None:
-        """`session_rules` follows the log: it has a rule as soon as the answer that made it is on record."""
+        """`session_rules` follows the log: a rule is there as soon as the answer that made it is recorded."""
         self._live = live
         self._file = live.file
         self._session_rules = session_rules
@@ -299,7 +299,7 @@ class RuleBook:
         await self._report_problems()
 
     async def keep(self, rules: Sequence[Rule]) -> None:
-        """Write the lasting ones of `rules` to the file. What cannot be written is reported, and does not count."""
+        """Write the lasting rules to the file. A rule that cannot be written is reported and does not count."""
         lasting = [rule for rule in rules if rule.scope != "session"]
         if lasting:
             try:
@@ -310,7 +310,7 @@ class RuleBook:
         self.report()
 
     async def revoke(self, rule_id: str) -> None:
-        """Take a rule back, wherever it is kept; an unknown one is no error."""
+        """Revoke a rule, wherever it is kept; an unknown one is ignored."""
         try:
             await asyncio.to_thread(self._file.remove, rule_id)
         except AgentError as error:

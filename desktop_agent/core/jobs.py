@@ -3,8 +3,8 @@
 A session owns one `Jobs`. Closing it ends every job's whole process tree. `JobReports` tells the front ends when one
 starts or ends, and every moment while one runs.
 
-A job's output (both streams, as written) goes to a log file of its own. It can print for ever and keeps its newest
-output, and the disk: a log that grows beyond its limit is moved aside to `<log>.1`, replacing what was there.
+A job's output (both streams, as written) goes to a log file of its own. It may print for ever: a log that grows beyond
+its limit is moved aside to `<log>.1`, replacing what was there.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ class JobLog:
         self._size = 0
 
     def write(self, chunk: bytes) -> None:
-        """Append `chunk`. A disk that takes no more loses output; the command runs on."""
+        """Append `chunk`. On a full disk output is lost, and the command runs on."""
         with suppress(OSError):
             while chunk:
                 room = self._limit_bytes - self._size
@@ -113,14 +113,14 @@ class Jobs:
         self.on_change: Callable[[], None] | None = None
         """Called on the loop's thread when a job has started or ended."""
         self.on_end: Callable[[str], Awaitable[None]] | None = None
-        """Awaited when nothing of a job runs any more, before `on_change` reports its end."""
+        """Awaited when nothing of a job runs any longer, before `on_change` reports its end."""
         self.on_look: Callable[[], Awaitable[None]] | None = None
         """Awaited by `look`: records what the jobs have changed so far."""
 
     async def start(self, command: Command, *, shown: str, timeout_s: float | None = None) -> Job:
-        """Start `command`, which people read as `shown`. It runs until it ends, is stopped, or `timeout_s` passes.
+        """Start `command`, shown to people as `shown`. It runs until it ends, is stopped, or `timeout_s` passes.
 
-        Raises `OSError` when it, or its log, cannot be started.
+        Raises `OSError` if it or its log cannot be started.
         """
         now = self._clock.now()
         job_id = f"job-{now:%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
@@ -154,7 +154,7 @@ class Jobs:
         return running.child.activity if running else None
 
     async def snapshot(self) -> tuple[Job, ...]:
-        """Return every job, the running ones with what they hold in memory and the last line they have printed."""
+        """Return every job; running ones with their memory and last line."""
         seen = await asyncio.to_thread(_look_at, [self._jobs[job_id] for job_id in self._running])
         return tuple(seen.get(job.id, job) if job.state == "running" else job for job in self._jobs.values())
 
@@ -163,7 +163,7 @@ class Jobs:
         return await asyncio.to_thread(read_tail, self._jobs[job_id].log, max_bytes)
 
     async def wait(self, job_id: str, timeout_s: float | None = None) -> Job:
-        """Return the job once nothing of it runs any more, or as it is after `timeout_s`.
+        """Return the job once nothing of it runs any longer, or as it is after `timeout_s`.
 
         Cancelling only stops the waiting. Raises `KeyError` for an unknown id.
         """
@@ -172,7 +172,7 @@ class Jobs:
         return self._jobs[job_id]
 
     def ask_to_stop(self, job_id: str) -> None:
-        """Begin to end the job's process tree if it still runs; `on_change` and `wait` report when it is gone.
+        """Begin to end the job's process tree if it runs; `on_change` and `wait` report when it is gone.
 
         Raises `KeyError` for an unknown id.
         """
@@ -225,13 +225,13 @@ class _Running(Struct):
 
 
 def _look_at(jobs: list[Job]) -> dict[str, Job]:
-    """Return running jobs, by their ids, with what is known of them now. Blocks."""
+    """Return running jobs by id, with their current memory and last line. Blocks."""
     memory = memory_of([job.pid for job in jobs]) if jobs else {}
     return {job.id: replace(job, memory_bytes=memory[job.pid], last_line=_last_line(job.log)) for job in jobs}
 
 
 def _last_line(log: Path) -> str:
-    """Return the last line with anything on it, as a terminal shows it; nothing when it cannot be read. Blocks."""
+    """Return the last line that is not blank, as a terminal shows it; empty if it cannot be read. Blocks."""
     with suppress(OSError):
         lines = [line for line in plain_text(read_tail(log, _LINE_BYTES)).splitlines() if line.strip()]
         return lines[-1] if lines else ""
@@ -239,11 +239,11 @@ def _last_line(log: Path) -> str:
 
 
 EVERY_S = 2.0
-"""How often a running job's memory and last line are looked at."""
+"""How often running jobs are polled."""
 
 
 class JobReports:
-    """Reports the jobs of one session from its first job on."""
+    """Reports the jobs of one session once it has any."""
 
     def __init__(self, jobs: Jobs, log: EventLog, clock: Clock) -> None:
         self._jobs = jobs

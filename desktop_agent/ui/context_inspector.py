@@ -132,22 +132,21 @@ class ContextBar(QWidget):
 
 
 _PIECE = 24_000
-"""Characters that are put in at once: a few milliseconds."""
+"""Characters inserted at once: a few milliseconds."""
 _LONGEST_LINE = 8_000
-"""A longer line is broken: Qt lays a line out as a whole, which would take long."""
+"""Longer lines are broken: Qt lays out a whole line at once."""
 
 
 class LongText(QPlainTextEdit):
-    """Shows a text, and stays where the user reads when the text has only grown since."""
+    """Shows a text, and keeps its position when the text only grows."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setReadOnly(True)
         self._text = ""
         self._done = 0
-        """How much of the text is in."""
+        """How much of the text is inserted."""
         self._line = 0
-        """How long the last line is."""
         self._timer = QTimer(self, interval=0, singleShot=True)
         self._timer.timeout.connect(self._put_next)
 
@@ -156,7 +155,7 @@ class LongText(QPlainTextEdit):
         return self._done == len(self._text)
 
     def show_text(self, text: str, *, is_editable: bool = False) -> None:
-        """Show `text` instead of what was shown. One that can be edited is put in at once, as it is."""
+        """Show `text`. An editable one is inserted at once and unchanged."""
         is_changed = self.document().isModified()
         if text == self._text and is_editable != self.isReadOnly() and not is_changed:
             return
@@ -182,7 +181,7 @@ class LongText(QPlainTextEdit):
             self._timer.start()
 
     def _broken(self, piece: str) -> str:
-        """Return `piece` with its long lines broken; the first of them goes on from the piece before."""
+        """Return `piece` with long lines broken, continuing the last line of the previous piece."""
         lines: list[str] = []
         for number, line in enumerate(piece.split("\n")):
             begun = self._line if number == 0 else 0
@@ -194,7 +193,7 @@ class LongText(QPlainTextEdit):
 
 
 _SHOWN_ROWS = 4
-"""More of them are scrolled, so that the list leaves room for what it stands below."""
+"""More scroll, so that the text above keeps its room."""
 _TOOLTIP_CHARS = 2_000
 _TIMES_S: tuple[float | None, ...] = (None, 3_600, 86_400, 7 * 86_400)
 
@@ -348,7 +347,7 @@ _LEAST_TEXT_HEIGHT = 40
 
 
 class ContextInspector(QDialog):
-    """Open it with `open()`. It shows what it is given, and emits what the user asks for."""
+    """Shows what it is given and emits ops. Open it with `open()`."""
 
     op_requested = Signal(object)  # an Op
 
@@ -357,7 +356,7 @@ class ContextInspector(QDialog):
         set_up_dialog(self, "contextInspector", self.tr("What the model sees"))
         self._report: ContextReport | None = None
         self._wanted = ""
-        """The kind of part to show as soon as there is something to show."""
+        """The kind of part to show when there is a report."""
         self._use = make_label(role="secondary", object_name="contextUse")
         self._missed = make_label(role="secondary", object_name="contextCacheMiss", wraps=True, is_plain=True)
         self._missed.hide()
@@ -389,7 +388,7 @@ class ContextInspector(QDialog):
         resize_within_screen(self, QSize(860, 620))
 
     def show_report(self, report: ContextReport, pins: Sequence[Pin], *, is_working: bool) -> None:
-        """Show these parts and pins. While the agent is working, the summary stays as it is."""
+        """Show these parts and pins. While the agent works, the summary stays."""
         self._report = report
         use, percent = report.use, round(100 * report.use.tokens / max(report.use.window, 1))
         words = self.tr("{0} of {1} tokens, {2} %").format(counted(use.tokens), counted(use.window), percent)

@@ -24,7 +24,7 @@ def _tr(text: str) -> str:
 
 
 def age(seconds: float) -> str:
-    """Return a length of time in as few letters as say it: `12 s`, `3 min`, `2 h 5 min`, `3 d 4 h`."""
+    """Return a duration in few letters: `12 s`, `3 min`, `2 h 5 min`, `3 d 4 h`."""
     whole = max(0, int(seconds))
     if whole < _MINUTE:
         return _tr("{0} s").format(whole)
@@ -77,7 +77,6 @@ class JobRow(QWidget):
     def __init__(
         self, theme: Theme, job: Job, now: datetime, *, stop: Callable[[str], None], show_output: Callable[[Job], None]
     ) -> None:
-        """`stop` ends the job with an id, `show_output` lets the user read what a job printed."""
         super().__init__()
         self.setObjectName("jobRow")
         self.setFixedHeight(ROW_HEIGHT)
@@ -178,11 +177,11 @@ class _Mark(QWidget):
 TICK_MS = 1_000
 _MAX_ROWS = 4
 _MAX_WIDTH = 896
-"""The composer is no wider, with the room at its sides."""
+"""As wide as the composer, with the room at its sides."""
 
 
 class JobsPanel(QWidget):
-    """Lists jobs, those that run first, the newest first. Ages go on while it is visible, and only then."""
+    """Lists running jobs first, newest first. Ages are updated only while it is visible."""
 
     stop_requested = Signal(str)  # a job's id
     output_requested = Signal(object)  # a Job

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class AccountActions(QObject):
-    """Carries them out and shows what comes of them while the dialog is open.
+    """Manages accounts, and shows the results while the dialog is open.
 
-    A keyring may ask the user first, so that each may take long. None blocks the window.
+    Nothing blocks the window: a keyring may ask the user first.
     """
 
     def __init__(self, bench: Workbench, try_: Try, parent: QObject, fail: Callable[[AgentError], None]) -> None:
@@ -38,7 +38,6 @@ class AccountActions(QObject):
     # --- accounts -------------------------------------------------------------------------------------------------
 
     async def refresh(self) -> None:
-        """Show the accounts as the file has them."""
         loaded = await asyncio.to_thread(self._bench.accounts.load)
         problem = self.tr("No account can be used until this is fixed: {0}").format(
             "; ".join(map(str, loaded.problems))
@@ -98,7 +97,7 @@ class AccountActions(QObject):
         await self.refresh()
 
     async def check_key(self, account: Account, typed: str) -> None:
-        """Ask an account's address whether the typed key works, or the one in use if none is typed."""
+        """Test the typed key, or the one in use if it is empty."""
         label = account.full_label
         self._show_busy(account, self.tr("Asking {0}…").format(label))
         try:
@@ -133,7 +132,6 @@ class AccountActions(QObject):
             editor.show_status(status)
 
     def _editor_of(self, account: Account) -> KeyEditor | None:
-        """Return where this account's key is shown, if it still is."""
         return self.dialog.key if self.dialog is not None and self.dialog.key.account == account else None
 
     def _show_busy(self, account: Account, words: str) -> None:
@@ -147,7 +145,7 @@ class AccountActions(QObject):
     # --- sign-ins -------------------------------------------------------------------------------------------------
 
     def sign_in(self, way: SignInWay, name: str) -> None:
-        """Sign in, and let new conversations be by the account if they are by its provider."""
+        """Sign in, and use the account for new conversations if they use its provider."""
         self._sign_in_work.begin(self._sign_in(way, name))
 
     def check_sign_in(self, account: Account) -> None:

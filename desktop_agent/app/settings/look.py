@@ -1,4 +1,4 @@
-"""Gives the window what the settings say about its look and its keys."""
+"""Applies the settings of look and keys to the window."""
 
 from desktop_agent.core.settings import Settings, UiSettings, setting_values
 from desktop_agent.core.settings.keyboard import keys_in_force, keys_of

@@ -1,4 +1,4 @@
-"""Lets a changed address or model of the settings reach the conversation that is shown."""
+"""Applies a changed model or address of the settings to the conversation that is shown."""
 
 from collections.abc import Callable
 from weakref import WeakKeyDictionary
@@ -14,9 +14,9 @@ from desktop_agent.ui.window.session_handle import SessionHandle
 
 
 class ModelFollowing(QObject):
-    """Follows the settings where the user did not choose otherwise: before a conversation begins, and on *Try again*.
+    """Follows the settings before a conversation begins, and on *Try again*.
 
-    One that has begun stays with the model it began with: it may lead to another provider's computers.
+    A conversation that has begun keeps its model: another one may send it to another provider.
     """
 
     def __init__(self, session: SessionController, default: Callable[[], ModelRef]) -> None:
@@ -24,8 +24,7 @@ class ModelFollowing(QObject):
         self._session = session
         self._default = default
         self._known: WeakKeyDictionary[SessionHandle, ModelRef] = WeakKeyDictionary()
-        """What the settings said when the conversation was last brought in line with them.
-        """
+        """The model of the settings when the conversation last followed it."""
         session.prompts.retry_requested.connect(self.on_retry)
 
     def note_shown(self, handle: SessionHandle) -> None:
@@ -49,7 +48,7 @@ class ModelFollowing(QObject):
 
 
 def followed(model: ModelRef, before: ModelRef, now: ModelRef) -> ModelRef:
-    """Return what `model` becomes when the settings said `before` and say `now`: what the user chose is kept."""
+    """Return what `model` becomes when the settings change from `before` to `now`; the user's own choice stays."""
     if model == before:
         return now
     if model.provider == now.provider and (model.base_url, model.account) == (before.base_url, before.account):

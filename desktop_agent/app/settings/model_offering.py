@@ -29,9 +29,9 @@ from desktop_agent.ui.models.model_offers import AccountOffers, ModelKey, ModelO
 def accounts_offered(
     loaded: LoadedAccounts, now: ModelRef | None, reached: Callable[[Account], Account]
 ) -> Iterator[Account]:
-    """Yield the accounts that may be chosen, that of the present model first. None of a broken file is.
+    """Yield the accounts that may be chosen, the present model's first; nothing if the file is broken.
 
-    Two vendors at one address, with one key, are one to the user: the second is offered where it is used already.
+    Two vendors with one address and key are one to the user: the second is offered only where it is used already.
     """
     if loaded.problems:
         return
@@ -66,7 +66,7 @@ _Key = tuple[str, str]
 
 
 class ModelLists:
-    """What the catalogue has of each account, and what is being done about it."""
+    """The models of each account in the catalogue, and the state of their refreshes."""
 
     def __init__(self, catalogue: ModelCatalogue, changed: Callable[[], None]) -> None:
         self._catalogue = catalogue
@@ -123,7 +123,7 @@ class ModelLists:
 
 
 async def _why_not(account: Account) -> str:
-    """Return why a server on this machine cannot be asked, in words; empty when it can, or is elsewhere."""
+    """Return why a local server cannot be asked; empty if it can, or if it is on another machine."""
     if not vendor_of(account.provider).is_local or not is_here(account.where):
         return ""
     server = await _server_of(account)
@@ -142,10 +142,9 @@ logger = logging.getLogger(__name__)
 
 
 async def refresh_old_list(bench: Workbench) -> None:
-    """Refresh the list if there is one that is older than a day; a failure changes nothing and is only logged.
+    """Refresh the list if it is older than a day; a failure is only logged.
 
-    An address that was never asked for its models is not asked unbidden: a key would travel before the user did
-    anything.
+    An address that was never asked for its models is not asked here: a key would be sent before the user did anything.
     """
     model = bench.default_model()
     if known_vendor(model.provider) is None:
@@ -160,7 +159,7 @@ async def refresh_old_list(bench: Workbench) -> None:
 
 
 class ModelOffering(QObject):
-    """Gives the picker accounts with their models whenever it opens. None of it blocks the window."""
+    """Gives the model picker accounts with their models when it opens. Nothing blocks the window."""
 
     def __init__(self, panels: WindowPanels, bench: Workbench, setup: Setup, try_: Try) -> None:
         super().__init__(panels.window)
@@ -172,7 +171,7 @@ class ModelOffering(QObject):
         self._try = try_
         self._accounts: tuple[Account, ...] = ()
         self._has_key: dict[str, bool] = {}
-        """What the keyring said last, by its entries."""
+        """By keyring entry."""
         self._lists = ModelLists(bench.models, changed=self._show)
         self._picker.opened.connect(self._on_opened)
         self._pickers.model_shown.connect(self._on_shown)
@@ -197,7 +196,7 @@ class ModelOffering(QObject):
         self._try(self._offer())
 
     def _on_chosen(self, key: ModelKey, effort: str | None) -> None:
-        """Ask the session for it, as `/model` does: by the same account what is set besides stays as it is."""
+        """Choose it as `/model` does: with the same account, the other settings stay."""
         now = self._session.transcript.session.model
         is_same = now is not None and (now.provider, now.account) == (key.provider, key.account)
         account = None if is_same else key.account or USUAL
@@ -211,7 +210,7 @@ class ModelOffering(QObject):
         self._try(self._lists.refresh([account for account in self._accounts if self._is_connected(account)]))
 
     async def _offer(self) -> None:
-        """Show what is known at once, and the rest when the keyring has answered: it may ask the user first."""
+        """Show what is known at once, and the rest when the keyring answers: it may ask the user first."""
         loaded = await asyncio.to_thread(self._bench.accounts.load)
         self._accounts = tuple(accounts_offered(loaded, self._session.transcript.session.model, self._reached))
         await self._lists.read(self._accounts)
@@ -241,7 +240,7 @@ class ModelOffering(QObject):
         return account.kind != "key" or has_variable or bool(self._bench.keys.kept_for_now(entry_of(account)))
 
     def _keys_of(self, accounts: Sequence[Account]) -> dict[str, bool]:
-        """Look which accounts have a key. Blocks. A keyring that cannot be read is asked once, and has none."""
+        """Return which accounts have a key. Blocks. A keyring that cannot be read is asked only once."""
         found = dict.fromkeys(map(entry_of, accounts), False)
         with suppress(CredentialsError):
             for account in accounts:

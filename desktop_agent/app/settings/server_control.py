@@ -33,13 +33,13 @@ from desktop_agent.ui.settings.settings_view import ServerActions, ServersView, 
 
 
 class ServerTools:
-    """The tools of all servers as the page of servers shows them, kept until a server lists others."""
+    """The tools of all servers as the settings show them, kept until a server lists others."""
 
     def __init__(self, try_: Try, changed: Callable[[], None]) -> None:
         self._try = try_
         self._changed = changed
         self._known: dict[str, tuple[tuple[OfferedTool, ...], tuple[ToolView, ...]]] = {}
-        """By server: what it listed, and what that comes to."""
+        """By server: what it listed, and how that is shown."""
         self._wanted: dict[str, Connection] = {}
         self._is_looking = False
 
@@ -81,7 +81,7 @@ _LOG_LINES = 60
 
 
 class ServerControl(QObject):
-    """Carries it out. Nothing blocks the window, and nothing is started unless the user says so."""
+    """Carries out what the page of servers asks for. Nothing blocks the window."""
 
     def __init__(self, bench: Workbench, try_: Try, parent: QObject, *, fail: Callable[[AgentError], None]) -> None:
         super().__init__(parent)
@@ -96,7 +96,7 @@ class ServerControl(QObject):
         self._tools = ServerTools(try_, self.refresh)
         self._sign_ins = ServerSignIns(self._keyring, bench.paths.data, SystemClock())
         self._progress: dict[str, SignInProgress] = {}
-        """How far the sign-ins are that are under way, by server."""
+        """Sign-ins that are under way, by server."""
         self._signing_in: dict[str, asyncio.Task[object]] = {}
         self._unsubscribe: Callable[[], None] = lambda: None
         self.actions = ServerActions(
@@ -152,7 +152,7 @@ class ServerControl(QObject):
         )
 
     def _connection(self, definition: ServerDefinition) -> Connection:
-        """Return the connection that sessions use, or the last one, of which more is known. Starts nothing."""
+        """Return the connection that sessions use, or the last one if more is known about it. Starts nothing."""
         lease = self._bench.shared_tools.servers.lease(definition, self._workspace)
         lease.give_back()
         last, current = self._connections.get(definition.name), lease.connection
@@ -164,7 +164,7 @@ class ServerControl(QObject):
     # --- what the user wants ------------------------------------------------------------------------------------
 
     async def _sign_in(self, name: str) -> None:
-        """Have the user sign in with a server, at most once at a time, and restart it."""
+        """Sign in with a server, then restart it. Only one sign-in per server runs at a time."""
         definition, task = self._definitions.named(name), asyncio.current_task()
         if definition is None or name in self._progress:
             return
@@ -247,7 +247,7 @@ class ServerControl(QObject):
         await self._write(lambda: switch_tool(self._path, name, tool, is_enabled=is_on))
 
     async def _write(self, change: Callable[[], object]) -> bool:
-        """Change the settings file, and let that hold. Returns whether it was done; what went wrong is shown."""
+        """Change the settings file and reload it; return whether that worked. Errors are shown."""
         try:
             await asyncio.to_thread(change)
         except AgentError as error:

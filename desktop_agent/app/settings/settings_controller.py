@@ -22,9 +22,9 @@ from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.banner import few_lines
 
 _LOOK_EVERY_MS = 30_000
-"""For what the system does not tell of, such as the first file of a project: rare, so that the machine can sleep."""
+"""For changes without a notification, such as a project's first file; rare, so that the machine can sleep."""
 _SETTLED_MS = 1_000
-"""What is empty or gone for less than this is a file that is just being saved."""
+"""A file that is empty or missing for less than this is being saved."""
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class SettingsController(QObject):
         self._reported: tuple[str, ...] = ()
         self._asked = ""
         self._shown: ProjectProposal | None = None
-        """What the user sees, and so what an answer is about: the file may have changed since."""
+        """The proposal that the user sees and answers; the file may have changed since."""
         self._is_looking = False
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.CoarseTimer)
@@ -98,9 +98,9 @@ class SettingsController(QObject):
     # --- following ------------------------------------------------------------------------------------------------
 
     def _watch_files(self) -> None:
-        """Have the system tell of the user's files: by its folder of one that is replaced, else of one that is written.
+        """Watch the user's files, and their folders because files are also replaced.
 
-        Those of the project may be on a slow disk: they are looked at in a thread, by time.
+        A project may be on a slow disk: its files are polled in a thread.
         """
         bench = self._bench
         files = (bench.live.path or bench.paths.settings_file(), bench.rules.file.path)
@@ -153,7 +153,7 @@ class SettingsController(QObject):
             self._setup.show_project(self._project)
 
     def _problems(self) -> tuple[str, ...]:
-        """What is wrong with the settings file, but for the faults: these have a banner of their own."""
+        """What is wrong with the settings file, except for faults, which have their own banner."""
         faults = self._bench.live.faults
         return tuple(str(problem) for problem in self._bench.live.problems if problem not in faults)
 
@@ -179,7 +179,7 @@ class SettingsController(QObject):
             self._spawner.spawn(open_in_editor(self._faults[0].path))
 
     def _on_go_on(self) -> None:
-        """Let what can be read hold in the files that the banner named, and in no others: the user saw only those."""
+        """Accept what can be read of the files in the banner, and of no others: the user saw only those."""
         shown = {fault.path for fault in self._faults}
         if self._bench.rules.file.path in shown:
             self._bench.rules.go_on()
@@ -197,7 +197,7 @@ class SettingsController(QObject):
     # --- the project ----------------------------------------------------------------------------------------------
 
     def _ask(self) -> None:
-        """Ask about the project's file if it waits, once for each content."""
+        """Ask about the project's file if it waits, once per content."""
         if (project := self._project) is None:
             return
         proposal = project.proposal

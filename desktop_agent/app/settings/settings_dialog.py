@@ -1,4 +1,4 @@
-"""The settings dialog: opened where the user wants it, carried out, and kept showing what holds."""
+"""The settings dialog: opens it, carries out what it asks for, and keeps it up to date."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -36,17 +36,17 @@ class SettingChanges:
     def __init__(
         self, live: LiveSettings, *, done: Callable[[SettingChange], None], fail: Callable[[AgentError], None]
     ) -> None:
-        """`done` and `fail` show what was changed, and what could not be, where the user is."""
+        """`done` and `fail` show the result where the user is."""
         self._live = live
         self._done = done
         self._fail = fail
         self._saving = asyncio.Lock()
         self._asked = live.current.model.provider
-        """The provider that was asked last: the one before the demo while that is chosen."""
+        """The provider asked last: while the demo is chosen, the one before it."""
         live.subscribe(self._note_provider)
 
     async def change(self, key: str, value: object) -> None:
-        """Give a setting another value; another provider comes without what belonged to the one before."""
+        """Change a setting. Another provider drops the settings that belonged to the previous one."""
         is_provider = key == "model.provider"
         await self._save(lambda: self._change_provider(str(value)) if is_provider else self._live.change(key, value))
 
@@ -74,7 +74,7 @@ class SettingChanges:
 
 
 class Setup(QObject):
-    """Shows the settings dialog and carries out what it asks for. What comes when it is closed is shown nowhere."""
+    """Shows the settings dialog and carries out what it asks for. Results that come after it closed are dropped."""
 
     project_answered = Signal(str)  # trusted or ignored
     rule_revoked = Signal(str)  # a rule's id
@@ -116,7 +116,7 @@ class Setup(QObject):
     # --- the dialog -----------------------------------------------------------------------------------------------
 
     def make_ahead(self) -> Iterator[None]:
-        """Make one, a little in each step, for the first time that the settings are opened."""
+        """Make a dialog in small steps, for the first time that the settings are opened."""
         from desktop_agent.ui.settings.settings_dialog import Pages, SettingsDialog
 
         now = SystemClock().now
@@ -188,13 +188,13 @@ class Setup(QObject):
             self._accounts.sign_in(vendor.sign_in, model.account)
 
     def show_project(self, project: WorkspaceSettings) -> None:
-        """Show the settings of this workspace's project, now or when the settings are opened."""
+        """Show this workspace's project, now or when the dialog opens."""
         self._project = project
         self._servers.follow(project)
         self._show_settings()
 
     def show_rules(self, rules: tuple[Rule, ...]) -> None:
-        """Show these rules as those in force, now or when the settings are opened."""
+        """Show these rules, now or when the dialog opens."""
         self._rules = rules
         if self._dialog is not None:
             self._dialog.pages.show_rules(rules)
@@ -228,7 +228,7 @@ class Setup(QObject):
             self._dialog.model.show_server(account, server)
 
     async def _open_file(self) -> None:
-        """Open the settings file in the user's editor; an empty one is made if there is none."""
+        """Open the settings file in the user's editor; create it if it is missing."""
         from desktop_agent.core.settings.settings_file import begin_settings_file  # with a slow parser of TOML
 
         path = self._bench.live.path or self._bench.paths.settings_file()

@@ -29,7 +29,7 @@ _MARGIN_OF_WINDOW = 24
 
 
 class DialogHeight(QObject):
-    """Fits a dialog to its body, which may scroll, and to its foot, which is always whole."""
+    """Fits a dialog to its scrolling body and its fixed foot."""
 
     def __init__(self, dialog: QDialog, body: QWidget, foot: QWidget) -> None:
         super().__init__(dialog)
@@ -38,7 +38,7 @@ class DialogHeight(QObject):
         self._foot = foot
 
     def fit(self) -> None:
-        """Be high enough for what is shown now; never smaller than the user made it."""
+        """Be high enough for the content; never smaller than the user made it."""
         dialog, wanted = self._dialog, self.fitting_size().height()
         if wanted > dialog.height():
             dialog.resize(dialog.width(), wanted)
@@ -66,7 +66,7 @@ _PATTERN_STEP = 20
 
 
 class AnswerBar(QWidget):
-    """Says on the button what a yes means, as far as there is room, and why it cannot be given now."""
+    """The two answers: what a yes means, as far as there is room, and why it cannot be given."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -84,7 +84,7 @@ class AnswerBar(QWidget):
         hbox(self.allow, (self._quiet, 1), self.deny, on=self, spacing=Space.M, margins=margins)
 
     def show_yes(self, patterns: Sequence[str], words: Callable[[Sequence[str]], str]) -> None:
-        """Say what a yes means: `words` of the patterns. These give way, the words around them do not."""
+        """Show what a yes means: `words` of the patterns. Only the patterns are shortened."""
         whole = shown = words(patterns)
         metrics = self.allow.fontMetrics()
         for width in range(_MAX_ALLOW_WIDTH, 0, -_PATTERN_STEP):
@@ -96,7 +96,7 @@ class AnswerBar(QWidget):
         self.allow.setToolTip(plain_tooltip(whole) if shown != whole else "")
 
     def show_obstacle(self, obstacle: str, *, is_refusal: bool) -> None:
-        """Say why there can be no yes now, if so; a refusal of the session stands between the answers, too."""
+        """Show why a yes is impossible, if it is; a refusal by the session also stands between the answers."""
         self.allow.setEnabled(not obstacle)
         # Without one Qt describes it by its tool tip, which is markup where the words are cut.
         self.allow.setAccessibleDescription(obstacle or (self.allow.accessibleName() if self.allow.toolTip() else ""))
@@ -110,7 +110,7 @@ _MOST_CHARS = 60
 
 
 class ScopeChoice(QWidget):
-    """Offers the scopes of a request. Where the user can make rules, their editor unfolds for all but this once."""
+    """Offers the scopes of a request. Where rules are possible, their editor unfolds for all but *once*."""
 
     changed = Signal()
     grown = Signal()
@@ -127,7 +127,7 @@ class ScopeChoice(QWidget):
         self._picker.setAccessibleName(self.tr("What to allow"))
         self._can_make_rules = _has_rules(request)
         self._editor: RuleEditor | None = None
-        """Where the user makes rules. Most answers are for once, so it is built when it is first needed."""
+        """Built when it is first needed: most answers are for once."""
         self._fill()
         self._lay_out()
         self._picker.currentIndexChanged.connect(self._on_picked)
@@ -152,7 +152,7 @@ class ScopeChoice(QWidget):
         return [one_line(pattern) for pattern in usable]
 
     def words(self, patterns: Sequence[str]) -> str:
-        """Say what a yes means; `patterns` are those of the rules, cut as the room for the words wants it."""
+        """Return what a yes means; `patterns` are those of the rules, shortened to fit."""
         scope = self.scope
         if scope != "once" and self._request.tool_change is not None and not self._can_make_rules:
             return self._picker.currentText()  # no rule is made: one that stands holds again
@@ -162,7 +162,7 @@ class ScopeChoice(QWidget):
         return allow_words(patterns, scope, kind, is_unconfined=self._is_unconfined)
 
     def allow_only_once(self, *, is_only_once: bool) -> None:
-        """Let nothing else be chosen: a rule is made of the agent's command, not of one that the user edited."""
+        """Offer nothing else: rules are made from the agent's command, not from an edited one."""
         if is_only_once:
             self._picker.setCurrentIndex(0)
         self._picker.setEnabled(not is_only_once)
@@ -209,7 +209,7 @@ class ScopeChoice(QWidget):
 def _has_rules(request: ApprovalRequest) -> bool:
     """Whether rules with patterns can answer it.
 
-    Commands that come with variables, input or a shell are only exact; of a tool, the details decide nothing.
+    Commands with variables, input or a shell only match exactly; for a tool, details do not matter.
     """
     return bool(request.rule_patterns) and (request.rule_kind == "tool" or not request.details)
 
@@ -217,7 +217,7 @@ def _has_rules(request: ApprovalRequest) -> bool:
 class ApprovalDialog(QDialog):
     """Asks about one call.
 
-    Show it with `open()` once it is made; closing it decides nothing, and it never answers by itself.
+    Show it with `open()` once it is made. Closing it decides nothing, and it never answers by itself.
     """
 
     decided = Signal(str, object)  # the call's id and a Decision, at most once
@@ -251,7 +251,7 @@ class ApprovalDialog(QDialog):
         self._is_done = False
         self._arming = Arming(arming_delay_ms, self)
         self.pieces = self._make(theme, diff_source, spawn, rules)
-        """Make what is in it, in steps that each take a part of a frame. To be gone through before it is shown."""
+        """The steps that build the dialog, each within a frame; take them all before it is shown."""
 
     def _make(self, theme: Theme, diff_source: DiffSource, spawn: Spawn, rules: RuleContext) -> Iterator[None]:
         # From the outside in: Qt polishes all that is in a widget again when that gets a parent.
@@ -285,7 +285,7 @@ class ApprovalDialog(QDialog):
 
     @property
     def can_allow(self) -> bool:
-        """Whether it can be allowed now: it has been visible for a moment, and everything it would do can be seen."""
+        """Whether it can be allowed now: it was visible for a moment, and all that it would do can be seen."""
         return self._arming.is_armed and not self._obstacle()
 
     def close_if(self, call_id: str) -> None:
@@ -313,7 +313,7 @@ class ApprovalDialog(QDialog):
         self.accept()
 
     def _obstacle(self) -> str:
-        """Why it cannot be allowed, in words; empty when it can."""
+        """Why it cannot be allowed; empty if it can."""
         if self._preview and not self._preview.is_loaded:
             return self.tr("Only a visible change can be allowed")
         if obstacle := self._question.obstacle:
@@ -333,7 +333,7 @@ class ApprovalDialog(QDialog):
         self._update_answers()
 
     def show_judgement(self, judged: CommandJudged) -> None:
-        """Show what the session says of the edited command; a judgement of another text is stale, and dropped."""
+        """Show the session's judgement of the edited command; one of another text is stale, and dropped."""
         if not self._question.take_judgement(judged):
             return
         if judged.request is not None:

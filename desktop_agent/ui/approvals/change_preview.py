@@ -21,7 +21,7 @@ LOADING_DELAY_MS = 150
 _MAX_LIST_ROWS = 4
 _HEIGHT = 420
 _TOOL_HEIGHT = 320
-"""Of what changed of a tool: above it stands more than above files."""
+"""For a changed tool: more text stands above it than above files."""
 _COMPACT_HEIGHT = 190
 
 

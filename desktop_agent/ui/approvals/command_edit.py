@@ -14,14 +14,14 @@ from desktop_agent.ui.wording.visible_text import visible
 
 _MOST_LINES = 10
 _MEASURED_CHARS = 4_000
-"""More fills the highest field at any width."""
+"""More would fill the highest field at any width."""
 _FRAME = 14
-"""Height of border and padding together, and what the last line must have below."""
+"""Border and padding together, including what must stay free below the last line."""
 _SIDES = 18
 
 
 class CommandEdit(QWidget):
-    """Shows a command and lets the user edit it, saying so as long as it is not the agent's."""
+    """Shows a command and lets the user edit it; says so while it differs from the agent's."""
 
     changed = Signal()
 
@@ -64,7 +64,7 @@ class CommandEdit(QWidget):
 
 
 class _CommandField(ExactField):
-    """As high as its text, up to a limit. Tab leaves it; the text runs from left to right whatever is in it."""
+    """As high as its text, up to a limit. Tab leaves it; text always runs from left to right."""
 
     def __init__(self, theme: Theme, command: str) -> None:
         super().__init__(theme, command)
@@ -100,7 +100,7 @@ class _CommandField(ExactField):
 
 
 def _count_lines(text: str, font: QFont, width: int, most: int) -> int:
-    """How many lines `text` takes in this width, up to `most`. The field itself may not have its width yet."""
+    """Return how many lines `text` takes at this width, up to `most`. The field may not have its width yet."""
     option = QTextOption()
     option.setWrapMode(QTextOption.WrapMode.WrapAnywhere)
     count = 0

@@ -82,7 +82,7 @@ Ground = Literal["none", "warning", "danger"]
 
 
 class IconLine(NamedTuple):
-    """A sign, and words beside it that wrap. The words are untrusted: they are shown as plain text."""
+    """A sign, and untrusted words beside it, shown as plain text."""
 
     sign: SignKind
     text: str
@@ -90,7 +90,7 @@ class IconLine(NamedTuple):
 
 
 class IconNote(QFrame):
-    """Shows its lines one below the other; not there at all without any. On a ground of its own it cannot be missed."""
+    """Shows its lines below each other; hidden without any."""
 
     def __init__(self, theme: Theme, object_name: str, accessible_name: str) -> None:
         super().__init__()
@@ -170,7 +170,7 @@ def request_summary(request: ApprovalRequest) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return `text` with the quotation marks of people around what stands between backticks."""
+    """Return `text` with typographic quotation marks in place of backticks."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return text  # one of them is not a quote
@@ -180,11 +180,11 @@ def quoted(text: str) -> str:
 _MOST_DETAIL_LINES = 12
 _DETAILS_WIDTH = 700
 _DETAILS_FRAME = 12
-"""Height of border and padding together: a last line that is cut off would not count as seen."""
+"""Border and padding together: a last line that is cut off would not count as seen."""
 
 
 class QuestionHead(QWidget):
-    """Shows everything about a request but its changes. The command, if there is one, can be edited in place."""
+    """Shows everything about a request except its changes. Its command can be edited in place."""
 
     def __init__(self, theme: Theme, question: OpenQuestion, maths: RuleMaths, parent: QWidget) -> None:
         super().__init__(parent)
@@ -198,7 +198,7 @@ class QuestionHead(QWidget):
         self._reason = make_label(object_name="approvalReason", wraps=True, is_plain=True)
         # The model wrote some of it.
         self.heading = make_label(visible(core_words(request.title)), role="title", wraps=True, is_plain=True)
-        """Can have the focus, and no key does harm to it."""
+        """Can have the focus: no key does harm here."""
         self.command = CommandEdit(theme, question) if request.command is not None else None
         shown = (
             (question.called, "approvalCall", self.tr("What would be called")),
@@ -274,7 +274,7 @@ class QuestionHead(QWidget):
 
 
 def _confinement_line(request: ApprovalRequest, *, is_unconfined: bool) -> IconLine:
-    """How it would run: inside the sandbox in a quiet line, outside of it in one that cannot be missed."""
+    """Return how it would run: quiet inside the sandbox, conspicuous outside of it."""
     words = confinement_words(request)
     if request.is_escalation:
         return IconLine("escaping", words, "error")
@@ -282,7 +282,7 @@ def _confinement_line(request: ApprovalRequest, *, is_unconfined: bool) -> IconL
 
 
 def _safety_lines(request: ApprovalRequest) -> list[IconLine]:
-    """What is copied before a command that destroys, in a quiet line, and a warning for each thing that is not."""
+    """Return what is copied before a destructive command, and a warning for each thing that is not."""
     copied, gaps = request.safety[:1], request.safety[1:]
     quiet = [IconLine("confined", visible(sentence), "secondary") for sentence in copied]
     return quiet + [IconLine("warning", visible(sentence), "warning") for sentence in gaps]

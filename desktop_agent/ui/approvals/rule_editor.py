@@ -50,7 +50,7 @@ class RuleDraft(Struct, frozen=True):
     expiry: Expiry = "never"
 
     def problems(self, maths: RuleMaths) -> tuple[str, ...]:
-        """Say for every pattern what is wrong with it: nothing, when it is fine or empty."""
+        """Return what is wrong with each pattern; empty if it is fine or empty."""
         kind = self.request.rule_kind
         if kind is None:
             return tuple("" for _ in self.patterns)
@@ -60,7 +60,7 @@ class RuleDraft(Struct, frozen=True):
         )
 
     def is_exact(self, pattern: str, maths: RuleMaths) -> bool:
-        """Whether a pattern is the whole line, and its rule lets nothing else out of the sandbox."""
+        """Whether a pattern is the whole line, so that its rule lets nothing else out of the sandbox."""
         line = (self.request.command or "").strip()
         return bool(line) and pattern == line and maths.runs_unconfined(self.request)
 
@@ -205,10 +205,10 @@ class PatternRow(QWidget):
 
 
 SLICE_MS = 6
-"""Judging goes on for this long and then lets the window live: parsing 200 long commands takes several frames."""
+"""Judging pauses after this time so that the window stays responsive."""
 
 Verdict = bool | None
-"""Whether rules would have allowed a call; None for one that needs no question anyway: they change nothing for it."""
+"""Whether rules would have allowed a call; None if it needs no question anyway."""
 
 _ROWS = 4
 _ROW_HEIGHT = 22
@@ -242,7 +242,7 @@ class RulePreview(QWidget):
         return dict(self._is_allowed)
 
     def judge(self, subjects: Sequence[str], would_allow: Callable[[str], Verdict]) -> None:
-        """Show what `would_allow` says of these calls. Whatever was being judged before is forgotten."""
+        """Show what `would_allow` says of these calls. An earlier judgement is dropped."""
         self._would_allow = would_allow
         self._waiting = list(reversed(subjects))
         self._is_allowed = {}
@@ -306,7 +306,7 @@ def _nothing(_subject: str) -> bool:
 
 
 TYPING_MS = 120
-"""How often at most the preview is made anew while a pattern is typed."""
+"""How often at most the preview is updated while a pattern is typed."""
 
 
 class RuleEditor(QWidget):
@@ -420,13 +420,13 @@ class RuleEditor(QWidget):
         return would_allow(subject) or (is_present and covers_request)
 
     def _covers_request(self, rules: tuple[Rule, ...]) -> bool:
-        """Whether each part that needs a rule would have one. The other parts of a command line need none."""
+        """Whether each part that needs a rule would have one."""
         judge = self._context.maths.would_allow
         narrowest = (patterns[0] for patterns in self._request.rule_patterns if patterns)
         return all(any(judge(self._kind, (rule,), part) for rule in rules) for part in narrowest)
 
     def _show_asked(self) -> None:
-        """Say how often the user was asked what these rules would have answered, this time included."""
+        """Show how often the user was asked what these rules would have answered, this time included."""
         verdicts = self.preview.verdicts
         if any(verdicts.get(subject) is False for subject in subjects_of(self._request)) and self.usable_patterns():
             self._asked.setText(self.tr("This rule does not match this request: you would be asked again."))
@@ -446,5 +446,5 @@ class RuleEditor(QWidget):
 
 
 def _is_answered(verdicts: Sequence[Verdict]) -> bool:
-    """Whether rules answer a question about these: they allow what of it still needs a yes."""
+    """Whether the rules answer a question about these: all that needs a yes is allowed."""
     return True in verdicts and False not in verdicts

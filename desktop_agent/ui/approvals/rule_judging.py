@@ -10,14 +10,14 @@ from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind
 from desktop_agent.core.transcript import ToolEntry, Transcript
 
 MAX_SUBJECTS = 200
-"""More of them would not show more about a rule."""
+"""More would not tell more about a rule."""
 
 
 class PastCalls(Struct, frozen=True):
     """What earlier questions were about, in the terms of one kind of rule: command lines, paths or names of tools."""
 
     subjects: tuple[str, ...] = ()
-    """All different ones, newest first."""
+    """Distinct, newest first."""
     questions: tuple[tuple[str, ...], ...] = ()
     """What the user was asked about, question by question."""
 
@@ -36,7 +36,7 @@ def subjects_of(request: ApprovalRequest) -> tuple[str, ...]:
 
 
 def past_calls(transcript: Transcript, request: ApprovalRequest) -> PastCalls:
-    """Return what earlier questions of the same kind as `request` were about. What ran unasked is none of them."""
+    """Return what earlier questions of this kind were about. Calls that ran without a question do not count."""
     seen: dict[str, None] = {}
     questions: list[tuple[str, ...]] = []
     for entry in reversed(transcript.entries):
@@ -49,7 +49,7 @@ def past_calls(transcript: Transcript, request: ApprovalRequest) -> PastCalls:
 
 
 def _subjects(asked: ApprovalRequest, request: ApprovalRequest) -> tuple[str, ...]:
-    """Return what `asked` was about, when a rule of the kind of `request` could have answered it."""
+    """Return what `asked` was about, if a rule of this kind could have answered it."""
     match request.rule_kind:
         case "command":
             return (asked.command,) if asked.command and asked.command.strip() else ()
@@ -62,26 +62,26 @@ def _subjects(asked: ApprovalRequest, request: ApprovalRequest) -> tuple[str, ..
 
 
 class RuleMaths(Protocol):
-    """The policy's own judgement, so that what is previewed is what will happen."""
+    """The policy's own judgement, so that the preview shows what will happen."""
 
     def would_allow(self, kind: RuleKind, rules: Sequence[Rule], subject: str) -> bool:
-        """Whether `subject` (a command line, a path, a tool's name) would need no question if these rules held, too."""
+        """Whether `subject` (a command line, a path, a tool's name) needs no question if these rules also hold."""
         ...
 
     def validate_pattern(self, kind: RuleKind, pattern: str) -> str | None:
-        """Say why a rule with this pattern never matches or cannot be made; None when it can."""
+        """Return why a rule with this pattern never matches or cannot be made; None if it can."""
         ...
 
     def runs_unconfined(self, request: ApprovalRequest) -> bool:
-        """Whether a yes lets the call run without a sandbox: only a rule that allows just that answers it, too."""
+        """Whether a yes lets the call run without a sandbox; only a rule that allows this answers it."""
         ...
 
 
 class RuleContext(Struct, frozen=True):
-    """What rules are made from and judged by, besides the question itself."""
+    """What rules are made from and judged by."""
 
     maths: RuleMaths
     workspace: str
-    """Where a rule for this project holds: the folder, absolute."""
+    """The folder where a rule for this project holds, absolute."""
     past: PastCalls
     now: Callable[[], datetime]

@@ -1,4 +1,4 @@
-"""The first dialog: a way to a model, step by step, that ends with a connection that was tested."""
+"""The first dialog: leads step by step to a tested connection with a model."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,7 +34,7 @@ _FOLDER_WIDTH = 220
 
 
 class OnboardingFoot(QWidget):
-    """Shows the button of the step that is shown, and what else can be done there."""
+    """The buttons of the current step."""
 
     back_requested = Signal()
     folder_requested = Signal()
@@ -89,7 +89,7 @@ _MINIMUM_SIZE = QSize(360, 280)
 
 
 class OnboardingDialog(QDialog):
-    """Offers what works without any set-up, and every way to a model of one's own. Show it with `open()`."""
+    """Offers the demo and every way to a model. Show it with `open()`."""
 
     def __init__(self, theme: Theme, actions: WelcomeActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -117,7 +117,7 @@ class OnboardingDialog(QDialog):
             "done": self._done,
         }
         self._way: list[Step] = [self._choose]
-        """The steps that led to the one that is shown, which is the last."""
+        """The steps to the current one, which is the last."""
         self._is_busy = False
         self._content = QWidget()
         self._scroll = QScrollArea()
@@ -201,7 +201,7 @@ class OnboardingDialog(QDialog):
     # --- moving about ---------------------------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Let Escape go back, and close only the first step."""
+        """Let Escape go back; on the first step it closes."""
         if event.key() == Qt.Key.Key_Escape and (self._is_busy or len(self._way) > 1):
             self._on_back()
         else:

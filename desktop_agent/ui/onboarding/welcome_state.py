@@ -1,4 +1,4 @@
-"""What the welcome shows, made by the code that opens it, and what it can do beyond itself."""
+"""The data that the welcome shows, and the actions that it needs."""
 
 from collections.abc import Callable, Mapping
 
@@ -9,7 +9,7 @@ from desktop_agent.core.models.vendors import SignInWay
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """What is there already, before the user enters anything."""
+    """What was found before the user enters anything."""
 
     provider: str = ""
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -17,7 +17,7 @@ class Found(Struct, frozen=True, kw_only=True):
     profiles: tuple[str, ...] = ()
     """The profiles of Anthropic's tools, the active one first."""
     others: tuple[str, ...] = ()
-    """Why sign-ins of other programs are not used, and what to do instead, one text each."""
+    """Why other programs' sign-ins are not used and what to do instead, one text each."""
 
 
 class Connected(Struct, frozen=True, kw_only=True):
@@ -30,15 +30,15 @@ class Connected(Struct, frozen=True, kw_only=True):
 
 
 class WelcomeActions(Struct, frozen=True, kw_only=True):
-    """Given to the dialog. All return at once; the dialog is shown what came of them."""
+    """Given to the dialog. Each returns at once; the dialog shows the result later."""
 
     start_demo: Callable[[], None]
     choose_folder: Callable[[], None]
     look_for_servers: Callable[[], None]
     connect: Callable[[Account, str], None]
-    """Tests an account with this key, or the one that it has if that is empty, and keeps both when they work."""
+    """Tests an account with this key, or its credential if that is empty, and keeps both if they work."""
     sign_in: Callable[[SignInWay, str], None]
-    """Signs in, as the account of this name or the usual one, and tests that."""
+    """Signs in as the account of this name, or the usual one, and tests it."""
     cancel: Callable[[], None]
     begin: Callable[[Account, str], None]
-    """Lets new conversations be by this account and model, the one that is shown too, and closes the dialog then."""
+    """Uses this account and model for new conversations and the one that is shown, and closes the dialog."""

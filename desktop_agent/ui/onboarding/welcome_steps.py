@@ -41,7 +41,7 @@ class Step(QWidget):
 
     @property
     def primary(self) -> QPushButton | None:
-        """The button that leads on; None where there is nothing to lead on to."""
+        """The button that leads on; None if there is nothing to lead on to."""
         return self.buttons[0] if self.buttons else None
 
     def add_button(self, text: str, object_name: str, clicked: Callable[[], object]) -> QPushButton:
@@ -64,7 +64,7 @@ class Step(QWidget):
 
 
 def form() -> QFormLayout:
-    """Return an empty form: names at the left, fields as wide as there is room, below their names if there is none."""
+    """Return a form with names on the left, or above the fields where there is no room."""
     fields = QFormLayout()
     fields.setHorizontalSpacing(Space.L)
     fields.setVerticalSpacing(Space.M)
@@ -90,9 +90,9 @@ class Cards(QWidget):
         return next((value for card, value in self._cards if card.isChecked()), None)
 
     def show_choices(self, choices: Sequence[tuple[str, str, object]]) -> None:
-        """Offer these: a title, an explanation and a value each. The first is chosen, or what was before.
+        """Offer these titles, explanations and values. The chosen one stays chosen, else the first is.
 
-        A card that is offered again stays, and so does the keyboard on it.
+        A card that is offered again keeps its focus.
         """
         before = self.value
         kept = {(card.text(), card.accessibleDescription()): card for card, _ in self._cards}
@@ -132,7 +132,7 @@ class Cards(QWidget):
 
 
 class CardsStep(Step):
-    """Offers cards. With several buttons, the chosen card says by its value which of them leads on."""
+    """Offers cards. With several buttons, the value of the chosen card selects the one that leads on."""
 
     def __init__(self, theme: Theme, title: str, explanation: str) -> None:
         super().__init__(title, explanation)
@@ -261,7 +261,7 @@ class KeyStep(Step):
 
 
 def _keyed() -> list[Vendor]:
-    """Return the vendors that take a key, each keys page once: the others are other formats of the same vendor."""
+    """Return the vendors that take a key, one per keys page: others are other formats of the same vendor."""
     pages: dict[str, Vendor] = {}
     for vendor in VENDORS:
         if vendor.needs_key and vendor.keys_page:
@@ -337,7 +337,7 @@ class AddressStep(Step):
 
 
 class LocalStep(CardsStep):
-    """Offers the servers that run, and says of the others how to start them."""
+    """Offers the running local servers, and says how to start the others."""
 
     def __init__(self, theme: Theme, actions: WelcomeActions) -> None:
         explanation = self.tr("Servers are looked for on this machine only. They need no key.")
@@ -420,7 +420,7 @@ class OtherStep(CardsStep):
 
 
 class SubscriptionStep(CardsStep):
-    """Offers to sign in with ChatGPT, and the profiles of Anthropic's tools that there are."""
+    """Offers to sign in with ChatGPT, and the profiles of Anthropic's tools."""
 
     def __init__(self, theme: Theme, actions: WelcomeActions) -> None:
         explanation = self.tr("In the ways that the providers allow other programs to use one.")
@@ -460,7 +460,7 @@ class SubscriptionStep(CardsStep):
 
 
 class WaitingStep(Step):
-    """Waits, with the way back as the only one."""
+    """Waits for the browser; the user can only go back."""
 
     def __init__(self) -> None:
         super().__init__(self.tr("Sign in"), self.tr("The sign-in goes on in your browser, at the service's own page."))
@@ -473,7 +473,7 @@ class WaitingStep(Step):
 
 
 class DoneStep(Step):
-    """Says that a connection works, and asks for the model to begin with."""
+    """Says that a connection works, and asks for the first model."""
 
     def __init__(self, actions: WelcomeActions) -> None:
         super().__init__("", "")

@@ -20,12 +20,12 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 
 
 def account_label(account: Account, there: Destination) -> str:
-    """Return what an account is called in a list, with what tells it from others: `work · models.example`."""
+    """Return an account's name in a list, with what tells it from others: `work · models.example`."""
     return f"{_name(account)} · {_what(account, there)}"
 
 
 def account_purpose(account: Account, there: Destination) -> str:
-    """Return where an account's requests really go, what sets that, and what is sent with them."""
+    """Return where an account's requests go, what determines that, and what is sent with them."""
     match account.kind:
         case "key":
             text = _tr("Requests go to {0}, with its API key. The key is sent nowhere else.")
@@ -167,7 +167,7 @@ class AccountChooser(QWidget):
         return self._view.find(self._provider, self._name) if self._provider else None
 
     def show_accounts(self, view: AccountsView, provider: str, name: str, settings: SettingsView) -> None:
-        """Show the accounts of a provider, and which of them new conversations are by. Emits nothing."""
+        """Show the accounts of a provider and which is used. Emits nothing."""
         self._settings = settings
         if provider != self._provider:
             self.form.hide()

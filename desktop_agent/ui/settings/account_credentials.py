@@ -43,7 +43,7 @@ class KeyEditor(QWidget):
         self._status: KeyStatus | None = None
         self._is_busy = False
         self._pressed: QPushButton | None = None
-        """The button that made it busy, if it had the keyboard."""
+        """The button that started the work, if it had the focus."""
         self._field = ApiKeyField()
         self._save = make_button(self.tr("Save key"), object_name="saveKeyButton", clicked=self._on_save)
         self._check = make_button(self.tr("Check key"), object_name="checkKeyButton", clicked=self._on_check)
@@ -98,7 +98,7 @@ class KeyEditor(QWidget):
             pressed.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def forget(self) -> None:
-        """Empty the field for good."""
+        """Empty the field, undo history included."""
         self._field.forget()
 
     def offer(self, key: str) -> None:
@@ -162,7 +162,7 @@ class KeyEditor(QWidget):
 
 
 class SignInPanel(QWidget):
-    """Offers the sign-in of one provider; hidden where there is none."""
+    """The sign-in of one provider; hidden if there is none."""
 
     grown = Signal()
 

@@ -24,7 +24,7 @@ class SettingRow(QWidget):
     """Shows one setting."""
 
     def __init__(self, setting: Setting, theme: Theme, actions: SettingsActions, *, section: str = "") -> None:
-        """`section` is named before the title, where rows of several sections stand together."""
+        """`section` is shown before the title where rows of several sections stand together."""
         super().__init__()
         self.setting = setting
         self._actions = actions
@@ -112,11 +112,11 @@ def shown(setting: Setting, value: object) -> str:
 
 
 _MOST_FOUND = 8
-"""More rows at once could be seen to be made."""
+"""More would be slow to make."""
 
 
 class SettingRows(QVBoxLayout):
-    """Rows of settings, one below the other; the special ones last, under a heading."""
+    """Rows of settings; advanced ones last, under a heading."""
 
     def __init__(self, settings: Iterable[Setting], theme: Theme, actions: SettingsActions) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ class SettingRows(QVBoxLayout):
         self.setSpacing(Space.M)
 
     def build(self) -> Iterator[None]:
-        """Build the rows, one in each step. Until then they cost nothing. Add it to another layout before."""
+        """Build the rows, one per step. Add the layout to another one first."""
         yield from self._add([setting for setting in self._settings if not setting.about.is_advanced])
         special = [setting for setting in self._settings if setting.about.is_advanced]
         if special:
@@ -157,7 +157,6 @@ def settings_of(section: str, without: Collection[str] = ()) -> list[Setting]:
 
 @cache
 def _by_section() -> dict[str, list[Setting]]:
-    """All settings: the dialog asks for each of its pages, and has a frame for all of them."""
     found: dict[str, list[Setting]] = {}
     for setting in declared_settings().values():
         found.setdefault(setting.section, []).append(setting)
@@ -165,7 +164,7 @@ def _by_section() -> dict[str, list[Setting]]:
 
 
 class GeneratedPage(Page):
-    """A section of the dialog that has all settings of one or more tables of the settings file."""
+    """All settings of one or more tables of the settings file."""
 
     def __init__(self, section: Section, tables: Iterable[str], theme: Theme, actions: SettingsActions) -> None:
         super().__init__(section_title(section))
@@ -188,7 +187,7 @@ class GeneratedPage(Page):
 
 
 class SearchPage(Page):
-    """The settings that a search finds, from all sections, best first. Rows are made when they are first found."""
+    """Settings found by a search in all sections, best first. Rows are made when they are first found."""
 
     def __init__(self, theme: Theme, actions: SettingsActions) -> None:
         super().__init__(self.tr("Found settings"))
@@ -209,7 +208,7 @@ class SearchPage(Page):
             row.show_view(view)
 
     def search(self, text: str) -> None:
-        """Show the settings that have every word of `text` in their names, descriptions or choices."""
+        """Show the settings that contain every word in their names, descriptions or choices."""
         self.build()
         found = _found(text)
         shown = found[:_MOST_FOUND]
@@ -239,7 +238,7 @@ class SearchPage(Page):
 
 
 def _found(text: str) -> list[Setting]:
-    """Return the settings that have all these words, those first that have them in their names."""
+    """Return the settings that contain all these words, those with the words in their names first."""
     wanted = text.casefold().split()
 
     def has_all(*texts: str) -> bool:

@@ -45,7 +45,7 @@ def default_keys() -> Mapping[str, tuple[str, ...]]:
 
 
 class KeyTable(Struct, frozen=True):
-    """The keys that the user's settings name for each action, and those that it has."""
+    """The keys that the settings want for each action, and those in force."""
 
     wanted: Mapping[str, tuple[str, ...]]
     in_force: Mapping[str, tuple[str, ...]]
@@ -56,16 +56,13 @@ class KeyTable(Struct, frozen=True):
         return cls(wanted, keys_in_force(wanted, default_keys()))
 
     def owners_of(self, keys: str, *, beside: str) -> dict[str, tuple[str, ...]]:
-        """Return the keys that cannot be had together with these, by their action.
-
-        They are of actions that work where that of `beside` does, which is not among them.
-        """
+        """Return the keys, by action, that conflict with these where the action of `beside` works; not its own."""
         near = {action: each for action, each in self.in_force.items() if group_of(action) == group_of(beside)}
         found = {action: tuple(each for each in kept if clash(each, keys)) for action, kept in near.items()}
         return {action: each for action, each in found.items() if each and action != beside}
 
     def elsewhere(self, keys: str, *, beside: str) -> tuple[str, ...]:
-        """Return the actions that have these keys in another part of the window, or everywhere."""
+        """Return the actions with these keys in another part of the window, or everywhere."""
         group = group_of(beside)
         others = (action for action in self.in_force if group_of(action) != group and "" in (group_of(action), group))
         return tuple(action for action in others if any(clash(each, keys) for each in self.in_force[action]))
@@ -79,12 +76,12 @@ class KeyTable(Struct, frozen=True):
 
 
 def fixed_elsewhere(keys: str) -> tuple[PlaceKey, ...]:
-    """Return what these keys do in parts of the window where they cannot be changed, and come first."""
+    """Return what these keys do where they cannot be changed and take precedence."""
     return tuple(place for place in PLACE_KEYS if not place.action and any(clash(each, keys) for each in place.keys))
 
 
 def is_for_writing(keys: str) -> bool:
-    """Whether these keys do something in every field with text, where that comes first."""
+    """Whether text fields use these keys, which take precedence there."""
     sequence = QKeySequence(keys)
     return any(sequence in QKeySequence.keyBindings(standard) for standard in _WRITING)
 
@@ -94,9 +91,7 @@ _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class ShortcutField(QLineEdit):
-    """Shows what was pressed last. Enter (unless it `takes_enter`), Esc and Tab alone keep their meaning: use
-    it, leave, go on.
-    """
+    """Shows the last keys pressed. Enter (unless it `takes_enter`), Esc and Tab alone keep their meaning."""
 
     keys_pressed = Signal(str)  # as the settings file has them
     confirmed = Signal()
@@ -105,12 +100,12 @@ class ShortcutField(QLineEdit):
     def __init__(self) -> None:
         super().__init__()
         self.takes_enter = False
-        """Whether Enter alone is one of the keys, and does not confirm."""
+        """Whether Enter alone is recorded instead of confirming."""
         self.setReadOnly(True)
         self.setPlaceholderText(self.tr("Press the keys"))
 
     def event(self, arg__1: QEvent) -> bool:
-        """Keep what is pressed from the shortcuts of the window and of the dialog."""
+        """Keep key presses from the shortcuts of window and dialog."""
         if arg__1.type() is QEvent.Type.ShortcutOverride:
             arg__1.accept()
             return True
@@ -142,7 +137,7 @@ class ShortcutField(QLineEdit):
 
 
 def _is_held_tab(event: QKeyEvent) -> bool:
-    """Whether this is Tab with other keys, which is no way to the next field."""
+    """Whether this is Tab with a modifier, which does not move the focus."""
     held = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
     return event.key() in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab) and bool(event.modifiers() & held)
 
@@ -157,17 +152,14 @@ _PRESSED_WIDTH = 150
 
 
 class KeySearch(QWidget):
-    """What is searched for: two fields beside each other, for what keys do and for keys to press.
-
-    The keyboard goes to the first.
-    """
+    """Two fields: search by what keys do, and by pressing keys. The first takes the focus."""
 
     changed = Signal()
 
     def __init__(self) -> None:
         super().__init__()
         self.keys = ""
-        """The keys that were pressed, as the settings file has them; empty for none."""
+        """The pressed keys as the settings file writes them; may be empty."""
         self._line = make_line(
             "keysSearch", self.tr("Search keys by what they do"), self.tr("Search by what they do"), is_clearable=True
         )
@@ -240,7 +232,7 @@ class KeyList(QTreeWidget):
             row.setText(_STATE, self.tr("changed") if table.is_changed(action) else "")
 
     def search(self, text: str, keys: str = "") -> int:
-        """Show only what has these words in its name, and these keys if any. Returns how many rows that are."""
+        """Show only rows with these words and keys; return how many."""
         wanted = text.casefold().split()
         shown = 0
         for group in map(self.topLevelItem, range(self.topLevelItemCount())):
@@ -300,12 +292,12 @@ class KeyList(QTreeWidget):
 
 
 class _Rows(QStyledItemDelegate):
-    """Rows as high as those of other lists, also before the style sheet is known to the list."""
+    """Rows as high as in other lists, even before the style sheet applies."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return super().sizeHint(option, index).expandedTo(QSize(0, Height.LIST_ROW))
 
 
 def _shown(keys: tuple[str, ...]) -> str:
-    """Return keys as a row has them: those of one sequence closer together than those beside each other."""
+    """Return keys as a row shows them: the keys of a sequence stand closer together."""
     return " · ".join(map(native_keys, keys))

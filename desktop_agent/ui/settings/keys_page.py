@@ -28,11 +28,11 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 
 _FIELD_WIDTH = 180
 _MOST_FOLLOWING = 3
-"""Keys behind the first: as many as Qt can tell apart."""
+"""Keys after the first: Qt supports no more."""
 
 
 class ShortcutRecorder(QFrame):
-    """A field for the keys, what is to be said about them, and the two ways out."""
+    """Records new keys for an action."""
 
     chosen = Signal(str)
     ended = Signal()
@@ -42,7 +42,7 @@ class ShortcutRecorder(QFrame):
         self._table = KeyTable({}, {})
         self.action = ""
         self._before = ""
-        """What is pressed before the next key."""
+        """The keys of a sequence pressed so far."""
         self._keys = ""
         self._title = make_label(role="strong", wraps=True)
         self.field = ShortcutField()
@@ -96,7 +96,7 @@ class ShortcutRecorder(QFrame):
         return key_settings()[self.action].about.plain_keys
 
     def _offer(self, keys: str) -> None:
-        """Offer to use these keys; no keys are none yet."""
+        """Offer to use these keys; empty while there are none."""
         self._keys = keys
         takes_enter = self._plain == ANY or "Enter" in self._plain or bool(self._before)
         self.field.takes_enter = takes_enter and not keys
@@ -132,7 +132,7 @@ class ShortcutRecorder(QFrame):
 
 
 def _clash_words(keys: str, owner: str, other: str) -> str:
-    """Say why `other` of the action `owner` cannot be had together with these keys."""
+    """Return why `other` of the action `owner` conflicts with these keys."""
     shown, title, others = native_keys(keys), title_of(key_settings()[owner]), native_keys(other)
     if keys.count(", ") == other.count(", "):
         return _tr("{0} belongs to “{1}”, which would lose it.").format(shown, title)
@@ -152,7 +152,7 @@ def _tr(text: str) -> str:
 
 
 class ResetQuestion(QFrame):
-    """Stands where the buttons were, until it is answered. Esc is a no."""
+    """Stands in place of the buttons until it is answered. Esc is a no."""
 
     confirmed = Signal()
     refused = Signal()
@@ -181,7 +181,7 @@ class ResetQuestion(QFrame):
 
 
 class KeysPage(Page):
-    """Says what the user wants of the keys; shows what came of it."""
+    """Lets the user change keys, and shows the result."""
 
     def __init__(self, actions: SettingsActions) -> None:
         super().__init__(section_title("keyboard"))
@@ -295,7 +295,7 @@ class KeysPage(Page):
             self._list.setFocus()
 
     def _on_chosen(self, keys: str) -> None:
-        """Give the keys to the action; who had them has them no longer, and says so in the file."""
+        """Give the keys to the action and take them from their former owners."""
         action = self._recorder.action
         self._end()
         for owner, taken in self._table.owners_of(keys, beside=action).items():

@@ -29,13 +29,13 @@ from desktop_agent.ui.widgets.layouts import hairline, hbox, vbox
 
 
 class AddressEditor(QWidget):
-    """Changes the address of the settings; that of an account with a name is only shown, as it keeps its own."""
+    """Edits the address of the settings; the address of a named account is read-only."""
 
     def __init__(self, actions: SettingsActions, parent: QWidget) -> None:
         super().__init__(parent)
         self._actions = actions
         self._known = ""
-        """The address of the settings, when it was shown or changed last."""
+        """The address of the settings when it was last shown or changed."""
         self._line = make_line("baseUrlEdit", self.tr("Address"))
         self._note = Note("")
         self._readable = Note(
@@ -80,7 +80,7 @@ class AddressEditor(QWidget):
 
 
 class ServerNote(QWidget):
-    """Says it of one account. It shows itself when something was found, which an address elsewhere never is."""
+    """Says whether the server of a local account runs. Hidden until something was found."""
 
     def __init__(self, actions: SettingsActions) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class ServerNote(QWidget):
             self._actions.look_for_server(account)
 
     def show_server(self, account: Account, server: LocalServer) -> None:
-        """Show what was found there; nothing, when another account is shown by now."""
+        """Show what was found, unless another account is shown by now."""
         if account != self._account:
             return
         self._words.say(server.words, "good" if server.is_usable else "warning")
@@ -129,7 +129,7 @@ class ModelPage(Page):
         self._view: SettingsView | None = None
         self._accounts = AccountsView()
         self._connecting = ""
-        """The provider whose key is asked for although another one is chosen; empty otherwise."""
+        """The provider whose key is entered although another is chosen; else empty."""
         self._known_name = ""
         self._found: tuple[Account, LocalServer] | None = None
         self._rows = SettingRows(settings_of("model", _HAND_MADE), theme, actions)
@@ -147,7 +147,7 @@ class ModelPage(Page):
         self._show_provider(view)
 
     def connect_provider(self, provider: str) -> None:
-        """Show the key of a provider, which stays unchosen: nothing changes for new conversations."""
+        """Show the key of a provider without choosing it."""
         self._connecting = provider
         if self.is_built and self._view is not None:
             self._show_provider(self._view)
@@ -166,7 +166,7 @@ class ModelPage(Page):
             self._show_name(self._view)
 
     def show_key(self, do: Callable[[], object]) -> None:
-        """Show the field for the key, for the demo too: a key may be kept before it is needed. Then call this."""
+        """Show the key field, for the demo as well, and call `do` when it is there."""
 
         def show() -> None:
             self._asked.show()
@@ -202,7 +202,7 @@ class ModelPage(Page):
         self._server.show_account(account, self._address.text)
 
     def _show_unchosen(self, chosen: str) -> None:
-        """Show the key alone of a provider that is not the chosen one, and say which is."""
+        """Show only the key of a provider that is not chosen, and say which one is."""
         self._which.setHidden(bool(self._connecting))
         text = self.tr("Add a key, and you can choose models of it in any conversation. New ones begin with {0}.")
         self._unchosen.say(text.format(words(PROVIDER_LABELS[chosen])))
@@ -324,7 +324,7 @@ class ModelPage(Page):
             self._actions.reset("model.account")
 
     def _on_grown(self) -> None:
-        """Let all of the wait for a browser be seen: the address is below what asks for it."""
+        """Scroll to the whole wait for the browser."""
         content = self.widget()
         assert content is not None, "a page has it from the start"
         content.adjustSize()

@@ -43,7 +43,7 @@ class Page(QScrollArea):
             self._building.begin(self._steps())
 
     def when_built(self, do: Callable[[], object]) -> None:
-        """Build the page, and call this when that is done; at once, if it is."""
+        """Call this when the page is built; builds it if necessary."""
         if self.is_built:
             do()
         else:
@@ -65,14 +65,14 @@ class Page(QScrollArea):
             do()
 
     def _build(self) -> Iterator[None]:
-        """Add what is on the page, a little in each step."""
+        """Add the content, a little in each step."""
         yield from ()
 
     def _on_built(self) -> None:
-        """Show what was to be shown before there was anything to show it with."""
+        """Show what arrived before the page was built."""
 
     def show_view(self, view: SettingsView) -> None:
-        """Show what is in force, as far as the page is about that. Emits nothing."""
+        """Show the settings in force, as far as they are on this page. Emits nothing."""
 
 
 def form() -> QFormLayout:
@@ -86,7 +86,7 @@ def form() -> QFormLayout:
 
 
 def name_of(text: str) -> QLabel:
-    """Return the name at the left of a field; all are equally wide, so that the fields of several forms line up."""
+    """Return the name at the left of a field; all have one width, so that forms line up."""
     name = QLabel(text)
     name.setMinimumWidth(_NAME_WIDTH)
     return name
@@ -101,7 +101,7 @@ def picker(name: str, choices: Iterable[tuple[str, object]]) -> Picker:
 
 
 def pick(box: Picker, value: object) -> None:
-    """Show `value`, adding it if the picker does not have it. Emits nothing."""
+    """Show `value`, adding it if it is missing. Emits nothing."""
     box.blockSignals(True)
     if box.findData(value) < 0:
         box.addItem(str(value), value)
@@ -122,7 +122,7 @@ class Removal(QObject):
         changed: Callable[[], None],
         is_compact: bool = False,
     ) -> None:
-        """`changed` shows or hides what depends on `is_asking`, the button itself too."""
+        """`changed` updates what depends on `is_asking`, including `button`."""
         super().__init__(button)
         self.is_asking = False
         self.button = button

@@ -21,12 +21,12 @@ from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import visible_line
 
 _LONGEST_LINE = 600
-"""Of what a project's file says; what a user would not read to its end must not fill the window."""
+"""Of untrusted text: a long line must not fill the window."""
 _LONG_WORD = re.compile(r"(\S{40})(?=\S)")
 
 
 class ProjectPage(Page):
-    """Shows exactly what a project's file comes to, and takes the answer."""
+    """Shows exactly what a project's file would change, and takes the answer."""
 
     def __init__(self, actions: SettingsActions) -> None:
         super().__init__(section_title("project"))
@@ -114,7 +114,7 @@ class ProjectPage(Page):
 
 
 def change_lines(changes: Sequence[Tightened]) -> list[str]:
-    """Return, a line each, what would be different. Nothing in a line begins another, hides or is endless."""
+    """Return one line per change; no line starts another, hides text or is endless."""
     lines: list[str] = []
     for change in changes:
         setting = declared_settings()[change.key]
@@ -124,7 +124,7 @@ def change_lines(changes: Sequence[Tightened]) -> list[str]:
 
 
 def server_lines(servers: Definitions) -> list[str]:
-    """Return, a line each, the servers that trust lets start: all of how each is started or reached, uncut."""
+    """Return one line per server that trust lets start, uncut."""
     off = QCoreApplication.translate("ProjectPage", "{0} (switched off)")
     lines = [f"{server.name}: {server.in_full}" for server in servers.servers]
     shown = [
@@ -145,7 +145,7 @@ def problem_lines(problems: Sequence[FileProblem]) -> list[str]:
 
 
 def _drawn(line: str) -> str:
-    """Return a line with untrusted words in it as it can be shown: with a place to break in its long words."""
+    """Return an untrusted line ready to be shown: shortened, with places to break long words."""
     text = visible_line(line).text
     text = text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…"
     return _breakable(text)

@@ -98,7 +98,7 @@ class RuleRow(QFrame):
 
 
 class RulesPage(Page):
-    """The rules in force in the session that is shown, as they come."""
+    """The rules in force in the session that is shown."""
 
     def __init__(self, theme: Theme, now: Callable[[], datetime], revoke: Callable[[str], None]) -> None:
         super().__init__(section_title("rules"))
@@ -131,7 +131,7 @@ class RulesPage(Page):
         return [row for row in self._rows if not row.isHidden()]
 
     def show_rules(self, rules: Sequence[Rule]) -> None:
-        """Show these rules. The focus stays where it was, as far as there is such a place."""
+        """Show these rules. The focus stays in place as far as possible."""
         self._rules = tuple(rules)
         if not self.is_built:
             return

@@ -85,13 +85,13 @@ def problem_line(server: ServerView) -> str:
 
 
 def cut(text: str, longest: int = _LONGEST) -> str:
-    """Return a text of a server as a line that cannot be mistaken for another, nor be endless."""
+    """Return a server's text as one short line without hidden characters."""
     line = named(text.strip().partition("\n")[0])
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 class SignInWait(QWidget):
-    """Shows how far it is, and lets it be given up."""
+    """Shows the progress of a sign-in, and lets the user cancel it."""
 
     def __init__(self, server: str, cancel: Callable[[], None]) -> None:
         super().__init__()
@@ -224,11 +224,11 @@ class CallList(UnfoldedRows):
 _LONGEST_ABOUT = 400
 _SPACING = 2
 _SLICE_S = 0.0015
-"""All that is in the page is laid out and painted beside the rows, which takes most of a turn."""
+"""Short, because the page lays out and paints all its content beside the rows."""
 
 
 class ToolRow(QWidget):
-    """One tool: its name, what it takes of each request, what the server says of it, and whether it is in use."""
+    """One tool: its name, its tokens per request, its description, and whether it is used."""
 
     def __init__(self, theme: Theme, name: str, switch: Callable[[str, bool], None], parent: QWidget) -> None:
         super().__init__(parent)
@@ -279,7 +279,7 @@ class ServerToolList(UnfoldedRows):
         self._rows: dict[str, ToolRow] = {}
 
     def show_tools(self, tools: tuple[ToolView, ...], disabled: Collection[str], *, can_switch: bool) -> None:
-        """Show these tools, if it is unfolded. The row of a tool stays, with the focus, while the server offers it."""
+        """Show these tools if it is unfolded. Rows of tools that stay keep their focus."""
         self._tools, self._disabled, self._can_switch = tools, disabled, can_switch
         if self.is_unfolded:
             self._work.begin(self._show_rows())
@@ -321,7 +321,7 @@ class ServerToolList(UnfoldedRows):
 
 
 class ServerCard(QFrame):
-    """Shows a server and says what the user wants of it; asks before it is removed."""
+    """Shows a server and its actions; asks before it is removed."""
 
     def __init__(self, theme: Theme, server: ServerView, actions: ServerActions) -> None:
         super().__init__()
@@ -351,7 +351,7 @@ class ServerCard(QFrame):
         self.show_server(server)
 
     def show_server(self, server: ServerView) -> None:
-        """Show how it is now. Emits nothing; what is unfolded stays so."""
+        """Show its current state. Emits nothing; what is unfolded stays unfolded."""
         if server == self._server and self._is_shown:
             return
         self._server, self._is_shown = server, True

@@ -66,7 +66,7 @@ class AddressFields(ServerFields):
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """The headers that are to go with every request, by name. Raises `ValueError` for one without a name."""
+        """The headers of every request. Raises `ValueError` if one has no name."""
         typed = [(name.text().strip(), value.text().strip()) for name, value in self._headers]
         if any(value and not name for name, value in typed):
             raise ValueError(self.tr("a header needs a name"))
@@ -158,7 +158,7 @@ class SandboxFields(ServerFields):
 
     @property
     def sandbox(self) -> ServerSandbox | None:
-        """What the user wants. Raises `ValueError` that says which part cannot be used."""
+        """The sandbox. Raises `ValueError` saying which part cannot be used."""
         if not self._switch.isChecked():
             return None
         return typed_sandbox(self._folders.text(), self._read_folders.text(), self._hosts.text())
@@ -357,7 +357,7 @@ class ServersPage(Page):
         self._settings.show_view(view)
 
     def show_servers(self, view: ServersView) -> None:
-        """Show the servers as they are. Cards stay, with what is unfolded, while their server is defined."""
+        """Show the servers. Cards stay, with what is unfolded, while their server is defined."""
         self._view = view
         if not self.is_built:
             return

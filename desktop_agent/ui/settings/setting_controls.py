@@ -1,4 +1,4 @@
-"""One control for each kind of setting. They tell what the user chose, and nothing when they are shown a value."""
+"""One control for each kind of setting. They emit what the user chose, and nothing when they are shown a value."""
 
 import math
 from typing import cast
@@ -19,7 +19,7 @@ _WIDTH, _HEIGHT, _RING = 34, 18, 3
 
 
 class Switch(QAbstractButton):
-    """Checked is on. The knob's side says which it is, not the colour alone."""
+    """Checked is on; the side of the knob shows it, not only its colour."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -164,7 +164,7 @@ def words(text: str) -> str:
 
 
 def title_of(setting: Setting) -> str:
-    """Return the title of a setting in the user's language; one about keys has that of its action."""
+    """Return the title of a setting in the user's language; for keys, that of their action."""
     title = setting.about.title
     if setting.about.holds != "keys":
         return words(title)
@@ -212,7 +212,7 @@ class SwitchControl(SettingControl):
 
 
 class TextControl(SettingControl):
-    """A line of text. It emits the text when it is complete, not while it is typed."""
+    """A line of text, emitted when it is complete."""
 
     def __init__(self, setting: Setting) -> None:
         super().__init__()
@@ -245,7 +245,7 @@ class TextControl(SettingControl):
 
 
 class NumberControl(TextControl):
-    """A number with its unit. It emits None where it may be unset, and a text that is no number as it was typed."""
+    """A number with its unit. Emits None where it may be unset, and invalid text as it was typed."""
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
@@ -277,7 +277,7 @@ class NumberControl(TextControl):
         return self._setting.kind == "number" or self._setting.about.per_unit > 1
 
     def _plain(self, number: float) -> str:
-        """Return the number without zeros that say nothing."""
+        """Return the number without trailing zeros."""
         places = next(places for places in range(4) if places == 3 or round(number, places) == number)
         return self.locale().toString(float(number), "f", places)
 

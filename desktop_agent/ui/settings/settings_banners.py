@@ -10,7 +10,7 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class HoldBanner(BannerFrame):
-    """Names each mistake with its file and line, and takes the user's decision. It cannot be dismissed."""
+    """Names each mistake with its file and line. It cannot be dismissed."""
 
     file_requested = Signal()
     go_on_requested = Signal()
@@ -31,7 +31,6 @@ class HoldBanner(BannerFrame):
 
 
 _LONGEST_LINE = 160
-"""In characters; the details have more of it."""
 
 
 class ProjectBanner(BannerFrame):

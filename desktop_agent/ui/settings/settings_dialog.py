@@ -56,11 +56,11 @@ _GENERATED: Final[Mapping[Section, tuple[str, ...]]] = {
     "command line": ("runner",),
     "telemetry": ("telemetry",),
 }
-"""What is made of declarations: the sections of the settings file on each page."""
+"""The sections of the settings file on each generated page."""
 
 
 class Pages(QStackedWidget):
-    """Shows one page at a time. A page that is made later is shown what came before."""
+    """Shows one page at a time; a page made later gets what came before."""
 
     def __init__(
         self, theme: Theme, now: Callable[[], datetime], actions: SettingsActions, parent: QWidget | None = None
@@ -153,7 +153,7 @@ class Pages(QStackedWidget):
 
 
 class SettingsNavigation(QListWidget):
-    """A short list; its current row is the section that is shown."""
+    """The list of sections; its current row is the one shown."""
 
     def __init__(self, theme: Theme, sections: Iterable[str]) -> None:
         super().__init__()
@@ -166,7 +166,7 @@ class SettingsNavigation(QListWidget):
 
     @property
     def text_width(self) -> int:
-        """How wide the longest name is with the room beside it: in some languages they are longer."""
+        """Width of the longest name with its margins; some languages have long ones."""
         metrics = QFontMetrics(self._delegate.fonts.text)
         names = (self.item(row).text() for row in range(self.count()))
         return max(map(metrics.horizontalAdvance, names), default=0) + 2 * Space.S
@@ -264,7 +264,7 @@ class SettingsDialog(QDialog):
         *,
         pages: Pages | None = None,
     ) -> None:
-        """`pages` are made before, if there was time for that."""
+        """`pages` may have been made before."""
         super().__init__(parent)
         self.setObjectName("settingsDialog")
         self.setWindowTitle(self.tr("Settings"))
@@ -281,7 +281,7 @@ class SettingsDialog(QDialog):
         self._sections = SettingsNavigation(theme, map(section_title, SECTIONS))
         self._sections.item(self._row_of("project")).setHidden(True)
         self._section_row = 0
-        """Of the section that is shown, also while a search hides it."""
+        """The row of the section that is shown, also while a search hides it."""
         self._problems = Note("", "warning")
         self.foot = SettingsFoot(actions, self.accept)
         self._lay_out()

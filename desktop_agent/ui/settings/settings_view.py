@@ -1,4 +1,4 @@
-"""What the settings dialog shows and what it can ask for: plain data, made by the code that opens it."""
+"""What the settings dialog shows and asks for: plain data from the code that opens it."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -59,16 +59,16 @@ class ToolView(Struct, frozen=True, kw_only=True):
     name: str
     about: str
     tokens: int
-    """What its definition takes of each request, estimated."""
+    """Estimated size of its definition in each request."""
     is_usable: bool = True
-    """Whether it can be used here at all; if not, `about` says why."""
+    """Whether it can be used here; if not, `about` says why."""
 
 
 class SignInProgress(Struct, frozen=True, kw_only=True):
     """A sign-in with a server that is under way."""
 
     address: str = ""
-    """The page where it goes on; empty while it is prepared."""
+    """The page to continue on; empty while it is prepared."""
     is_open: bool = True
 
 
@@ -87,21 +87,20 @@ class ServerView(Struct, frozen=True, kw_only=True):
 
 
 class ServersView(Struct, frozen=True, kw_only=True):
-    """All servers, and what is wrong with the definitions of others."""
+    """All servers, and what is wrong with invalid definitions."""
 
     servers: tuple[ServerView, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 class ServerActions(Struct, frozen=True, kw_only=True):
-    """All return at once; the page is shown what came of them."""
+    """Each returns at once; the page shows the result later."""
 
     add: Callable[[ServerDefinition, str], None]
-    """Defines a server, with the secret of its client (or nothing), and starts it, to see whether it works."""
+    """Defines a server, with its client's secret if any, and starts it as a test."""
     import_file: Callable[[Path], None]
     sign_in: Callable[[str], None]
     cancel_sign_in: Callable[[str], None]
-    """Gives that up."""
     restart: Callable[[str], None]
     remove: Callable[[str], None]
     switch: Callable[[str, bool], None]
@@ -109,10 +108,10 @@ class ServerActions(Struct, frozen=True, kw_only=True):
 
 
 class SettingsActions(Struct, frozen=True, kw_only=True):
-    """Given to the dialog, which hands them to its pages. All return at once; the dialog is shown what came of them."""
+    """Given to the dialog and its pages. Each returns at once; the dialog shows the result later."""
 
     change: Callable[[str, object], None]
-    """Gives a setting (its dotted name, `ui.theme`) this value."""
+    """Sets a setting by its dotted name, `ui.theme`."""
     reset: Callable[[str], None]
     open_file: Callable[[], None]
     answer_project: Callable[[str], None]
@@ -122,16 +121,15 @@ class SettingsActions(Struct, frozen=True, kw_only=True):
     remove_account: Callable[[Account], None]
     show_key: Callable[[Account], None]
     save_key: Callable[[Account, str], None]
-    """Keeps the key of an account. The dialog has forgotten it."""
     remove_key: Callable[[Account], None]
     sign_in: Callable[[SignInWay, str], None]
-    """Signs in in this way, as the account of this name or the usual one, and tests that."""
+    """Signs in as the account of this name, or the usual one, and tests it."""
     cancel_sign_in: Callable[[], None]
     check_sign_in: Callable[[Account], None]
     look_for_server: Callable[[Account], None]
     servers: ServerActions
     check_key: Callable[[Account, str], None]
-    """Sees whether a key of an account works: the typed one, or if that is empty, the one in use."""
+    """Tests the typed key of an account, or the one in use if it is empty."""
 
 
 class AccountsView(Struct, frozen=True, kw_only=True):
@@ -140,13 +138,13 @@ class AccountsView(Struct, frozen=True, kw_only=True):
     added: tuple[Account, ...] = ()
     is_known: bool = False
     problem: str = ""
-    """Why no account is used; empty when they can be."""
+    """Why no account is used; may be empty."""
 
     def of(self, provider: str) -> tuple[Account, ...]:
         return accounts_of(provider, self.added)
 
     def find(self, provider: str, name: str) -> Account | None:
-        """Return the account of this name; empty is the usual one."""
+        """Return the account of this name; an empty name is the usual one."""
         return next((account for account in self.of(provider) if is_same_name(account.name, name)), None)
 
 
@@ -176,12 +174,12 @@ class SettingsView(Struct, frozen=True):
         return destination(account, self.loaded, self.environ)
 
     def variable_of(self, key: str) -> str:
-        """Return the environment variable that sets this setting; empty when none does."""
+        """Return the environment variable that sets this setting; empty if there is none."""
         source = self.sources.get(key)
         return source.place if source is not None and source.kind == "environment" else ""
 
     def problem_of(self, key: str) -> str:
-        """Return what is wrong with what the file says about this setting; empty when nothing is."""
+        """Return what is wrong with this setting in the file; empty if nothing is."""
         found = (problem for problem in self.problems if problem.key == key)
         return " ".join(f"{problem.path.name}:{problem.line}: {problem.message}." for problem in found)
 

@@ -30,19 +30,19 @@ def short_count(number: float) -> str:
 
 
 def money_ticks(ticks: Sequence[float]) -> Callable[[float], str]:
-    """Return how an axis of these amounts writes each of them: all in dollars, or all with their cents."""
+    """Return how an axis of these amounts writes them: all in dollars, or all with cents."""
     is_whole = all(tick == int(tick) for tick in ticks)
     return lambda usd: f"${usd:,.0f}" if is_whole else money(usd) if usd else "$0"
 
 
 def share(part: float, whole: float) -> str:
-    """Return `13 %`, and never 0 % for what is more than nothing."""
+    """Return `13 %`; never 0 % for more than nothing."""
     percent = 100 * part / whole if whole else 0.0
     return f"{percent:.1f} %" if 0 < percent < 1 else f"{percent:.0f} %"
 
 
 def cost(usage: Usage, requests: int) -> str:
-    """Return what requests cost; `not known`, and never $0, where that is so."""
+    """Return the cost of requests; `not known` where it is, never $0."""
     if not requests:
         return NOTHING
     return cost_text(usage.cost_usd, is_partial=usage.is_cost_partial) or say("not known")
@@ -57,7 +57,7 @@ def time(seconds: float) -> str:
 
 
 def percentile(durations: Durations, percent: int) -> str:
-    """Return the time that so many of a hundred do not exceed; a dash without any."""
+    """Return the time that this percentage does not exceed; a dash without any."""
     found = durations.percentile_s(percent)
     return duration_text(found) if found is not None else NOTHING
 
@@ -103,7 +103,7 @@ def _error(kind: str) -> str:
 _STEPS = (1, 2, 2.5, 5)
 _COUNTS = range(2, 6)
 _TIMES_S = (0.001, 0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000, 360_000)
-"""Round times, each several times the one before."""
+"""Round times, each several times the previous one."""
 
 
 class Scale(NamedTuple):
@@ -122,7 +122,7 @@ class Scale(NamedTuple):
 
 
 def scale_to(greatest: float, *, least_step: float = 0.0) -> Scale:
-    """Return an axis from 0 to a round value that is not below `greatest`, as little above it as round steps allow."""
+    """Return an axis from 0 to a round value just above `greatest`."""
     if greatest <= 0:
         return Scale((0.0, least_step or 1.0))
     power = 10.0 ** math.floor(math.log10(greatest))
@@ -133,7 +133,7 @@ def scale_to(greatest: float, *, least_step: float = 0.0) -> Scale:
 
 
 def time_scale(least_s: float, greatest_s: float) -> Scale:
-    """Return a logarithmic axis of round times around these: tools take milliseconds or minutes."""
+    """Return a logarithmic axis of round times: tools take milliseconds or minutes."""
     first = max((number for number, time in enumerate(_TIMES_S) if time <= least_s), default=0)
     last = next((number for number, time in enumerate(_TIMES_S) if time >= greatest_s), len(_TIMES_S) - 1)
     return Scale(_TIMES_S[min(first, len(_TIMES_S) - 2) : max(last, first + 1) + 1], is_logarithmic=True)
@@ -156,7 +156,7 @@ class PlotColumn(Struct, frozen=True, kw_only=True):
     texts: tuple[str, ...]
     total: str
     unknown: str = ""
-    """What is missing in it because it is not known, in words; drawn as a hatched end."""
+    """What is missing because its price is not known; drawn as a hatched end."""
 
 
 class ColumnData(Struct, frozen=True, kw_only=True):
@@ -190,5 +190,5 @@ class BarData(Struct, frozen=True, kw_only=True):
     tick_text: Callable[[float], str]
     colour: str = "accent"
     note: str = ""
-    """What the plot says of itself: what its marks are, or how many things are in the table only."""
+    """What the marks mean, or how many rows are only in the table."""
     nothing: str = ""

@@ -23,7 +23,7 @@ AXIS_TEXT = 18
 
 
 class Plot(QWidget):
-    """Draws items, and knows which of them is current: the one under the mouse, else the one that was chosen."""
+    """Draws items, one of which is current: the one under the mouse, else the chosen one."""
 
     current_changed = Signal(int)  # the number of the item from 0; -1 for none
 
@@ -50,7 +50,7 @@ class Plot(QWidget):
         raise NotImplementedError
 
     def words(self) -> tuple[str, str]:
-        """Return what is said of the current item, or of all, in short and in full."""
+        """Return what is said of the current item, or of all: in short, and in full."""
         raise NotImplementedError
 
     def item_at(self, point: QPointF) -> int:
@@ -143,7 +143,7 @@ _FULLEST = 0.72
 _WIDEST = 36.0
 _UNKNOWN_HEIGHT = 9.0
 _LEAST_HEIGHT = 1.5
-"""Of a part that is more than nothing."""
+"""Of a part that is not zero."""
 _RIGHT = Qt.AlignmentFlag.AlignRight
 _CENTRE = Qt.AlignmentFlag.AlignHCenter
 
@@ -239,7 +239,7 @@ class ColumnPlot(Plot):
 
 
 def draw_unknown(painter: QPainter, area: QRectF, theme: Theme) -> None:
-    """Draw the sign for what is not known: hatched, without a size of its own."""
+    """Draw the hatched sign for what is not known."""
     painter.setPen(QPen(theme.colour("muted"), 1))
     painter.setBrush(QBrush(theme.colour("muted"), Qt.BrushStyle.BDiagPattern))
     painter.drawRect(area.adjusted(0.5, 0.5, -0.5, -0.5))
@@ -361,7 +361,7 @@ _SIGN = 10.0
 
 
 class Legend(QWidget):
-    """A row for each series. It is drawn; the plot's own description says the same to those who do not see it."""
+    """A row for each series; the plot's description says the same to screen readers."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()

@@ -30,7 +30,7 @@ from desktop_agent.ui.usage.usage_figures import (
 from desktop_agent.ui.widgets.context_meter import counted
 
 COLOURS = ("accent", "syntax_function", "syntax_number", "syntax_keyword", "syntax_string")
-"""Roles of the palette for the models with the most tokens, in this order; all others share `OTHER`."""
+"""Palette roles of the models with the most tokens; all others share `OTHER`."""
 OTHER = "faint"
 _MOST_COLUMNS = 100
 _MOST_WEEKS = 105
@@ -44,7 +44,7 @@ class Span(Struct, frozen=True):
 
 
 def spans(first: date, last: date) -> tuple[Span, ...]:
-    """Return the days from `first` to `last`; weeks from Monday where these are too many, then months."""
+    """Return the days from `first` to `last`, as weeks or months if there are too many."""
     days = (last - first).days + 1
     if days <= _MOST_COLUMNS:
         return tuple(Span(day, day) for day in (first + timedelta(days=number) for number in range(days)))
@@ -70,7 +70,7 @@ def columns_of(report: UsageReport) -> tuple[ColumnData, ColumnData]:
 
 _NOTHING = Usage()
 _LONGEST_DAYS = 20 * 366
-"""A journal with a date of long ago does not make a plot of centuries."""
+"""A journal with an ancient date must not make a plot of centuries."""
 
 
 class _Parts:
@@ -168,7 +168,7 @@ def _dollars(usage: Usage) -> float:
 
 
 def _unknown(usage: Usage) -> str:
-    """Say how many tokens have no price; nothing when all have one."""
+    """Return how many tokens have no price; empty if all have one."""
     number = usage.context_tokens if usage.cost_usd is None else usage.unpriced_tokens
     return say("{0} tokens").format(counted(number)) if number else ""
 
@@ -196,7 +196,7 @@ Name = Callable[[Key], str]
 def times_of(
     rows: Mapping[Key, Figures], name: Name, durations: Callable[[Figures], Durations], *, nothing: str
 ) -> BarData:
-    """Return P50 to P95 of each, those that took the most time in all first."""
+    """Return P50 to P95 of each, those with the most total time first."""
     timed = [(key, durations(figures)) for key, figures in rows.items() if durations(figures).count]
     timed.sort(key=lambda item: -item[1].total_s)
     shown = [_range(name(key), one) for key, one in timed[:MOST_BARS]]
@@ -323,7 +323,7 @@ class TableCell(NamedTuple):
 
     text: str
     order: float | str
-    """What to sort by: it is of one kind in each column."""
+    """What to sort by."""
 
 
 class Table(NamedTuple):
@@ -417,7 +417,7 @@ def _percentiles(durations: Callable[[Figures], Durations]) -> tuple[_Column, ..
 
 
 def _cost_order(figures: Figures) -> float:
-    """What is not known comes below what is nothing."""
+    """Sort what is not known below zero."""
     known = figures.usage.cost_usd
     return -1.0 if known is None else known
 
@@ -435,9 +435,9 @@ class Shown(Struct, frozen=True, kw_only=True):
     report: UsageReport
     totals: tuple[Total, ...]
     warning: str
-    """What is not known of the cost; empty when all of it is."""
+    """What is not known of the cost; empty if all is."""
     plots: dict[Grouping, tuple[ColumnData, ColumnData] | tuple[BarData, BarData]]
-    """Two for each grouping: over time for days, a row for each thing for the others."""
+    """Two per grouping: over time for days, a row per item for the others."""
     tables: dict[Grouping, Table]
 
     @property
@@ -446,7 +446,7 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 
 def shown_of(report: UsageReport) -> Shown:
-    """Return what is to be seen of a report. It takes a moment: for a thread."""
+    """Return what a report shows. Slow: call it in a thread."""
     models, tools, folders = report.models, report.tools, report.folders
     no_answer, no_call = say("No answer is recorded."), say("No call is recorded.")
     return Shown(

@@ -48,7 +48,7 @@ from desktop_agent.ui.widgets.rows import LEFT, RIGHT, FocusRing
 
 PADDING = 11
 _LEFT, _RIGHT = (side.value | Qt.TextFlag.TextSingleLine.value for side in (LEFT, RIGHT))
-"""As numbers: to combine Python's enumerations takes as long as to draw a word."""
+"""As numbers: combining Python enumerations takes as long as drawing a word."""
 
 
 class CellDelegate(QStyledItemDelegate):
@@ -96,7 +96,7 @@ class CellDelegate(QStyledItemDelegate):
 _NO_PARENT = QModelIndex()
 _LEAST_NAME = 140
 _LEAST_TEXT = 160
-"""A column takes less for names, or for text at its end, only where less is in it."""
+"""A column is narrower only if less is in it."""
 _HEADINGS = Height.LIST_ROW
 _SHOWN_ROWS = 5
 _MEASURED = 3
@@ -207,7 +207,7 @@ class FigureTable(QTableView):
         self._fit()
 
     def _fit(self) -> None:
-        """Make each column as wide as what is in it; the names take what is left, or give way."""
+        """Make columns as wide as their content; names take what is left, or give way."""
         headings, widths = self.horizontalHeader(), list(self._widths)
         if not widths:
             return
@@ -221,12 +221,12 @@ class FigureTable(QTableView):
 
 
 def _length_first(text: str) -> tuple[int, str]:
-    """The order by length, in which texts of one length stand the same way at every start."""
+    """Order by length, stable for texts of one length."""
     return len(text), text
 
 
 _SIDE_BY_SIDE_FROM = 760
-"""From this width on two plots with rows stand beside each other."""
+"""From this width on, two bar plots stand side by side."""
 
 
 class UsagePage(QScrollArea):
@@ -248,7 +248,7 @@ class UsagePage(QScrollArea):
         self.setWidget(self._content)
 
     def fill(self, shown: Shown, by: Grouping) -> Iterator[None]:
-        """Show the figures of this grouping, with a pause after each part."""
+        """Show the figures of this grouping, pausing after each part."""
         for card, data in zip(self._cards, shown.plots[by], strict=True):
             card.show_data(data)
             if self._plots.indexOf(card) < 0:
@@ -268,7 +268,7 @@ class UsagePage(QScrollArea):
 
 
 class UsagePages(QStackedWidget):
-    """A page for each grouping. What a page shows is given to it when it comes in sight."""
+    """A page per grouping, filled when it comes into sight."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -284,7 +284,7 @@ class UsagePages(QStackedWidget):
         self.show_page(by)
 
     def show_page(self, by: Grouping) -> None:
-        """Show another grouping of the same figures; part after part, so that no turn of the loop is a long one."""
+        """Show another grouping, part by part, so that no turn of the loop is long."""
         if by not in self._pages:
             self._pages[by] = page = self._build(by)
             self.addWidget(page)
@@ -327,7 +327,7 @@ _TEXT_WIDTH = 460
 
 
 class UsageProgress(QWidget):
-    """Says how far reading has come, why there is nothing to see, or what went wrong."""
+    """Shows the progress of reading, why there is nothing to see, or what went wrong."""
 
     cancelled = Signal()
 
@@ -347,7 +347,7 @@ class UsageProgress(QWidget):
         vbox(STRETCH, *parts, STRETCH, on=self, spacing=Space.M)
 
     def show_reading(self, done: int, total: int) -> None:
-        """Say that `done` of `total` sessions are read; a total of 0 is not known yet."""
+        """Show that `done` of `total` sessions are read; 0 if the total is not known yet."""
         if total:
             self._text.setText(self.tr("Reading sessions: {0} of {1}").format(counted(done), counted(total)))
         else:
@@ -393,12 +393,12 @@ def _label(role: str) -> QLabel:
 _SIZE = QSize(1000, 720)
 _LEAST = QSize(640, 420)
 PERIODS: tuple[int | None, ...] = (7, 30, 90, None)
-"""In days, today too; None: from the beginning."""
+"""In days, including today; None for all."""
 _USUAL = 1
 
 
 class UsageWindow(QDialog):
-    """A window of its own beside the conversation. It shows what it is given, and deletes itself when it is closed."""
+    """A window beside the conversation. It shows what it is given, and deletes itself when closed."""
 
     period_chosen = Signal(object)  # the last so many days; None for all
     cancelled = Signal()

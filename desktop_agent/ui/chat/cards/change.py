@@ -44,7 +44,7 @@ Tone = Literal["", "added", "removed", "gap"]
 
 
 class DiffLine(NamedTuple):
-    """One line: its number where it stands now, or stood; what it says; and which parts of it changed."""
+    """One line with its number in the present or former file, its text, and the changed parts."""
 
     tone: Tone
     number: int
@@ -58,13 +58,13 @@ class DiffExcerpt(NamedTuple):
 
     lines: tuple[DiffLine, ...] = ()
     hidden: int = 0
-    """How many changed lines are not among them."""
+    """How many changed lines are left out."""
     note: str = ""
-    """What is said instead of, or besides, lines."""
+    """Shown instead of the lines, or after them."""
 
 
 def excerpt_of(diff: FileDiff) -> DiffExcerpt:
-    """Return the first lines of `diff` that changed, with some around them."""
+    """Return the first changed lines of `diff`, with some around them."""
     rows = DiffRows(diff, "unified")
     lines: list[DiffLine] = []
     leading: list[DiffLine] = []
@@ -95,7 +95,7 @@ def excerpt_of(diff: FileDiff) -> DiffExcerpt:
 
 
 def _ends_well(lines: list[DiffLine]) -> bool:
-    """Whether the last line is a changed one, or an unchanged one that says something near a changed one."""
+    """Whether the last line is changed, or is an unchanged line with text close to a changed one."""
     is_near = any(line.tone in ("added", "removed") for line in lines[-_AROUND - 1 :])
     return lines[-1].tone in ("added", "removed") or (lines[-1].tone == "" and is_near and bool(lines[-1].text.strip()))
 
@@ -127,13 +127,13 @@ _LANGUAGES = frozenset(
         *("sh", "sql", "swift", "toml", "ts", "tsx", "xml", "yaml"),
     }
 )
-"""The suffixes by which Pygments, too, knows a language."""
+"""The suffixes that Pygments also knows as languages."""
 
 _OTHER_SUFFIXES = {"cc": "cpp", "h": "c", "hpp": "cpp", "kt": "kotlin", "pyi": "py", "yml": "yaml"}
 
 
 def language_of(path: str) -> str:
-    """Return the language of a file by its name, or nothing."""
+    """Return the language of a file by its name; empty if unknown."""
     suffix = PurePosixPath(path).suffix[1:].lower()
     return suffix if suffix in _LANGUAGES else _OTHER_SUFFIXES.get(suffix, "")
 
@@ -175,7 +175,7 @@ class _Shown(NamedTuple):
 
 
 class ChangeBody(ToolBody):
-    """A diff in short. The whole is a click away, in the review."""
+    """A diff in short; the review has all of it."""
 
     ground: ClassVar[str] = "surface"
     is_result: ClassVar[bool] = True
@@ -287,7 +287,7 @@ def _toggle(change: FileChange) -> str:
 
 
 def _is_open(row: RowState, change: FileChange) -> bool:
-    """Whether a file's lines are shown: the first one's at first, until the user says otherwise."""
+    """Whether a file's lines are shown: at first only the first file's."""
     return (change is entry_of(row).changes[0]) != (_toggle(change) in row.opened)
 
 

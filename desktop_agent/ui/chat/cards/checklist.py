@@ -29,7 +29,7 @@ _SIGNS: dict[TodoStatus, str] = {"pending": "[ ]", "in_progress": "[~]", "comple
 
 
 class PlanBody(ToolBody):
-    """Steps with marks. Only the newest plan is unfolded by itself."""
+    """Steps with marks. Only the newest plan unfolds by itself."""
 
     ground: ClassVar[str] = "surface"
 

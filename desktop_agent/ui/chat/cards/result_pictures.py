@@ -26,7 +26,7 @@ _EMPTY_HEIGHT = 64
 
 
 class PictureButton(DrawnButton):
-    """Shows a picture once it is there. Pressed when it shall be seen large."""
+    """A button with a picture, once it is loaded."""
 
     def __init__(self, ref: BlobRef, title: str, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(parent)
@@ -108,7 +108,7 @@ class PictureButton(DrawnButton):
 
 _MOST = 12
 _SCALE = 2
-"""Small pictures are decoded for screens with this many pixels to the point."""
+"""Device pixels per point for which small pictures are decoded."""
 
 
 class PicturesBody(ToolBody):

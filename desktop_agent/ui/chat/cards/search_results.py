@@ -19,7 +19,7 @@ from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.styles import LINK_TINT, MUTED_TINT, TextMark, Tint
 
 MOST_PLACES = 1_000
-"""So many places at most are listed; the model reads no more either."""
+"""At most this many are listed; the model reads no more either."""
 _MAX_TEXT = 300
 _MAX_PATH = 1_000
 
@@ -34,12 +34,12 @@ class FoundPlace(NamedTuple):
 
 
 def count_found(result: ToolResult) -> int:
-    """Return how many places a result lists, without reading what they say. This is asked of every call."""
+    """Return how many places a result lists without reading them: this is asked of every call."""
     return sum(1 for _ in _listed(result)) if _has_list(result) else len(_counts(result))
 
 
 def found_in(result: ToolResult, most: int = MOST_PLACES) -> tuple[FoundPlace, ...]:
-    """Return the first places that a result lists; empty if it is not the result of a search."""
+    """Return the first places that a result lists; empty if it is not a search."""
     return tuple(map(_read_place, islice(_listed(result), most))) if _has_list(result) else _counts(result)[:most]
 
 
@@ -150,7 +150,7 @@ def _write_line(writer: ContentWriter, place: FoundPlace) -> None:
 
 
 def _places(row: RowState) -> "_ReadPlaces":
-    """Read what is shown of the places, once: there may be a thousand more."""
+    """Return what is shown of the places, read once: there may be a thousand more."""
     result, is_all = entry_of(row).result, _ALL in row.opened
     known = row.loaded.get("places")
     if isinstance(known, _ReadPlaces) and known.result is result and known.is_all == is_all:
@@ -229,7 +229,7 @@ class WebResultsBody(ToolBody):
 
 
 def pages_of(result: ToolResult) -> tuple[WebResult, ...]:
-    """Return the pages that a result lists; empty if it is not the result of a web search."""
+    """Return the pages that a result lists; empty if it is not a web search."""
     listed = result.metadata.get("results")
     if not isinstance(listed, list):
         return ()

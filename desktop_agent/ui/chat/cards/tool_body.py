@@ -34,7 +34,7 @@ class CardSource(Protocol):
 
 
 class CardLoader(NamedTuple):
-    """A source, and what runs its coroutines: keeps them alive until they are done and reports what they raise."""
+    """A source, and what runs its coroutines and reports their errors."""
 
     source: CardSource
     spawn: Callable[[Coroutine[object, object, None]], None]
@@ -45,7 +45,7 @@ SHOWN_LINES = 12
 
 
 class Content(NamedTuple):
-    """Lines of text with the looks of their parts. `code` is set in the code font and cut at the edge, not wrapped."""
+    """Lines of text with their styles. `code` uses the code font and is cut at the edge, not wrapped."""
 
     text: str = ""
     marks: tuple[TextMark, ...] = ()
@@ -98,7 +98,7 @@ class ContentWriter:
         self.add("\n")
 
     def end_paragraph(self) -> None:
-        """Leave some room before what comes next, if anything is there. Behind the end of a line."""
+        """Leave some room before what comes next, if there is text already. Call it after `end_line`."""
         if self.at and self._parts[-1] == "\n":
             self.add("\n")
 
@@ -109,13 +109,13 @@ class ContentWriter:
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return `text` as one line of at most `limit` characters, with names for what cannot be seen."""
+    """Return `text` as one line of at most `limit` characters, with invisible characters named."""
     line = named(text[: limit + 1].replace("\r\n", " ").replace("\n", " ").replace("\t", " "))
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 class Bar(NamedTuple):
-    """A line above or below the text that says what is not shown, with a button to see it."""
+    """A line above or below the text that says what is hidden, with a button to show it."""
 
     text: str = ""
     button: str = ""
@@ -137,7 +137,7 @@ class ToolBody(QObject):
     """The colour role it stands on.
     """
     is_result: ClassVar[bool] = False
-    """Whether what it shows is what the user wants to see: it is unfolded also when all went well."""
+    """Whether the result is what the user wants to see: it unfolds even if all went well."""
 
     def __init__(self, card: EntryWidget, loader: CardLoader | None) -> None:
         super().__init__(card)
@@ -177,14 +177,14 @@ class ToolBody(QObject):
         return None
 
     def on_bar_clicked(self) -> None:
-        """Show what the bar offers: the whole output, unless a family offers something else."""
+        """Show what the bar offers: by default the whole output."""
         self.actions.output_requested.emit(entry_of(self.row))
 
     def load(self) -> None:
-        """Get what it needs to be shown; it emits `changed` when it has it. Called whenever it is unfolded."""
+        """Load what it needs; emits `changed` when it is there. Called whenever it is unfolded."""
 
     def fetch(self, key: str, work: Callable[[CardSource], Coroutine[object, object, object]]) -> None:
-        """Keep what `work` returns, or the `AgentError` that it raises, in the row by `key`; does nothing twice."""
+        """Keep the result of `work`, or its `AgentError`, in the row under `key`; only once per key."""
         if self._loader is not None and key not in self.row.loaded and key not in self._loading:
             self._loading.add(key)
             self._loader.spawn(self._fetch(key, work(self._loader.source)))
@@ -210,13 +210,13 @@ class ToolBody(QObject):
         return False
 
     def paint(self, painter: QPainter, column: Column, width: int) -> None:
-        """Paint what lies under and beside the text; the painter stands at the left edge of the card, at its top."""
+        """Paint below and beside the text; the painter stands at the card's left edge, at the top of the text."""
 
     def follow(self, href: str) -> None:
-        """Open a place that a part of the text leads to."""
+        """Open the target of a link."""
 
     def colour(self, lexers: Lexers) -> bool:
-        """Find out the colours of code that is shown, if its lexer is there by now. Whether there are new ones."""
+        """Colour visible code if its lexer is loaded; return whether colours were added."""
         return False
 
 

@@ -18,22 +18,22 @@ from desktop_agent.ui.terminal.printed_text import MAX_LINE, Tail
 
 _MAX_JSON = 300_000
 _NOTES = re.compile(r"(?:\[[^\n]*\]\n)+(?=\{)")
-"""Notes to the model before a command's output; the card says the same in its own words."""
+"""Notes to the model before a command's output; the card says the same."""
 
 
 class OutputExcerpt(NamedTuple):
-    """Some lines of an output, and how many there are besides."""
+    """Some lines of an output, and how much is left out."""
 
     text: str
     hidden_lines: int
     cut_lines: int = 0
-    """How many of the lines go on beyond what is shown of them."""
+    """How many of the shown lines are shortened."""
     cut_chars: int = 0
-    """For how many characters they do."""
+    """By how many characters."""
 
 
 def with_controls_named(text: str) -> str:
-    """Return a text that no terminal has shown as the model reads it, with its control characters escaped."""
+    """Return raw text as the model reads it, with control characters escaped."""
     return without_controls(text.replace("\r\n", "\n"))
 
 
@@ -47,13 +47,13 @@ def first_lines(text: str, count: int) -> OutputExcerpt:
 
 
 def _shortened(line: str) -> tuple[str, int]:
-    """Return the beginning of a line, and for how many characters it goes on."""
+    """Return the beginning of a line, and how many characters follow."""
     text = with_controls_named(line[:MAX_LINE].removesuffix("\r"))[:MAX_LINE]
     return text, max(0, len(line) - MAX_LINE)
 
 
 def readable(content: str) -> str:
-    """Return what the user wants to see of a tool's result: tools answer the model in JSON, below notes in brackets."""
+    """Return what the user wants to see of a result: tools answer in JSON, below notes in brackets."""
     if notes := _NOTES.match(content):
         content = content[notes.end() :]
     if not content.startswith(("{", "[")) or len(content) > _MAX_JSON:
@@ -90,11 +90,11 @@ def _text_of(answer: object) -> str:
 
 
 _FACTS = frozenset({"exit_code", "job_id", "timed_out"})
-"""What only commands say about themselves."""
+"""Metadata that only commands have."""
 
 
 class _Reading(NamedTuple):
-    """How far an output was read, and what of."""
+    """How far an output was read, and which one."""
 
     of: object
     chars: int
@@ -143,7 +143,7 @@ def _printed(entry: ToolEntry, result: ToolResult) -> str:
 
 
 def _tail(row: RowState) -> Tail:
-    """Return the end of what was printed, reading on from where it was read to."""
+    """Return the end of the output, continuing where reading stopped."""
     entry = entry_of(row)
     known = row.loaded.get("tail")
     reading = known if isinstance(known, _Reading) else None

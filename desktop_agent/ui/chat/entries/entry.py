@@ -25,26 +25,26 @@ _E = TypeVar("_E")
 
 
 class RowState(Struct, eq=False):
-    """One entry, and what the user did to it. It outlives the widget, which exists only near the eye."""
+    """One entry, and what the user did to it. It outlives the widget, which exists only near the visible part."""
 
     entry: Entry
     index: int
     page: int | None = None
-    """The page it belongs to, or stands for; None for what came since the session was opened."""
+    """Its page, or the page it stands for; None for what came since the session was opened."""
     height_hint: int = 0
-    """Of a page that is not loaded: how high its rows are, with the gap below."""
+    """For a page that is not loaded: the height of its rows with the gap below."""
     is_dirty: bool = False
     is_unfolded: bool | None = None
-    """Whether the user folded or unfolded it; `None` leaves it to the entry."""
+    """Whether the user folded or unfolded it; None leaves it to the entry."""
     stream: MarkdownStream | None = None
-    """Its markdown as far as it was read. May be forgotten at any time."""
+    """The markdown as far as it was read. May be dropped at any time."""
     drafts: dict[str, str] = {}
-    """What the user has written into it and not sent, by field."""
+    """What the user wrote into it and did not send, by field."""
     is_superseded: bool = False
     opened: set[str] = set()
     """Which parts of it the user folded or unfolded, by name."""
     loaded: dict[str, object] = {}
-    """What was fetched or worked out for it. May be forgotten at any time."""
+    """What was loaded or computed for it. May be dropped at any time."""
 
     def entry_as(self, kind: type[_E]) -> _E:
         assert isinstance(self.entry, kind)
@@ -88,7 +88,7 @@ class EntryActions(QObject):
 
 
 class EntryPlace(NamedTuple):
-    """Where an entry is shown: its row, how text looks there, what the user can ask for, and the widget around it."""
+    """Where an entry is shown."""
 
     row: RowState
     styles: TextStyles
@@ -111,8 +111,7 @@ class EntryWidget(QWidget):
     body_changed = Signal()
 
     is_folding: ClassVar[bool] = False
-    """Whether its text is folded away until the user unfolds it.
-    """
+    """Whether its text is folded until the user unfolds it."""
 
     def __init__(self, place: EntryPlace, column: Column | None = None) -> None:
         super().__init__(place.parent)
@@ -137,17 +136,17 @@ class EntryWidget(QWidget):
 
     @property
     def is_behind(self) -> bool:
-        """Whether it shows only the beginning of a long entry so far, and wants another `refresh`."""
+        """Whether only the beginning of a long entry is shown so far; call `refresh` again."""
         return False
 
     @property
     def is_pinned(self) -> bool:
-        """Whether it must stay alive out of sight, because the user is doing something in it."""
+        """Whether it must be kept while out of sight, because the user is working in it."""
         focused = cast("QWidget | None", self.focusWidget())  # None when nothing in it was ever focused
         return focused is not None and focused.hasFocus()
 
     def lay_out(self, top: int, bottom: int, time: Slice | None = None) -> None:
-        """Lay out what lies between these edges of the widget, or as much of it as there is time for."""
+        """Lay out what lies between these edges of the widget, as far as there is time."""
         if self.is_column_shown:
             self.column.lay_out(top - self.column_origin.y(), bottom - self.column_origin.y(), time)
 
@@ -156,7 +155,7 @@ class EntryWidget(QWidget):
             self.column.release(top - self.column_origin.y(), bottom - self.column_origin.y())
 
     def colour_next(self, top: int, bottom: int, lexers: Lexers) -> bool:
-        """Colour one piece of code between these edges, if any is still plain. Whether it did."""
+        """Colour one plain piece of code between these edges; return whether there was one."""
         shift = self.column_origin.y()
         if not self.is_column_shown or not self.column.colour_next(top - shift, bottom - shift, lexers):
             return False
@@ -168,22 +167,22 @@ class EntryWidget(QWidget):
         self.update()
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
-        """Let its question, if it has one, listen to the keys that answer."""
+        """Let its question, if any, listen to the keys that answer."""
 
     def hold_off(self) -> None:
-        """Let its question take no answer for a moment: what comes now was meant for another one."""
+        """Let its question ignore answers for a moment: they were meant for another one."""
 
     def follow(self, href: str) -> None:
-        """Open what a part of the text leads to."""
+        """Open the target of a link."""
 
     def tab_stops(self) -> list[QWidget]:
         return [self, *self.findChildren(QWidget)]
 
     def arrange(self) -> None:
-        """Put child widgets where the text now is. Called after layout."""
+        """Place child widgets. Called after layout."""
 
     def tick(self) -> None:
-        """Show that time has passed, if it matters here."""
+        """Show that time has passed."""
 
     @property
     def is_ticking(self) -> bool:
@@ -224,7 +223,7 @@ class EntryRow(RowState, eq=False):
 
 UNFOLDED, FOLDED = "▾", "▸"
 FOLD_INDENT = 18
-"""How far in the words of a `LabelLine` stand, and what unfolds below it."""
+"""Indent of the words of a `LabelLine`, and of what unfolds below it."""
 _RULE = 2
 
 

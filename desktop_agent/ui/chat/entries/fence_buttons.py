@@ -22,16 +22,16 @@ _QUOTED = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
 _LINES_BEFORE = 3
 _LONGEST_LINE = 300
 _FAR = 2_000
-"""How many characters in front of a fence are looked at: this is done whenever one comes into sight."""
+"""How many characters before a fence are searched, each time one comes into sight."""
 
 _NO_FILES = frozenset(
     ("bash", "console", "diff", "math", "mermaid", "output", "patch", "sh", "shell", "terminal", "zsh")
 )
-"""Languages of what is run or looked at rather than saved, unless a file is named."""
+"""Languages that are run or read rather than saved, unless a file is named."""
 
 
 def named_paths(source: str, start: int, code: str) -> tuple[str, ...]:
-    """Return the relative paths that are named for the fence at `start` of `source`, the likeliest first."""
+    """Return the relative paths named for the fence at `start`, the likeliest first."""
     line_end = source.find("\n", start)
     info = source[start:line_end] if line_end >= 0 else ""
     found = [
@@ -47,7 +47,7 @@ def is_for_a_file(language: str, paths: tuple[str, ...]) -> bool:
 
 
 def _in_comment(code: str) -> Iterator[str]:
-    """Yield a path that the first line names in a comment, and nothing else."""
+    """Yield the path that the first line names in a comment, if it names nothing else."""
     first = code.partition("\n")[0][:_LONGEST_LINE]
     comment = _COMMENT.fullmatch(first)
     words = comment[1].removesuffix("*/").removesuffix("-->").split() if comment is not None else []
@@ -95,7 +95,7 @@ class FenceButtons(QObject):
         self._timer.timeout.connect(self._on_copied_seen)
 
     def place(self, origin: QPoint, fences: Sequence[tuple[int, QRect, bool]]) -> None:
-        """Put the buttons above these fences: first block, frame, and whether it can be applied to a file."""
+        """Place the buttons above these fences: first block, frame, whether it can be applied to a file."""
         wanted: dict[tuple[FenceAct, int], QRect] = {}
         for index, frame, is_for_file in fences:
             wanted["copy", index] = frame

@@ -28,7 +28,7 @@ class LinkedEntry(EntryWidget):
     """Tab goes from link to link, Enter opens the one with the ring."""
 
     is_tab_stop: ClassVar[bool] = False
-    """Whether Tab goes to it also without links, so that keys reach it."""
+    """Whether Tab reaches it even without links."""
 
     def __init__(self, place: EntryPlace, column: Column) -> None:
         super().__init__(place, column)
@@ -41,7 +41,7 @@ class LinkedEntry(EntryWidget):
             self.entry_actions.link_activated.emit(href)
 
     def offer_links(self) -> None:
-        """Take the focus if there are links to go through. To be called after layout."""
+        """Take the focus if there are links. Call it after layout."""
         has_links = bool(self._links())
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if has_links or self.is_tab_stop else Qt.FocusPolicy.NoFocus)
 
@@ -94,15 +94,15 @@ class LinkedEntry(EntryWidget):
 
 
 SPOKEN_CHARS = 4_000
-"""How much of a text is its accessible name: a screen reader reads all of it in one go."""
+"""Length of the accessible name: a screen reader reads all of it at once."""
 READ_S = 0.003
-"""How long one step of the window reads a text that came in one piece. The rest is for the next frames."""
+"""How long one step reads a text that came in one piece."""
 _PIECE_CHARS = 1_024
 _PIECE_LINES = 64
-"""How much is read without a look at the time; little, because what a stream has not settled it parses again."""
+"""Read between two looks at the clock: little, because unsettled text is parsed again."""
 _FIRST_CHARS = 8_192
 _FIRST_LINES = 80
-"""So much is read at first in any case: nearly every answer is shown whole at once."""
+"""Always read at first: nearly every answer is then shown whole at once."""
 
 
 def read_on(row: RowState, entry: TextEntry | CommandRun, time: Slice | None = None) -> int:
@@ -134,7 +134,7 @@ def is_behind(row: RowState, entry: TextEntry | CommandRun) -> bool:
 
 
 def _text_of(entry: TextEntry | CommandRun) -> tuple[str, bool]:
-    """Return the text, and whether more may come."""
+    """Return the text, and whether it may grow."""
     return (answer_words(entry.output), False) if isinstance(entry, CommandRun) else (entry.text, entry.is_open)
 
 
@@ -206,7 +206,7 @@ class MarkdownWidget(LinkedEntry):
         self._do_wanted()
 
     def _do_wanted(self) -> None:
-        """Do what was asked for with a fence, unless a long answer is still being read: then when it was."""
+        """Copy or apply the fence once the answer is read whole."""
         if self._wanted is None or self.is_behind:
             return
         (act, index), self._wanted = self._wanted, None
@@ -243,7 +243,7 @@ class TextWidget(MarkdownWidget):
 
 
 class ThinkingWidget(MarkdownWidget):
-    """Thinking, folded until it is asked for."""
+    """Thinking, folded at first."""
 
     is_folding: ClassVar[bool] = True
 
@@ -275,7 +275,7 @@ _RULE = 2
 
 
 class CommandWidget(MarkdownWidget):
-    """The command in the code font beside a thin rule, quiet; what it said as markdown; what went wrong in red."""
+    """The command in the code font beside a thin rule, and its output as markdown; errors in red."""
 
     def __init__(self, place: EntryPlace) -> None:
         is_error = place.row.entry_as(CommandRun).is_error

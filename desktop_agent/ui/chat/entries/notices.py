@@ -31,10 +31,10 @@ _SIGNS = {"info": "ℹ", "warning": "⚠", "error": "✕"}
 _ROLES = {"info": "accent_text", "warning": "warning_text", "error": "danger_text"}
 
 SETTINGS_CODES = frozenset({"authentication", "no_key", "no_account", "permission", "billing"})
-"""Notices whose cure is in the settings."""
+"""Notices that the settings can fix."""
 
 ACCOUNT_CODES = frozenset({"no_account"})
-"""Notices after which another account may go on."""
+"""Notices after which another account may help."""
 
 SIGNED_OUT = "signed_out"
 """The notice after which the user signs in again."""
@@ -51,10 +51,10 @@ RETRY_CODES = frozenset(
         "internal_error",
     }
 )
-"""What ended a turn and may be over, or may have been put right, when the model is asked once more."""
+"""Ends of a turn after which asking the model again may work."""
 
 FOLDER_CODES = frozenset({"workspace"})
-"""Notices after which another folder may be wanted."""
+"""Notices after which another folder may help."""
 
 
 class NoticeWidget(EntryWidget):
@@ -183,7 +183,7 @@ class NoticeWidget(EntryWidget):
 
 
 def _gave_back(notice: Notice) -> bool:
-    """Whether what was asked is in the field again: then sending it is trying again."""
+    """Whether the prompt is in the field again, so that sending it is trying again."""
     return notice.code == "storage" and notice.turn is None
 
 
@@ -324,11 +324,11 @@ class CompactionWidget(EntryWidget):
 
 
 _STEP = 360
-"""How far apart the words stand, so that some are in view wherever one is."""
+"""Distance between the words, so that some are always in view."""
 
 
 class PageWidget(EntryWidget):
-    """Keeps the place of a page until it is loaded, which takes a moment."""
+    """Keeps the place of a page until it is loaded."""
 
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place)

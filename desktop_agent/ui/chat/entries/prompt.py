@@ -30,7 +30,7 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class QuietButton(QPushButton):
-    """Always there and in the order of Tab: what is quiet is its look."""
+    """Always there and in the tab order; only its look is quiet."""
 
     def __init__(self, text: str, entry: QWidget) -> None:
         super().__init__(text, entry)
@@ -92,7 +92,7 @@ class PromptAttachments:
         return sum(button.sizeHint().width() + Space.S for button in self.buttons) - Space.S if self.buttons else 0
 
     def place(self, left: int, top: int, width: int) -> int:
-        """Stand in rows from there; return how high they are, with the space above."""
+        """Place them in rows; return their height with the space above."""
         if not self.buttons:
             return 0
         return flow(self.buttons, QRect(left, top + Space.S, width, 0)) + Space.S
@@ -178,7 +178,7 @@ _PADDING = 12
 
 
 class PromptEditor(QWidget):
-    """A message field with what will happen below it. Enter sends, Escape is `cancel`: all stays as it was."""
+    """A message field, and below it what will happen. Enter sends; `cancel`, also by Escape, changes nothing."""
 
     sent = Signal(str, bool)
     changed = Signal(str)
@@ -233,7 +233,7 @@ class PromptEditor(QWidget):
         return self._height
 
     def _arrange_buttons(self, area: QRect) -> int:
-        """Place the choice on the left and the buttons on the right, or below it; return where they end."""
+        """Place the choice on the left and the buttons on the right or below; return where they end."""
         picker = self._files.sizeHint()
         buttons = (self._send, self.cancel)
         needed = sum(control.sizeHint().width() + Space.S for control in buttons)
@@ -278,11 +278,11 @@ _CORNER = 2
 _MEASURED_CHARS = 400
 
 EDIT = "edit"
-"""Names what the user makes of the prompt among a row's drafts."""
+"""The row's draft of an edited prompt."""
 
 
 class PromptWidget(EntryWidget):
-    """A prompt of the user, or a message that reached the agent in the middle of a turn: that is not edited."""
+    """A prompt, or a message sent into a running turn, which cannot be edited."""
 
     def __init__(self, place: EntryPlace, loader: CardLoader | None) -> None:
         super().__init__(place, Column(place.styles, ground="sunken"))
@@ -425,7 +425,7 @@ class PromptWidget(EntryWidget):
 
 
 def _speech_bubble(area: QRectF) -> QPainterPath:
-    """Return a rounded rectangle whose lower right corner, where the user sits, is almost sharp."""
+    """Return a rounded rectangle whose lower right corner is almost sharp."""
     path = QPainterPath()
     path.setFillRule(Qt.FillRule.WindingFill)
     path.addRoundedRect(area, _RADIUS, _RADIUS)

@@ -19,7 +19,7 @@ from desktop_agent.ui.widgets.layouts import flow
 
 _PADDING = 15
 _INDENT = 20
-"""Of what is left of it once it was answered: as of other quiet lines."""
+"""Of the line that is left once it is answered."""
 
 
 class SpendingWidget(EntryWidget):
@@ -97,7 +97,7 @@ class SpendingWidget(EntryWidget):
 
     @property
     def is_listening(self) -> bool:
-        """Whether an answer counts: it has been in sight for a moment, and was not answered."""
+        """Whether an answer counts: the question has been visible for a moment and is open."""
         is_open = self._entry.is_waiting and not self._is_answered  # an answered entry can have a new widget
         return is_open and self._arming.is_armed and self.isVisible()
 
@@ -108,7 +108,7 @@ class SpendingWidget(EntryWidget):
         self._answer(Denied())
 
     def _give_focus_back(self) -> None:
-        """Keep the keyboard in the conversation: a button that goes would send it to some other control."""
+        """Keep the keyboard in the conversation: hiding a focused button would move it elsewhere."""
         transcript = self.parentWidget()
         if transcript is not None and (self._go_on.hasFocus() or self._stop.hasFocus()):
             transcript.setFocus(Qt.FocusReason.OtherFocusReason)

@@ -33,7 +33,7 @@ _BAR = 26
 
 
 class CallBody:
-    """Reads a body of one family, and places and paints it below the line of its card. Its text is in `column`."""
+    """Reads the body of one family and paints it below the line of its card. Its text is in `column`."""
 
     def __init__(self, family: type[ToolBody], card: EntryWidget, loader: CardLoader | None) -> None:
         self.content = Content()
@@ -79,7 +79,7 @@ class CallBody:
 
     @property
     def _is_wanted(self) -> bool:
-        """Whether the body shall be seen, be it there by now or not."""
+        """Whether the body should be visible, loaded or not."""
         if self._row.is_unfolded is not None:
             return self._row.is_unfolded
         return self.inside.is_open_at_first(self._row)
@@ -90,7 +90,7 @@ class CallBody:
 
     @property
     def is_unfolded(self) -> bool:
-        """Whether what can be folded is unfolded: the body, or what else there is to say on demand."""
+        """Whether the body, or what else there is to say, is unfolded."""
         return self._is_wanted if self._is_there else bool(self._row.is_unfolded)
 
     @property
@@ -201,7 +201,7 @@ class ToolWidget(LinkedEntry):
         self.update()
 
     def _show_question(self, entry: ToolEntry) -> None:
-        """Show a card while the call waits for an answer; it goes afterwards with what was written in it."""
+        """Show a card while the call waits for an answer; afterwards drop it and its drafts."""
         if not entry.is_waiting or entry.approval is None:
             self._drop_question()
             self.row.drafts.clear()

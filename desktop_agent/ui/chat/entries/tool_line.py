@@ -28,7 +28,7 @@ _MARK_AT = 17.0
 _LONG_TITLE = 40
 _BADGE_HEIGHT = 18
 _LEAST_PURPOSE = 90
-"""With less room than this, what a call is for is only in its tool tip."""
+"""With less room, the purpose of a call is only in its tool tip."""
 
 
 def mark_of(entry: ToolEntry) -> Mark:
@@ -179,7 +179,7 @@ class ToolLine(FoldLine):
 
 
 class CallButtons(QObject):
-    """Stop while the call runs, afterwards what it changed, and what can be put back."""
+    """Stop while the call runs; afterwards its changes, and recovery."""
 
     def __init__(self, card: EntryWidget) -> None:
         super().__init__(card)
@@ -214,7 +214,7 @@ class CallButtons(QObject):
         self._recover.setAccessibleName(self.tr("Recover. {what}").format(what=what) if what else self.tr("Recover"))
 
     def place(self, width: int) -> int:
-        """Stand at the right end of a line this wide; return how much of it they take."""
+        """Place them at the right end of a line this wide; return the width they take."""
         right = width - Space.S
         for button in (self._stop, self._change, self._recover):
             if not button.isHidden():
@@ -248,7 +248,7 @@ class CallNotes:
         self._notes: list[tuple[TextPassage, str]] = []
 
     def read(self, entry: ToolEntry, width: int, *, says_answer: bool) -> None:
-        """Show the entry in a card this wide; `says_answer` adds what it is for, and how it was allowed."""
+        """Read the entry for a card this wide; `says_answer` adds its purpose and how it was allowed."""
         purpose = explained(explanation_of(entry.call))
         said = filter(None, (purpose, entry_words.asked(entry))) if says_answer else ()
         texts = [*((text, "muted") for text in said), *entry_words.notes(entry)]

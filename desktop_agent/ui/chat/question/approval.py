@@ -26,13 +26,13 @@ from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import explained, visible
 
 COMMAND = "command"
-"""Names the edited command among the drafts that are kept when the card goes out of sight."""
+"""The draft of the edited command."""
 
 _MOST_CHANGE_LINES = 14
-"""Of what changed of a tool; longer ones are scrolled."""
+"""Of a changed tool; longer ones scroll."""
 
 _FLAT_PADDING = 9
-"""Of a button without a frame: its words begin where the fields do."""
+"""Of a frameless button: its words align with the fields."""
 
 
 class QuestionFields(QObject):
@@ -80,7 +80,7 @@ class QuestionFields(QObject):
         question.folds += [field.fold for field in (self._command, *self._others) if field is not None]
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
-        """Let Ctrl+E edit the command, anywhere in the window, or not."""
+        """Let Ctrl+E edit the command anywhere in the window."""
         self._shortcut.setEnabled(is_enabled and self._command is not None)
 
     def mark(self, request: ApprovalRequest) -> None:
@@ -89,7 +89,7 @@ class QuestionFields(QObject):
             self._command.mark(tuple(_causes(request)))
 
     def place(self, x: int, y: int, width: int) -> int:
-        """Stand below each other from `y`; return where they end."""
+        """Place the fields from `y` on; return where they end."""
         if self._command is not None:
             edit = self.edit.sizeHint()
             height = self._command.place(QRect(x, y, width, 0), edit.width() + Space.S)
@@ -154,7 +154,7 @@ def _causes(request: ApprovalRequest) -> list[str]:
 
 
 class ApprovalCard(QuestionCard):
-    """Asks about a call. `drafts` keep what was written in it when the card goes out of sight."""
+    """Asks about a call. `drafts` outlive the card."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The ways to answer a question: a row of buttons, some of which make a rule, or in its place the reason for a no."""
+"""The ways to answer a question: a row of buttons, or in its place the reason for a no."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -18,13 +18,13 @@ from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
 _OFFER_WIDTH = 380
 _OFFER_STEP = 20
 _LEAST_QUOTED_WIDTH = 60
-"""Cut to less, an offer does not say any more which command it allows: rather a second row."""
+"""An offer that is cut further no longer says which command it allows: it moves to a second row."""
 
 
 class CardOffers:
     """One button for each offer that is quick to read.
 
-    Any other rule deserves to be seen whole, with what it would have allowed so far: `Review…` shows that.
+    Any other rule should be seen whole, with what it would have allowed so far: `Review…` shows that.
     """
 
     def __init__(self, offers: Sequence[ScopeOffer], card: QWidget) -> None:
@@ -42,10 +42,7 @@ class CardOffers:
         return next((offer for mine, offer in zip(self.buttons, self._offers, strict=True) if mine is button), None)
 
     def fit(self, shown: Sequence[QPushButton], width: int) -> bool:
-        """Shorten the commands so that all `shown` buttons fit in one row, if enough of the commands remains.
-
-        Returns whether they fit.
-        """
+        """Shorten the commands so that all `shown` buttons fit in one row; return whether that is possible."""
         offers = [button for button in self.buttons if button in shown]
         rest = sum(button.sizeHint().width() for button in shown if button not in offers) + Space.S * (len(shown) - 1)
         is_one_row = rest <= width
@@ -60,12 +57,12 @@ class CardOffers:
 
 
 def _parts_of(label: str) -> list[str]:
-    """Return the words of an offer; every other part is quoted."""
+    """Return the words of an offer; every second part is quoted."""
     return [one_line(part) for part in label.split("`")]
 
 
 def _cut_offer(button: QPushButton, parts: list[str], room: int) -> None:
-    """Let the button show the offer in this many pixels, as far as cutting what is quoted does that."""
+    """Shorten the quoted parts until the button fits in this many pixels."""
     metrics = button.fontMetrics()
     shown = parts
     for width in range(_OFFER_WIDTH, 0, -_OFFER_STEP):
@@ -78,13 +75,13 @@ def _cut_offer(button: QPushButton, parts: list[str], room: int) -> None:
 
 
 DENIAL = "denial"
-"""Names the reason among the drafts that are kept when the card goes out of sight."""
+"""The draft of the reason."""
 
 _FIELD_HEIGHT = 30
 
 
 class CardDenial(QObject):
-    """What stands in the place of the answers once the user wants to deny. `deny` and `back` are its buttons."""
+    """The reason for a no, in place of the answers. `deny` and `back` are its buttons."""
 
     def __init__(self, drafts: dict[str, str], card: QWidget) -> None:
         super().__init__(card)
@@ -132,9 +129,9 @@ class CardDenial(QObject):
 
 
 class CardAnswers(QObject):
-    """Calls `allow` or `deny` as the user wants; whether that counts is for them to decide.
+    """Calls `allow` or `deny` when the user wants that; they decide whether it counts.
 
-    `review` is the button to see the question in full.
+    `review` shows the question in full.
     """
 
     switched = Signal()
@@ -156,7 +153,7 @@ class CardAnswers(QObject):
         self._deny_with = deny
         self._is_stopped = False
         self._listens = True
-        """Whether the keys that answer belong to this question."""
+        """Whether the answering keys belong to this question."""
         keys = native_keys(ALLOW_KEYS)
         self._allow = ShortcutButton(theme, self.tr("Allow once"), keys, colour_role="on_accent", parent=card)
         self._allow.setAccessibleName(self.tr("Allow once"))
@@ -177,7 +174,7 @@ class CardAnswers(QObject):
 
     @cached_property
     def _denial(self) -> CardDenial:
-        """Made when the user wants to deny: most questions are answered without."""
+        """Made when the user first wants to deny."""
         denial = CardDenial(self._drafts, self._card)
         denial.field.returnPressed.connect(self._on_deny_now)
         denial.deny.clicked.connect(self._on_deny_now)
@@ -191,7 +188,7 @@ class CardAnswers(QObject):
         return DENIAL in self._drafts
 
     def set_shortcut(self, *, is_enabled: bool) -> bool:
-        """Let keys answer, or not. Returns whether the buttons' words have changed."""
+        """Let keys answer, or not; return whether that changed the buttons."""
         if is_enabled == self._listens:
             return False
         self._listens = is_enabled
@@ -200,7 +197,7 @@ class CardAnswers(QObject):
         return True
 
     def show_obstacle(self, obstacle: str, *, is_refused: bool, is_edited: bool) -> None:
-        """Offer a yes unless there is an obstacle; then say what it is."""
+        """Offer a yes, or say why it is impossible."""
         for button in (self._allow, *self._offers.buttons):
             button.setEnabled(not obstacle and not self._is_stopped)
             # Without one Qt describes it by its tool tip, which is markup where it may be cut.
@@ -221,7 +218,7 @@ class CardAnswers(QObject):
     # -- geometry --
 
     def fit(self, width: int) -> None:
-        """Let the offers say as much as fits; the names of keys are dropped first."""
+        """Let the offers say as much as fits; names of keys go first."""
         shown = self._shown()
         self._allow.show_keys(is_shown=self._listens)
         self._offers.fit(shown, 2 * width)  # their full words
@@ -231,9 +228,9 @@ class CardAnswers(QObject):
                 self._allow.show_keys(is_shown=self._listens)  # there are two rows anyway
 
     def has_room_beside(self, area: QRect, width: int) -> bool:
-        """Whether something as wide as this fits behind the last button.
+        """Return whether something of this width fits behind the last button.
 
-        The buttons are placed to find out, and moved to where they belong afterwards.
+        The buttons are placed to find out, and moved afterwards.
         """
         flow(self._shown(), area)
         return self.last_button.right() + Space.L + width <= area.x() + area.width()

@@ -35,7 +35,7 @@ _SIDES = 22
 
 
 class CardCommand(ExactField):
-    """A field as high as its text, up to a limit, and read-only at first. `fold` stands below it."""
+    """A field as high as its text, up to a limit, read-only at first. `fold` stands below it."""
 
     def __init__(self, text: str, styles: TextStyles, parent: QWidget, name: str) -> None:
         super().__init__(styles.theme, text, parent)
@@ -50,7 +50,7 @@ class CardCommand(ExactField):
         self.fold = FoldBar(self, parent)
 
     def place(self, area: QRect, reserved: int) -> int:
-        """Stand at the top of `area`, keeping `reserved` pixels free on the right; return the height of it all."""
+        """Place it at the top of `area`, `reserved` pixels free on the right; return the height with its fold."""
         self.setViewportMargins(0, 0, reserved, 0)
         lines = count_lines(self.toPlainText(), self.font(), area.width() - reserved - _SIDES, self.most_lines)
         is_long = lines == self.most_lines
@@ -69,7 +69,7 @@ _SHOWN_FILES = 6
 
 
 class CardNotes:
-    """The paragraphs of one question, from top to bottom. Its parent places them."""
+    """The notes below a question. Its parent places them."""
 
     def __init__(self, request: ApprovalRequest, command: str, styles: TextStyles, parent: QWidget) -> None:
         self._styles = styles
@@ -102,14 +102,13 @@ class CardNotes:
         return y - top
 
     def drop(self) -> None:
-        """Delete the paragraphs; the card makes new notes in their place."""
         for paragraph in self._paragraphs:
             paragraph.hide()
             paragraph.deleteLater()
 
 
 def shown_lines(text: str) -> str:
-    """Return `text` with nothing hidden in it, ready for a paragraph."""
+    """Return `text` with invisible characters named, ready for a paragraph."""
     return visible(text).replace("\n", LINE_BREAK)
 
 
@@ -151,7 +150,7 @@ class QuestionCard(QWidget):
     # -- what a card decides --
 
     def place_all(self, y: int, width: int) -> int:
-        """Place everything from `y` on, beside the padding; return where it ends."""
+        """Place everything from `y` on; return where it ends."""
         raise NotImplementedError
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
@@ -171,7 +170,7 @@ class QuestionCard(QWidget):
         self.resize(width, self.place_all(PADDING - 3, width - 2 * PADDING) + PADDING)
 
     def fit(self) -> None:
-        """Be as high as the parts take now."""
+        """Adapt the height to the content."""
         before = self.height()
         self.set_width(self._width)
         if self.height() != before:
@@ -191,7 +190,7 @@ class QuestionCard(QWidget):
         super().hideEvent(event)
 
     def hold_off(self) -> None:
-        """Wait again: another question was just answered, and a second press or click was not meant for this one."""
+        """Wait again: another question was just answered, and a second press was not meant for this one."""
         self._arming.restart()
         self.update()
 
@@ -199,11 +198,11 @@ class QuestionCard(QWidget):
 
     @property
     def is_listening(self) -> bool:
-        """Whether an answer counts: it has been in sight for a moment, and was not answered."""
+        """Whether an answer counts: the card has been visible for a moment and is not answered."""
         return self._arming.is_armed and not self.is_answered and self.isVisible()
 
     def answer(self, decision: Decision) -> None:
-        """Give the answer, if it counts; nothing on the card answers from now on."""
+        """Give the answer if it counts, and take no more."""
         if self.is_listening:
             self.is_answered = True
             self.stop()
@@ -211,7 +210,7 @@ class QuestionCard(QWidget):
 
 
 class RequestCard(QuestionCard):
-    """What a server asks while its call runs. A card makes its parts first, then names its answers by `set_answers`."""
+    """What a server asks while its call runs. Subclasses make their parts, then call `set_answers`."""
 
     def __init__(self, request: ApprovalRequest, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
         super().__init__(request, styles, actions, parent)
@@ -235,7 +234,7 @@ class RequestCard(QuestionCard):
                 return Paragraph(words, self.styles, self, font=self.styles.body)
 
     def whole_text(self, text: str, name: str) -> CardCommand:
-        """Return a text that must have been seen whole before `update_answers` lets the user say yes."""
+        """Return a text that must be seen whole before a yes is possible."""
         field = CardCommand(text, self.styles, self, name)
         field.fold.changed.connect(self.update_answers)
         field.fold.resize_wanted.connect(self.fit)
@@ -267,8 +266,7 @@ class RequestCard(QuestionCard):
         raise NotImplementedError
 
     def update_answers(self) -> None:
-        """Let the user say yes, or not yet."""
+        """Enable or disable the yes."""
 
     def on_yes(self) -> None:
-        """Say yes, if that counts."""
         raise NotImplementedError

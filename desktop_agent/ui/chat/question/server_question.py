@@ -28,11 +28,11 @@ from desktop_agent.ui.widgets.labels import make_label
 _HEIGHT = 30
 _TICK_HEIGHT = 24
 _WIDEST = 420
-"""A field for one value is not wider than people look at."""
+"""No field for one value needs to be wider."""
 
 
 class FormRow(QObject):
-    """What the user fills in; `drafts` keep it when the card goes out of sight."""
+    """One field of the form; `drafts` outlive the card."""
 
     resized = Signal()
 
@@ -97,7 +97,7 @@ class FormRow(QObject):
 
     @property
     def answer(self) -> Answer | None:
-        """What is filled in; None while that is nothing."""
+        """The value; None if it is empty."""
         match self._controls[0]:
             case QLineEdit() as line:
                 written = line.text() if self.field.kind == "text" else line.text().strip()
@@ -117,7 +117,7 @@ class FormRow(QObject):
         return [control for control in self._controls if isinstance(control, QCheckBox)]
 
     def check(self) -> bool:
-        """Say what is wrong with it; whether it can be sent."""
+        """Show what is wrong with the value; return whether it can be sent."""
         self._say(mistake_in(self.field, self.answer))
         return self._mistake.isHidden()
 
@@ -169,7 +169,7 @@ class FormRow(QObject):
 
 
 class _Picker(QComboBox):
-    """Leaves the wheel to the conversation: scrolling past it must not choose."""
+    """Leaves the wheel to the conversation: scrolling must not choose."""
 
     def wheelEvent(self, e: QWheelEvent) -> None:
         e.ignore()
