@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -18,7 +18,6 @@ from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
 from desktop_agent.ui.chat.text.column import Slice
 from desktop_agent.ui.chat.text.column_text import TextMatch, shown_text
-from desktop_agent.ui.chat.transcript.entry_rows import EntryRows
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.wording.visible_text import utf16_length
 
@@ -196,43 +195,6 @@ class _Sought(NamedTuple):
     """In which the search goes on when the page is there."""
 
 
-class UnreadPages:
-    """The pages that are not loaded and may have matches, as far as that is known. None stands for no page."""
-
-    def __init__(self) -> None:
-        self.numbers: frozenset[int | None] = frozenset()
-        self._candidates: frozenset[int | None] = frozenset()
-        """All pages that may have matches, loaded or not."""
-
-    def clear(self) -> None:
-        self.numbers = self._candidates = frozenset()
-
-    def show_candidates(self, numbers: Iterable[int], not_loaded: Collection[int | None]) -> None:
-        self._candidates = frozenset(numbers)
-        self.numbers = self._candidates & frozenset(not_loaded)
-
-    def note_read(self, number: int | None) -> None:
-        self.numbers -= {number}
-
-    def note_dropped(self, number: int | None) -> None:
-        if number in self._candidates:
-            self.numbers |= {number}
-
-    def page_before(self, rows: EntryRows, target: EntryRow | None, direction: int, origin: int) -> int | None:
-        """Return the first of these pages on the way from row `origin` to `target`, round the end."""
-        if direction > 0:
-            way = chain(range(origin + 1, len(rows)), range(origin + 1))
-        else:
-            way = chain(range(origin, -1, -1), range(len(rows) - 1, origin, -1))
-        for index in way:
-            row = rows[index]
-            if row is target and index != origin:
-                return None
-            if isinstance(row.entry, PageEntry) and row.page in self.numbers:
-                return row.page
-        return None
-
-
 class Finder(QObject):
     """Find in transcript."""
 
@@ -245,7 +207,10 @@ class Finder(QObject):
         self._layout = layout
         self._viewport = viewport
         self._search: Search | None = None
-        self.unread = UnreadPages()
+        self._candidates: frozenset[int | None] = frozenset()
+        """The pages that may have matches, loaded or not."""
+        self._unread: frozenset[int | None] = frozenset()
+        """Those of them that are not loaded."""
         self._sought: _Sought | None = None
         self._steps: Iterator[None] | None = None
         self._timer = QTimer(self, interval=0, singleShot=True)
@@ -262,7 +227,7 @@ class Finder(QObject):
     def find(self, text: str) -> None:
         """Search for `text`, not minding case; nothing for an empty one. Shows the match nearest to the end in view."""
         if text:
-            self.unread.clear()
+            self._candidates = self._unread = frozenset()
             self._sought = None
             self._search = Search(text)
             rows = self._layout.rows
@@ -273,7 +238,7 @@ class Finder(QObject):
         self.pages_sought.emit(text)
 
     def clear(self) -> None:
-        self.unread.clear()
+        self._candidates = self._unread = frozenset()
         self._sought = None
         self._search = self._steps = None
         self._timer.stop()
@@ -288,7 +253,7 @@ class Finder(QObject):
         target = self._search.step(direction, self._last_visible())
         is_near = before is not None and target is not None and target[0] is before[0] and target != before
         to_row = target[0] if target is not None else None
-        page = self.unread.page_before(self._layout.rows, to_row, direction, origin) if not is_near else None
+        page = self._page_before(to_row, direction, origin) if not is_near else None
         if page is not None:
             self._search.current = before
             self._sought = _Sought(page, direction)
@@ -310,7 +275,7 @@ class Finder(QObject):
 
     @property
     def has_unread(self) -> bool:
-        return bool(self.unread.numbers)
+        return bool(self._unread)
 
     @property
     def wanted_pages(self) -> tuple[int, ...]:
@@ -321,17 +286,37 @@ class Finder(QObject):
             return
         rows = (self._layout.rows[index] for index in range(len(self._layout.rows)))
         placeholders = {row.page for row in rows if isinstance(row.entry, PageEntry)}
-        self.unread.show_candidates(numbers, placeholders)
+        self._candidates = frozenset(numbers)
+        self._unread = self._candidates & placeholders
         if not self.is_reading and not self._search.total:
             self.step(-1)
         self._report()
+
+    def page_dropped(self, number: int | None) -> None:
+        """A page is no longer loaded."""
+        self._unread |= self._candidates & {number}
+
+    def _page_before(self, target: EntryRow | None, direction: int, origin: int) -> int | None:
+        """Return the first unread page on the way from row `origin` to `target`, round the end."""
+        rows = self._layout.rows
+        if direction > 0:
+            way = chain(range(origin + 1, len(rows)), range(origin + 1))
+        else:
+            way = chain(range(origin, -1, -1), range(len(rows) - 1, origin, -1))
+        for index in way:
+            row = rows[index]
+            if row is target and index != origin:
+                return None
+            if isinstance(row.entry, PageEntry) and row.page in self._unread:
+                return row.page
+        return None
 
     def read_rows(self, start: int, count: int) -> None:
         """Search the rows of a page that was loaded; go on if it is the one that was wanted."""
         if self._search is None or not count:
             return
         rows = [self._layout.rows[index] for index in range(start, start + count)]
-        self.unread.note_read(rows[0].page)
+        self._unread -= {rows[0].page}
         self._steps = chain(self._search.read(rows), self._steps or ())
         self._timer.start()
 
@@ -364,7 +349,7 @@ class Finder(QObject):
             self._steps = None
         assert self._search is not None
         sought = self._sought
-        if sought is not None and self._steps is None and sought.page not in self.unread.numbers:
+        if sought is not None and self._steps is None and sought.page not in self._unread:
             self.step(sought.direction)
         elif self._search.current is None and self._search.total and sought is None:
             self.step(1)
@@ -372,10 +357,7 @@ class Finder(QObject):
         self._report()
         self.resume()
 
-    def _show(self, row: EntryRow, match: object) -> None:
-        from desktop_agent.ui.chat.text.column_text import TextMatch
-
-        assert isinstance(match, TextMatch)
+    def _show(self, row: EntryRow, match: TextMatch) -> None:
         layout = self._layout
         if row.widget is None:
             layout.scroll_to(layout.reading.row_top(row))

@@ -29,37 +29,27 @@ MAX_WATCHED = 400
 """The system hands out a limited number of watches to all programs together; the poll covers the rest."""
 
 
-class FolderWatch(QObject):
-    """Watches the folders that are open and the two files that git rewrites. Stopped until `resume`."""
+class PathWatch(QObject):
+    """Watches files and folders (absolute paths), also those that are replaced by renaming. Stopped until `resume`."""
 
-    folder_changed = Signal(str)  # an absolute path
-    repository_changed = Signal()  # the index or HEAD is another one
-    due = Signal()  # time to look again at what cannot be watched
+    changed = Signal(object)  # a set of paths
 
-    def __init__(self, parent: QObject | None = None, *, settle_ms: int = SETTLE_MS, poll_ms: int = POLL_MS) -> None:
+    def __init__(self, parent: QObject | None = None, *, settle_ms: int = SETTLE_MS) -> None:
         super().__init__(parent)
-        self._folders: list[str] = []
-        self._repository_files: list[str] = []
+        self._paths: set[str] = set()
         self._changed: set[str] = set()
         self._watcher: QFileSystemWatcher | None = None
         self._unquiet = QElapsedTimer()
         self._settle = QTimer(self, interval=settle_ms, singleShot=True)
         self._settle.timeout.connect(self._report)
-        self._poll = QTimer(self, interval=poll_ms, timerType=Qt.TimerType.VeryCoarseTimer)
-        self._poll.timeout.connect(self._on_poll)
-        self._poll_ms = poll_ms
 
     @property
     def is_active(self) -> bool:
         return self._watcher is not None
 
-    def watch_folders(self, folders: Iterable[Path]) -> None:
-        """Watch these folders instead of the present ones. The first matter most, should there be too many."""
-        self._folders = [str(folder) for folder in folders][:MAX_WATCHED]
-        self._update()
-
-    def watch_repository(self, git_dir: Path | None) -> None:
-        self._repository_files = [] if git_dir is None else [str(git_dir / "index"), str(git_dir / "HEAD")]
+    def watch(self, paths: Iterable[str]) -> None:
+        """Watch these instead of the present ones."""
+        self._paths = set(paths)
         self._update()
 
     def resume(self) -> None:
@@ -67,21 +57,18 @@ class FolderWatch(QObject):
             self._watcher = QFileSystemWatcher(self)
             self._watcher.directoryChanged.connect(self._note)
             self._watcher.fileChanged.connect(self._note)
-            self.poll_often()
             self._update()
 
     def nudge(self) -> None:
+        """Assume that something changed, without knowing what."""
         if self._watcher is not None:
-            self._wait_until_settled()
-
-    def poll_often(self) -> None:
-        """Expect more changes soon: something has changed, or the user is back."""
-        if self._watcher is not None:
-            self._poll.start(self._poll_ms)
+            if not self._settle.isActive():
+                self._unquiet.start()
+            if self._unquiet.elapsed() < PATIENCE_MS:
+                self._settle.start()
 
     def pause(self) -> None:
         self._settle.stop()
-        self._poll.stop()
         self._changed.clear()
         if self._watcher is not None:
             self._watcher.blockSignals(True)  # it may have news already, which come before its end does
@@ -92,31 +79,69 @@ class FolderWatch(QObject):
         if self._watcher is None:
             return
         watched = {*self._watcher.directories(), *self._watcher.files()}
-        wanted = {*self._folders, *self._repository_files}
-        if outdated := watched - wanted:
+        if outdated := watched - self._paths:
             self._watcher.removePaths(list(outdated))
-        if missing := wanted - watched:
-            self._watcher.addPaths(list(missing))  # what is not there, or is one too many, is left to the poll
+        if missing := self._paths - watched:
+            self._watcher.addPaths(list(missing))  # what is not there is noticed by its folder, or by a poll
+
+    def _note(self, path: str) -> None:
+        self._changed.add(path)
+        self.nudge()
+
+    def _report(self) -> None:
+        changed, self._changed = self._changed, set()
+        self._update()  # the watch on a file ends when it is replaced
+        self.changed.emit(changed)
+
+
+class FolderWatch(PathWatch):
+    """Watches the folders that are open and the two files that git rewrites, and polls for the rest."""
+
+    folder_changed = Signal(str)  # an absolute path
+    repository_changed = Signal()  # the index or HEAD is another one, or a folder changed
+    due = Signal()  # time to look again at what cannot be watched
+
+    def __init__(self, parent: QObject | None = None, *, settle_ms: int = SETTLE_MS, poll_ms: int = POLL_MS) -> None:
+        super().__init__(parent, settle_ms=settle_ms)
+        self._folders: list[str] = []
+        self._repository_files: list[str] = []
+        self._poll = QTimer(self, interval=poll_ms, timerType=Qt.TimerType.VeryCoarseTimer)
+        self._poll.timeout.connect(self._on_poll)
+        self._poll_ms = poll_ms
+        self.changed.connect(self._on_changed)
+
+    def watch_folders(self, folders: Iterable[Path]) -> None:
+        """Watch these folders instead of the present ones. The first matter most, should there be too many."""
+        self._folders = [str(folder) for folder in folders][:MAX_WATCHED]
+        self.watch([*self._folders, *self._repository_files])
+
+    def watch_repository(self, git_dir: Path | None) -> None:
+        self._repository_files = [] if git_dir is None else [str(git_dir / "index"), str(git_dir / "HEAD")]
+        self.watch([*self._folders, *self._repository_files])
+
+    def resume(self) -> None:
+        super().resume()
+        self.poll_often()
+
+    def nudge(self) -> None:
+        self.poll_often()
+        super().nudge()
+
+    def poll_often(self) -> None:
+        """Expect more changes soon: something has changed, or the user is back."""
+        if self.is_active:
+            self._poll.start(self._poll_ms)
+
+    def pause(self) -> None:
+        self._poll.stop()
+        super().pause()
 
     def _on_poll(self) -> None:
         self._poll.setInterval(min(self._poll.interval() * 2, max(SELDOM_MS, self._poll_ms)))
         self.due.emit()
 
-    def _note(self, path: str) -> None:
-        self._changed.add(path)
-        self._wait_until_settled()
-
-    def _wait_until_settled(self) -> None:
-        self.poll_often()
-        if not self._settle.isActive():
-            self._unquiet.start()
-        if self._unquiet.elapsed() < PATIENCE_MS:
-            self._settle.start()
-
-    def _report(self) -> None:
-        changed, self._changed = self._changed, set()
-        self._update()  # git replaces its files by renaming, which ends the watch on the old one
-        for folder in changed.intersection(self._folders):
+    def _on_changed(self, paths: set[str]) -> None:
+        for folder in paths.intersection(self._folders):
             self.folder_changed.emit(folder)
         self.repository_changed.emit()  # a new or deleted file is a change for git as well
 

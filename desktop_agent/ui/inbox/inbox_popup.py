@@ -120,11 +120,13 @@ class InboxRow(QWidget):
         item = self.item
         buttons: list[QPushButton] = []
         if item.can_allow:
-            buttons.append(self._button(self.tr("Allow once"), "inboxAllowButton", self._on_allow))
+            buttons.append(self._button(self.tr("Allow once"), "inboxAllowButton", partial(self._answer, "allow")))
         if item.can_deny:
-            buttons.append(self._button(self.tr("Deny"), "inboxDenyButton", self._on_deny, "destructive"))
+            buttons.append(
+                self._button(self.tr("Deny"), "inboxDenyButton", partial(self._answer, "deny"), "destructive")
+            )
         if item.kind == "ended":
-            buttons.append(self._button(self.tr("Mark as seen"), "inboxSeenButton", self._on_seen))
+            buttons.append(self._button(self.tr("Mark as seen"), "inboxSeenButton", partial(self.wished.emit, "seen")))
         return [*buttons, self._button(self.tr("Show"), "inboxShowButton", self._on_show)]
 
     def _button(self, text: str, name: str, clicked: Callable[[], None], variant: str = "") -> QPushButton:
@@ -134,12 +136,6 @@ class InboxRow(QWidget):
         )
 
     # --- what the user does ---------------------------------------------------------------------------------------
-
-    def _on_allow(self) -> None:
-        self._answer("allow")
-
-    def _on_deny(self) -> None:
-        self._answer("deny")
 
     def _answer(self, wish: Wish) -> None:
         if not self.is_listening:
@@ -156,9 +152,6 @@ class InboxRow(QWidget):
 
     def _on_show(self) -> None:
         self.wished.emit("show")
-
-    def _on_seen(self) -> None:
-        self.wished.emit("seen")
 
     # --- Qt -------------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, resize_within_screen, vbox
 from desktop_agent.ui.widgets.text_colours import cursor_over, format_ranges
-from desktop_agent.ui.wording.visible_text import utf16_length
+from desktop_agent.ui.wording.visible_text import index_of, lowered, utf16_length
 
 ROW_CHARS = COLUMNS
 """A longer line goes on in the next row: Qt lays a row out as a whole, and 2 MB of it would stop the window."""
@@ -50,14 +50,14 @@ class PrintedDocument(NamedTuple):
         lengths = (len(row) + (number + 1 not in continued) for number, row in enumerate(texts))
         starts = list(accumulate(lengths, initial=0))[:-1]
         whole = "".join(row if number + 1 in continued else row + "\n" for number, row in enumerate(texts))[:-1]
-        return cls("\n".join(texts), runs, continued, starts, _in_small(whole))
+        return cls("\n".join(texts), runs, continued, starts, lowered(whole))
 
     def find(self, text: str, row: int, offset: int) -> tuple[int, int, int, int] | None:
         """Return where `text` is next behind a place, over the cuts of lines: row and offset of both ends.
 
         Goes on from the beginning. Not minding case; only for a document with folded lines.
         """
-        sought = _in_small(text)
+        sought = lowered(text)
         start = self.starts[row] + offset
         at = self.searched.find(sought, start)
         at = at if at >= 0 else self.searched.find(sought, 0, start + len(sought))
@@ -86,12 +86,6 @@ def _rows_of(printed: str) -> list[PrintedRow]:
     printout.feed(printed)
     take(printout.standing())
     return rows
-
-
-def _in_small(text: str) -> str:
-    """Return `text` in lower case without changing its length: a few capitals would become two characters."""
-    small = text.lower()
-    return small if len(small) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
 _SIGN = "↪"
@@ -153,7 +147,7 @@ class PrintedView(QPlainTextEdit):
             if block != first and block.blockNumber() not in self._printed.continued:
                 parts.append("\n")
             text, at = block.text(), block.position()
-            parts.append(text[_characters(text, max(0, start - at)) : _characters(text, end - at)])
+            parts.append(text[index_of(text, max(0, start - at)) : index_of(text, end - at)])
             block = block.next()
         data.setText("".join(parts))
         return data
@@ -170,7 +164,7 @@ class PrintedView(QPlainTextEdit):
     def _find_over_rows(self, text: str) -> bool:
         cursor = self.textCursor()
         end = self.document().findBlock(cursor.selectionEnd())
-        offset = _characters(end.text(), cursor.selectionEnd() - end.position())
+        offset = index_of(end.text(), cursor.selectionEnd() - end.position())
         found = self._printed.find(text, end.blockNumber(), offset)
         if found is None:
             return False
@@ -198,12 +192,6 @@ class PrintedView(QPlainTextEdit):
         self._formats = self._new_formats()
         self._generation += 1
         self.viewport().update()
-
-
-def _characters(text: str, units: int) -> int:
-    if text.isascii():
-        return min(units, len(text))
-    return len(text.encode("utf-16-le")[: 2 * units].decode("utf-16-le", "ignore"))
 
 
 class OutputWindow(QDialog):

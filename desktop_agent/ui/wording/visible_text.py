@@ -131,6 +131,19 @@ def utf16_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
+def index_of(text: str, position: int) -> int:
+    """Return the place in `text` of a position of Qt, which counts UTF-16 units."""
+    if text.isascii():
+        return position
+    return len(text.encode("utf-16-le", "surrogatepass")[: 2 * position].decode("utf-16-le", "surrogatepass"))
+
+
+def lowered(text: str) -> str:
+    """Return `text` in lower case without changing its length: a few capitals would become two characters."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+
+
 _MOST_SHOWN_CHARS = 600
 """How much of a line with hidden characters a note repeats: the command itself stands above."""
 _BLANKS = re.compile(r" {9,}")

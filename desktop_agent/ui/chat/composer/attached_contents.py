@@ -10,14 +10,14 @@ from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.composer.field_offers import MentionedContent, contents_in
-from desktop_agent.ui.chat.composer.message_edit import MessageEdit, position_of
+from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.content_chip import CardPicture, ContentChip
 from desktop_agent.ui.chat.entry_words import byte_count, picture_problem
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import flow
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording.visible_text import plain_tooltip, utf16_length
 
 _MOST_SHOWN = 6
 """Two rows of them: what else comes along is marked in the text."""
@@ -127,8 +127,8 @@ class AttachedContents(QObject):
         cursor.beginEditBlock()
         for start, end in reversed(contents_in(text).get(content, [])):
             is_apart = text[end : end + 1] == " " and (start == 0 or text[start - 1].isspace())
-            cursor.setPosition(position_of(text, start))
-            cursor.setPosition(position_of(text, end + is_apart), QTextCursor.MoveMode.KeepAnchor)
+            cursor.setPosition(utf16_length(text[:start]))
+            cursor.setPosition(utf16_length(text[: end + is_apart]), QTextCursor.MoveMode.KeepAnchor)
             cursor.removeSelectedText()
         cursor.endEditBlock()
         self._edit.setFocus(Qt.FocusReason.OtherFocusReason)

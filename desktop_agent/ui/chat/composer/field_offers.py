@@ -8,8 +8,9 @@ from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.slash.declarations import Declaration
-from desktop_agent.ui.chat.composer.message_edit import MessageEdit, index_of, position_of
+from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.wording.visible_text import index_of, utf16_length
 
 if TYPE_CHECKING:
     from desktop_agent.core.mentions.mention_grammar import TypedMention
@@ -222,7 +223,7 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         if self._popup is None or self._typed is None:
             return
         cursor = self._edit.textCursor()
-        start = position_of(self._edit.toPlainText(), self._typed.start)
+        start = utf16_length(self._edit.toPlainText()[: self._typed.start])
         cursor.setPosition(min(start, self._edit.document().characterCount() - 1))
         left = self._edit.viewport().mapTo(self._composer.window(), self._edit.cursorRect(cursor).topLeft()).x()
         top = self._composer.mapTo(self._composer.window(), area.topLeft()).y()
@@ -308,7 +309,7 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         at = index_of(text, end)
         followed_by = text[at : at + 1]
         written = offer.written if is_over else offer.written.removesuffix('"')
-        cursor.setPosition(position_of(text, self._typed.start))
+        cursor.setPosition(utf16_length(text[: self._typed.start]))
         cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
         cursor.insertText(written + (" " if is_over and not followed_by.isspace() else ""))
         if is_over and followed_by.isspace():
@@ -322,5 +323,5 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         marks = marks_in(text, self._is_path, self._sources)
         if not marks and not self._edit.marks.spans:
             return
-        spans = tuple((position_of(text, start), position_of(text, end)) for start, end in marks)
+        spans = tuple((utf16_length(text[:start]), utf16_length(text[:end])) for start, end in marks)
         self._edit.marks.show(spans, self._theme.colour("accent_weak"), self._theme.colour("accent_text"))

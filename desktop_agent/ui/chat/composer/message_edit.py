@@ -22,21 +22,10 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 from desktop_agent.ui.chat.text.passage import count_lines, x_in
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.widgets.text_colours import cursor_over, mark_of
-from desktop_agent.ui.wording.visible_text import utf16_length
+from desktop_agent.ui.wording.visible_text import index_of
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QTextEdit
-
-
-def position_of(text: str, index: int) -> int:
-    return utf16_length(text[:index])
-
-
-def index_of(text: str, position: int) -> int:
-    if text.isascii():
-        return position
-    before = text.encode("utf-16-le", "surrogatepass")[: 2 * position]
-    return len(before.decode("utf-16-le", "surrogatepass"))
 
 
 _LIMIT = 200

@@ -133,7 +133,7 @@ class TranscriptView(QAbstractScrollArea):
             self.row_layout.drop(row)
         for patch in patches:
             if patch.kind == "collapse":
-                self.finder.unread.note_dropped(self.rows[patch.index].page)
+                self.finder.page_dropped(self.rows[patch.index].page)
         for patch, place in places:
             self.finder.read_rows(patch.index, patch.count)
             if place is not None:

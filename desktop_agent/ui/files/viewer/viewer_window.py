@@ -1,15 +1,16 @@
 """The viewer's window: files in tabs, read beside the window's thread, and read again when they change on disk."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QFileSystemWatcher, QObject, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.plain_text import named
+from desktop_agent.ui.files.tree_reader import PathWatch
 from desktop_agent.ui.files.viewer.file_page import FilePage
 from desktop_agent.ui.files.viewer.file_tabs import FileTabs, ViewerHead
 from desktop_agent.ui.files.viewer.page_saving import FileStore, PageSaving
@@ -21,43 +22,6 @@ from desktop_agent.ui.widgets.layouts import resize_within_screen, vbox
 
 SETTLE_MS = 150
 """A file is often written in several steps, or replaced: read once it has been quiet for this long."""
-
-
-class OpenFiles(QObject):
-    """Watches files (absolute paths), also those that are replaced by renaming or come back."""
-
-    changed = Signal()
-
-    def __init__(self, parent: QObject, *, settle_ms: int = SETTLE_MS) -> None:
-        super().__init__(parent)
-        self._wanted: set[str] = set()
-        self._watcher = QFileSystemWatcher(self)
-        self._settle = QTimer(self, interval=settle_ms, singleShot=True)
-        self._settle.timeout.connect(self._report)
-        self._watcher.fileChanged.connect(self._note)
-        self._watcher.directoryChanged.connect(self._note)
-
-    def watch(self, files: Iterable[str], folders: Iterable[str]) -> None:
-        self._wanted = {*files, *folders}
-        self._update()
-
-    def pause(self) -> None:
-        self.watch((), ())
-        self._settle.stop()
-
-    def _update(self) -> None:
-        watched = {*self._watcher.files(), *self._watcher.directories()}
-        if outdated := watched - self._wanted:
-            self._watcher.removePaths(list(outdated))
-        if missing := self._wanted - watched:
-            self._watcher.addPaths(list(missing))  # what is not there is noticed by its folder
-
-    def _note(self, _path: str) -> None:
-        self._settle.start()
-
-    def _report(self) -> None:
-        self._update()  # the watch on a file ends when it is replaced
-        self.changed.emit()
 
 
 _SIZE, _MINIMUM = QSize(920, 720), QSize(420, 320)
@@ -77,7 +41,7 @@ class ViewerWindow(QWidget):
         self._spawn = spawn
         self.tabs = FileTabs(self._make_page)
         self._saving = PageSaving(theme, self.tabs, store, spawn)
-        self._watch = OpenFiles(self)
+        self._watch = PathWatch(self, settle_ms=SETTLE_MS)
         self._watch.changed.connect(self.refresh)
         keys = PartKeys("viewer", self)
         self._head = ViewerHead(self.tabs, keys, self._saving.save_current)
@@ -176,13 +140,9 @@ class ViewerWindow(QWidget):
 
     def _on_opened_changed(self) -> None:
         pages = self.tabs.pages
-        self._update_watch()
+        self._watch.watch(str(path) for page in pages for path in (page.file, page.file.parent))
         if not pages:
             self.close()
-
-    def _update_watch(self) -> None:
-        pages = self.tabs.pages
-        self._watch.watch((str(page.file) for page in pages), (str(page.file.parent) for page in pages))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if self.has_unsaved:
@@ -193,7 +153,7 @@ class ViewerWindow(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._update_watch()
+        self._watch.resume()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)

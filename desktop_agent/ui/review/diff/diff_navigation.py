@@ -15,6 +15,7 @@ from desktop_agent.core.diff.rows import DiffRows, LineSide
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.diff_document import DiffDocument, DiffPosition, DiffSelection, everything, text_of
 from desktop_agent.ui.review.diff.diff_layout import DiffScroller
+from desktop_agent.ui.wording.visible_text import lowered
 
 
 class DiffNavigation(QObject):
@@ -131,7 +132,7 @@ class DiffSearch:
 
     def find(self, rows: DiffRows, needle: str, limit: int) -> list[DiffMatch]:
         """Return the matches in reading order, of each side the first `limit`."""
-        wanted = _folded(needle.partition("\n")[0])
+        wanted = lowered(needle.partition("\n")[0])
         removed = [(edit.old_start, edit.old_end) for edit in self._diff.edits]
         sides: dict[LineSide, list[tuple[int, int]]] = {"old": removed, "new": [(0, len(self._diff.new_lines))]}
         return sorted(
@@ -157,16 +158,8 @@ class _Text:
     """All lines of a side as one string: a search runs in C, not line by line."""
 
     def __init__(self, lines: Sequence[str]) -> None:
-        self.content = _folded("".join(lines))
+        self.content = lowered("".join(lines))
         self.starts = list(accumulate(map(len, lines), initial=0))
-
-
-def _folded(text: str) -> str:
-    lowered = text.lower()
-    if len(lowered) == len(text):
-        return lowered
-    # A few letters have a longer lower case, which would shift everything behind them.
-    return "".join(lower if len(lower := char.lower()) == 1 else char for char in text)
 
 
 MAX_MATCHES = 2_000
