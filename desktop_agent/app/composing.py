@@ -16,8 +16,12 @@ from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError, UsageError
+from desktop_agent.core.mentions.pasted import PastedContents
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.spelling import Speller, open_speller
+from desktop_agent.core.store.journal.lines import open_regular
+from desktop_agent.core.tools.servers.results import LARGEST_PICTURE_BYTES
+from desktop_agent.core.tools.servers.results import LONGEST_SIDE as LONGEST_SIDE_SENT
 from desktop_agent.ui.chat.composer.attached_contents import ContentPreview
 from desktop_agent.ui.chat.composer.field_offers import MentionedContent
 from desktop_agent.ui.chat.composer.spelling_marks import SpellingMarks, SpellingMenu
@@ -55,8 +59,6 @@ class ContentPreviews(QObject):
             await self._windows.show_draft_content(content.name, read[0], is_picture=content.is_picture)
 
     def _read_preview(self, content: MentionedContent, workspace: Path | None) -> ContentPreview | None:
-        from desktop_agent.core.tools.servers.results import LARGEST_PICTURE_BYTES, LONGEST_SIDE
-
         read = self._read(content, workspace)
         if read is None:
             return None
@@ -65,14 +67,11 @@ class ContentPreviews(QObject):
             return ContentPreview(size)
         picture = read_picture(data, THUMBNAIL) if data else CardPicture.without("too large" if size else "damaged")
         sides = picture.size.width(), picture.size.height()
-        is_too_large = not content.is_pasted and (size > LARGEST_PICTURE_BYTES or max(sides) > LONGEST_SIDE)
+        is_too_large = not content.is_pasted and (size > LARGEST_PICTURE_BYTES or max(sides) > LONGEST_SIDE_SENT)
         return ContentPreview(size, picture, is_too_large=is_too_large)
 
     def _read(self, content: MentionedContent, workspace: Path | None) -> tuple[bytes, int] | None:
         """Return a content, which is empty where it is too much, and its size; None where there is none. Blocks."""
-        from desktop_agent.core.mentions.pasted import PastedContents
-        from desktop_agent.core.store.journal.lines import open_regular
-
         try:
             if content.is_pasted:
                 data = PastedContents.of(self._bench.paths).read(content.name)
@@ -124,8 +123,6 @@ class Pasting(QObject):
         """Keep a content and mention it where the cursor is. Raises `UsageError` and `StorageError`."""
 
         def kept() -> str:
-            from desktop_agent.core.mentions.pasted import PastedContents
-
             kind, data, suffix = content()
             return PastedContents.of(self._bench.paths).keep(data, kind, suffix, self._clock.now())
 

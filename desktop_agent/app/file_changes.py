@@ -9,7 +9,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QObject
 
 from desktop_agent.app.background_tasks import Try
-from desktop_agent.app.navigator import Navigator
+from desktop_agent.app.navigator import Navigator, answer_to
 from desktop_agent.app.shown_folder import FolderFiles
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.base.errors import WorkspaceError
@@ -19,6 +19,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileDiff
 from desktop_agent.core.protocol.ops import MoveFile, UndoChanges, WriteFile
 from desktop_agent.core.system.files import FileState, digest_of, read_state
+from desktop_agent.ui.review.code_dialog import ApplyDialog
 from desktop_agent.ui.review.code_placing import ApplyTarget, decoded
 from desktop_agent.ui.review.diff_source import Spawn, turn_obstacle
 from desktop_agent.ui.theme import Theme
@@ -44,8 +45,6 @@ class FileWriting(QObject):
         self._panels = panels
         self._navigator = navigator
         self._one_at_a_time = asyncio.Lock()
-        self._path = ""
-        self._outcome: asyncio.Future[Written] | None = None
 
     async def save(self, root: Path, path: str, expected: str | None, content: bytes) -> str:
         return (await self.write(root, WriteFile(path=path, expected=expected, content=content))).problem
@@ -71,39 +70,24 @@ class FileWriting(QObject):
         return await self._panels.diffs.compare(change, before, after)
 
     async def _ask(self, handle: SessionHandle, op: WriteFile | MoveFile) -> Written:
-        self._path = op.path
-        outcome = self._outcome = asyncio.get_running_loop().create_future()
-        handle.happened.connect(self._on_happened)
-        begun: list[SessionHandle] = []
+        def is_answer(event: ev.Event) -> bool:
+            match event:
+                case ev.ChangesRecorded(changes=changes):
+                    return any(change.author == "person" and change.path == op.path for change in changes)
+                case ev.Notice(code=code):
+                    return code in _NOT_WRITTEN
+                case _:
+                    return False
 
-        def follow(opened: SessionHandle) -> None:  # a conversation that begins with this
-            opened.happened.connect(self._on_happened)
-            begun.append(opened)
-
-        self._navigator.session_opened.connect(follow)
         try:
-            handle.submit(op)
-            return await asyncio.wait_for(outcome, _PATIENCE_S)
+            async with asyncio.timeout(_PATIENCE_S):
+                answer = await answer_to(handle, op, is_answer, self._navigator.session_opened)
         except TimeoutError:
             return Written(self.tr("The conversation did not answer, so it is not known whether that was done."))
-        finally:
-            self._outcome = None
-            self._navigator.session_opened.disconnect(follow)
-            for each in (handle, *begun):
-                each.happened.disconnect(self._on_happened)
-
-    def _on_happened(self, event: ev.Event) -> None:
-        if self._outcome is None or self._outcome.done():
-            return
-        match event:
-            case ev.ChangesRecorded(changes=changes) if any(
-                change.author == "person" and change.path == self._path for change in changes
-            ):
-                self._outcome.set_result(Written("", tuple(change.id for change in changes)))
-            case ev.Notice(code=code, title=title, hint=hint) if code in _NOT_WRITTEN:
-                self._outcome.set_result(Written(f"{core_words(title)} {core_words(hint)}".strip()))
-            case _:
-                pass
+        if isinstance(answer, ev.ChangesRecorded):
+            return Written("", tuple(change.id for change in answer.changes))
+        assert isinstance(answer, ev.Notice)
+        return Written(f"{core_words(answer.title)} {core_words(answer.hint)}".strip())
 
 
 class FileChanging(QObject):
@@ -173,8 +157,6 @@ class CodeApplying(QObject):
         self._spawn(self._open_with(code, paths))
 
     async def _open_with(self, code: str, paths: Sequence[str]) -> None:
-        from desktop_agent.ui.review.code_dialog import ApplyDialog  # with the first one
-
         known = await self._files.latest()
         found = await asyncio.to_thread(likely_paths, paths, known.files if known is not None else frozenset[str]())
         dialog = ApplyDialog(self._theme, code, found, self, self._spawn, self._panels.window)
@@ -182,8 +164,6 @@ class CodeApplying(QObject):
         dialog.open()
 
     def _write(self, op: object) -> None:
-        from desktop_agent.core.protocol.ops import WriteFile
-
         if (handle := self._panels.session.handle) is not None and isinstance(op, WriteFile):
             handle.submit(op)
 

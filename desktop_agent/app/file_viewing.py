@@ -12,6 +12,7 @@ from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.shown_folder import FolderFiles
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.protocol import events as ev
+from desktop_agent.ui.chat.text.file_links import names_alone
 from desktop_agent.ui.files.file_history import new_paths
 from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.theme import Theme
@@ -98,8 +99,6 @@ class FileViewing(QObject):
         self._spawn(self._link(paths))
 
     async def _link(self, paths: "FolderPaths") -> None:
-        from desktop_agent.ui.chat.text.file_links import names_alone
-
         root, layout = self._navigator.workspace, self._panels.transcript.row_layout
         names = await asyncio.to_thread(names_alone, paths.files)
         is_current = root == self._navigator.workspace and self._files.known is paths

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Signal
 
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.navigator import Navigator
@@ -17,13 +16,11 @@ from desktop_agent.core.protocol.model import Allowed, Denied, SessionSummary
 from desktop_agent.core.protocol.ops import AnswerApproval
 from desktop_agent.ui.inbox import inbox_items
 from desktop_agent.ui.inbox.inbox_items import InboxItem, InboxSession, items_of
+from desktop_agent.ui.inbox.inbox_popup import InboxPopup
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.window.session_handle import SessionHandle
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.inbox.inbox_popup import InboxPopup
 
 _TELLING = LISTED_EVENTS | {"tool_call_started"}
 """Events after which something else may wait."""
@@ -56,12 +53,13 @@ class Inbox(QObject):
         self._listed = listed
         self._navigator = navigator
         self._try = try_
-        self._bridges: list[SessionHandle] = []
+        self._handles: list[SessionHandle] = []
         """Those that were opened, and the one that is only read."""
         self._asking: tuple[SessionSummary, ...] = ()
         self._seen: dict[SessionId, int] = {}
         self._popup: InboxPopup | None = None
         self.items: list[InboxItem] = []
+        self.came.connect(self._announce)
         listed.follow(self._on_listed)
         navigator.session_opened.connect(self._follow)
         panels.window.actions_.connect(panels.window.actions_.open_inbox, self.toggle)
@@ -82,7 +80,7 @@ class Inbox(QObject):
         return any(item.session_id == session_id for item in self.items)
 
     def refresh(self) -> None:
-        opened = self._bridges = [handle for handle in self._bridges if self._is_there(handle)]
+        opened = self._handles = [handle for handle in self._handles if self._is_there(handle)]
         for handle in opened:
             turns, session_id = handle.transcript.turns, handle.transcript.session.session_id
             if handle is self._panels.session.handle or session_id not in self._seen:
@@ -96,7 +94,7 @@ class Inbox(QObject):
 
     def answer(self, item: InboxItem, *, is_yes: bool) -> None:
         """Give the answer of the user to the session that asks, if its question still waits."""
-        handle = next((one for one in self._bridges if _id(one) == item.session_id and self._is_there(one)), None)
+        handle = next((one for one in self._handles if _id(one) == item.session_id and self._is_there(one)), None)
         request = item.request
         if handle is None or request is None or (item.can_allow if is_yes else item.can_deny) is False:
             return
@@ -123,8 +121,8 @@ class Inbox(QObject):
         self.refresh()
 
     def _follow(self, handle: SessionHandle) -> None:
-        if handle not in self._bridges:
-            self._bridges.append(handle)
+        if handle not in self._handles:
+            self._handles.append(handle)
             handle.happened.connect(self._on_happened)
             handle.replaced.connect(self.refresh)
         # The session is shown only after this signal; then a turn that had ended in it is seen.
@@ -132,24 +130,27 @@ class Inbox(QObject):
         self.refresh()
 
     def _on_happened(self, event: Event) -> None:
-        if event.type not in _TELLING:
-            return
         handle = self.sender()
         assert isinstance(handle, SessionHandle)
-        self.refresh()
-        if handle.read_only:
-            return
+        if event.type in _TELLING:
+            self.refresh()
         match event:
-            case ApprovalRequested(request=request):
+            case Notice(level="error", title=title, hint=hint) if handle is self._panels.session.handle:
+                announce(self._panels.window, f"{core_words(title)} {core_words(hint)}".strip(), is_urgent=True)
+            case ApprovalRequested(request=request) if not handle.read_only:
                 key = (_id(handle), request.call_id)
-            case TurnEnded():
+                for item in [item for item in self.items if item.key == key]:
+                    self.came.emit(item)
+            case TurnEnded() if not handle.read_only:
                 self.came.emit(_ended(handle))
-                return
             case _:
-                return
-        for item in self.items:
-            if item.key == key:
-                self.came.emit(item)
+                pass
+
+    def _announce(self, item: InboxItem) -> None:
+        """Say what came, with the title of its session if that is not the one in sight."""
+        is_shown = self._panels.session.transcript.session.session_id == item.session_id
+        parts = (inbox_items.kind(item), inbox_items.subject(item), "" if is_shown else inbox_items.title(item))
+        announce(self._panels.window, ": ".join(part for part in parts if part), is_urgent=item.waits)
 
     def _is_there(self, handle: SessionHandle) -> bool:
         """Whether the session is open, or is the one that is only read and shown."""
@@ -157,9 +158,7 @@ class Inbox(QObject):
 
     # --- the rows ---------------------------------------------------------------------------------------------------
 
-    def _build(self) -> "InboxPopup":
-        from desktop_agent.ui.inbox.inbox_popup import InboxPopup
-
+    def _build(self) -> InboxPopup:
         popup = InboxPopup(self._theme, self._panels.window, self._panels.window.top_bar.inbox_button, now=_now)
         popup.wished.connect(self._on_wished)
         popup.all_seen.connect(self._on_all_seen)
@@ -194,28 +193,3 @@ def _ended(handle: SessionHandle) -> InboxItem:
 
 def _now() -> datetime:
     return datetime.now(UTC).astimezone()
-
-
-class Announcements(QObject):
-    """Says that a question waits, that a turn has ended, and what went wrong. Banners say themselves what they show."""
-
-    def __init__(self, panels: WindowPanels, inbox: Inbox, navigator: Navigator) -> None:
-        super().__init__(panels.window)
-        self._panels = panels
-        inbox.came.connect(self._on_came)
-        navigator.session_opened.connect(self._follow)
-
-    def _on_came(self, item: InboxItem) -> None:
-        """Say it with the title of its session, if that is not the one in sight."""
-        handle = self._panels.session.handle
-        is_shown = handle is not None and handle.transcript.session.session_id == item.session_id
-        parts = (inbox_items.kind(item), inbox_items.subject(item), "" if is_shown else inbox_items.title(item))
-        announce(self._panels.window, ": ".join(part for part in parts if part), is_urgent=item.waits)
-
-    def _follow(self, handle: SessionHandle) -> None:
-        handle.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
-
-    def _on_happened(self, event: Event) -> None:
-        if isinstance(event, Notice) and event.level == "error" and self.sender() is self._panels.session.handle:
-            text = f"{core_words(event.title)} {core_words(event.hint)}"
-            announce(self._panels.window, text.strip(), is_urgent=True)

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, SignalInstance
 from PySide6.QtWidgets import QFileDialog
 
-from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.background_tasks import Try, in_background
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.app.sessions.own_sessions import DraftSession
@@ -24,7 +24,6 @@ from desktop_agent.core.base.errors import AgentError, SessionBusyError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.events import REFUSALS, ChangesUndone, Notice
 from desktop_agent.core.protocol.model import ApprovalPolicy, ChangeSelection, ModelRef, SearchHit
 from desktop_agent.core.providers.demo import DEMO_MODEL, DEMO_PROMPT
 from desktop_agent.core.store.drafts import DraftKey, folder_draft, session_draft, viewing_draft
@@ -32,6 +31,43 @@ from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.session_handle import SessionHandle
+
+
+async def answer_to(
+    handle: SessionHandle, op: ops.Op, is_answer: Callable[[ev.Event], bool], begun: SignalInstance | None = None
+) -> ev.Event:
+    """Submit `op` and return the event that answers it. Raises the `AgentError` for which a session was not opened.
+
+    `begun` tells of the session (a `SessionHandle`) that begins with `op`, where `handle` is a draft.
+    """
+    answer: asyncio.Future[ev.Event] = asyncio.get_running_loop().create_future()
+    followed: list[SessionHandle] = []
+
+    def on_happened(event: ev.Event) -> None:
+        if not answer.done() and is_answer(event):
+            answer.set_result(event)
+
+    def on_failed(error: AgentError) -> None:
+        if not answer.done():
+            answer.set_exception(error)
+
+    def follow(handle: SessionHandle) -> None:
+        handle.happened.connect(on_happened)
+        handle.failed.connect(on_failed)
+        followed.append(handle)
+
+    follow(handle)
+    if begun is not None:
+        begun.connect(follow)
+    try:
+        handle.submit(op)
+        return await answer
+    finally:
+        if begun is not None:
+            begun.disconnect(follow)
+        for each in followed:
+            each.happened.disconnect(on_happened)
+            each.failed.disconnect(on_failed)
 
 
 async def take_back_since(handle: SessionHandle, turn: int) -> None:
@@ -44,42 +80,14 @@ async def take_back_since(handle: SessionHandle, turn: int) -> None:
         raise AgentError("The agent is working, so nothing was taken back.", hint="Stop it first, or keep the files.")
     if not any(record.turn >= turn for record in transcript.changed.active()):
         return
-    waiting = _Undone(handle)
-    try:
-        handle.submit(ops.UndoChanges(selection=ChangeSelection(since_turn=turn)))
-        problem = await waiting.done
-    finally:
-        waiting.stop()
-    if problem is not None:
-        raise AgentError(problem.title, hint=problem.hint, detail=problem.detail)
+    undo = ops.UndoChanges(selection=ChangeSelection(since_turn=turn))
+    answer = await answer_to(handle, undo, _ends_undo)
+    if isinstance(answer, ev.Notice):
+        raise AgentError(answer.title, hint=answer.hint, detail=answer.detail)
 
 
-class _Undone(QObject):
-    """Waits for the end of an undo, or for what says why it did not happen: a notice, or that nothing can."""
-
-    def __init__(self, handle: SessionHandle) -> None:
-        super().__init__()
-        self.done: asyncio.Future[Notice | None] = asyncio.get_running_loop().create_future()
-        self._handle = handle
-        handle.happened.connect(self._on_happened)
-        handle.failed.connect(self._on_failed)
-
-    def stop(self) -> None:
-        self._handle.happened.disconnect(self._on_happened)
-        self._handle.failed.disconnect(self._on_failed)
-
-    def _on_happened(self, event: object) -> None:
-        if self.done.done():
-            return
-        if isinstance(event, ChangesUndone):
-            self.done.set_result(None)
-        elif isinstance(event, Notice) and event.code in REFUSALS:
-            self.done.set_result(event)
-
-    def _on_failed(self, error: AgentError) -> None:
-        """It was asked of a session that was still being opened, and could not be."""
-        if not self.done.done():
-            self.done.set_exception(error)
+def _ends_undo(event: ev.Event) -> bool:
+    return isinstance(event, ev.ChangesUndone) or (isinstance(event, ev.Notice) and event.code in ev.REFUSALS)
 
 
 DEMO = ModelRef(provider="demo", model=DEMO_MODEL)
@@ -276,14 +284,15 @@ class Navigator(QObject):
             self.workspace_changed.emit(root)
 
 
-class WaysToBegin(QObject):
-    """Asks where to begin, wherever the window offers that, and goes there."""
+class SessionChoice(QObject):
+    """Shows the folder, the demo or the session that is chosen, wherever in the window; errors are in the banner."""
 
     def __init__(
         self, panels: WindowPanels, theme: Theme, bench: Workbench, navigator: Navigator, setup: Setup, try_: Try
     ) -> None:
         super().__init__(panels.window)
         self._window = panels.window
+        self._session = panels.session
         self._navigator = navigator
         self._setup = setup
         self._try = try_
@@ -296,14 +305,39 @@ class WaysToBegin(QObject):
             choose_folder=self.choose_folder,
             begun=panels.composer.setFocus,
         )
-        actions = panels.window.actions_
+        actions, entries = panels.window.actions_, panels.transcript.entry_actions
+        actions.connect(actions.new_session, self.begin)
+        panels.sessions.new_requested.connect(self.begin)
+        panels.sessions.session_chosen.connect(self.show)
+        entries.session_requested.connect(self.show)
+        entries.resend_requested.connect(self._on_resend)
+        panels.search.hit_chosen.connect(in_background(try_, navigator.show_hit))
+        panels.conversation.viewing_bar.take_over_requested.connect(self._on_take_over)
         actions.connect(actions.open_folder, self.choose_folder)
         actions.connect(actions.demo, self.show_demo)
         panels.window.top_bar.folder_menu.folder_chosen.connect(self._on_folder_chosen)
         panels.conversation.banner.folder_requested.connect(self.choose_folder)
-        panels.transcript.entry_actions.folder_requested.connect(self.choose_folder)
+        entries.folder_requested.connect(self.choose_folder)
         panels.session.prompts.folder_requested.connect(self.welcome)
         panels.pasted_keys.found.connect(self._on_key_pasted)
+
+    def begin(self) -> None:
+        """Show an empty conversation in the open folder; the welcome when none is open."""
+        if self._navigator.workspace is not None:
+            self._try(self._navigator.show_folder(self._navigator.workspace))
+        else:
+            self.welcome()
+
+    def show(self, session_id: SessionId) -> None:
+        self._try(self._navigator.show_session(session_id))
+
+    def _on_take_over(self) -> None:
+        self.show(self._session.transcript.session.session_id)
+
+    def _on_resend(self, turn: int, text: str, takes_files_back: bool) -> None:
+        shown = self._session.handle
+        if shown is not None and shown.transcript.session.session_id:
+            self._try(self._navigator.resend(shown, turn, text, takes_files_back=takes_files_back))
 
     def welcome(self) -> None:
         self._welcome.open(self._navigator.workspace)

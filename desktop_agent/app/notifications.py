@@ -248,7 +248,7 @@ class TrayMessages(QObject):
             self._acted(self._key, "show")
 
 
-class InboxTelling(QObject):
+class InboxNotifier(QObject):
     """Shows a notification of the desktop, else at the tray, else only the number at the top of the window.
 
     A notification says what kind of thing waits and in which session: others may see the screen. So nothing can be

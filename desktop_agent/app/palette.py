@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, QObject
@@ -17,14 +16,22 @@ from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import SessionSummary
+from desktop_agent.core.settings import declared_section, declared_settings
+from desktop_agent.core.slash.declarations import Declaration
+from desktop_agent.ui.palette.palette_entries import (
+    PaletteEntry,
+    PaletteQuery,
+    PaletteSources,
+    Scope,
+    place_key_entries,
+    rows_for,
+)
+from desktop_agent.ui.palette.palette_popup import CommandPalette
+from desktop_agent.ui.settings.settings_view import SECTIONS, Section, section_title
 from desktop_agent.ui.theme import Theme
-
-if TYPE_CHECKING:
-    from desktop_agent.core.slash.declarations import Declaration
-    from desktop_agent.ui.palette.palette_entries import PaletteEntry, PaletteQuery, PaletteSources, Scope
-    from desktop_agent.ui.palette.palette_popup import CommandPalette
-    from desktop_agent.ui.settings.settings_view import Section
+from desktop_agent.ui.translation.core_words import core_words
 
 _MOST_REMEMBERED = 40
 
@@ -78,16 +85,14 @@ class PaletteOpening(QObject):
     def _open_keys(self) -> None:
         self._setup.open_section("keyboard")
 
-    def _open(self, scope: "Scope") -> None:
+    def _open(self, scope: Scope) -> None:
         palette = self._palette or self._build()
         self._sources = self._sources_now()
         palette.open_palette(scope)
         if palette.isVisible():
             self._try(self._load())
 
-    def _build(self) -> "CommandPalette":
-        from desktop_agent.ui.palette.palette_popup import CommandPalette  # after the first paint
-
+    def _build(self) -> CommandPalette:
         palette = self._palette = CommandPalette(
             self._theme, self._panels.window, self._panels.window.top_bar.palette_button
         )
@@ -97,10 +102,8 @@ class PaletteOpening(QObject):
 
     # -- what there is to be found --
 
-    def _sources_now(self) -> "PaletteSources":
+    def _sources_now(self) -> PaletteSources:
         """Return what is known at once; the rest, as it was when the palette was open last."""
-        from desktop_agent.ui.palette.palette_entries import PaletteSources, place_key_entries
-
         known = tuple(map(_action_entry, self._panels.window.actions_.all))
         everywhere = self.tr("Everywhere")
         with_keys = tuple(replace(entry, group=everywhere, also=entry.keys) for entry in known if entry.keys)
@@ -114,7 +117,7 @@ class PaletteOpening(QObject):
         )
 
     async def _load(self) -> None:
-        sessions = self._sessions.known
+        sessions = self._sessions.listed.known()
         workspace = self._navigator.workspace
         declared = await asyncio.to_thread(self._bench.slash_commands, workspace) if workspace is not None else ()
         listed = await asyncio.to_thread(_session_entries, sessions, workspace)
@@ -135,9 +138,7 @@ class PaletteOpening(QObject):
 
     # -- answering --
 
-    def _on_wanted(self, query: "PaletteQuery") -> None:
-        from desktop_agent.ui.palette.palette_entries import rows_for
-
+    def _on_wanted(self, query: PaletteQuery) -> None:
         assert self._palette is not None
         assert self._sources is not None
         if query.text:
@@ -146,16 +147,14 @@ class PaletteOpening(QObject):
             self._questions.drop()
             self._palette.show_rows(query, rows_for(query, self._sources))
 
-    async def _answer(self, query: "PaletteQuery") -> None:
-        from desktop_agent.ui.palette.palette_entries import rows_for
-
+    async def _answer(self, query: PaletteQuery) -> None:
         assert self._palette is not None
         assert self._sources is not None
         self._palette.show_rows(query, await asyncio.to_thread(rows_for, query, self._sources))
 
     # -- what was chosen --
 
-    def _on_chosen(self, entry: "PaletteEntry") -> None:
+    def _on_chosen(self, entry: PaletteEntry) -> None:
         self._remember(entry)
         match entry.kind:
             case "action":
@@ -172,8 +171,6 @@ class PaletteOpening(QObject):
                 pass
 
     def _show_setting(self, key: str) -> None:
-        from desktop_agent.ui.settings.settings_view import SECTIONS
-
         sections: dict[str, Section] = {section: section for section in SECTIONS}
         if key in sections:
             self._setup.open_section(sections[key])
@@ -186,7 +183,7 @@ class PaletteOpening(QObject):
         composer.set_text(f"/{name} {composer.text()}")
         composer.setFocus()
 
-    def _remember(self, entry: "PaletteEntry") -> None:
+    def _remember(self, entry: PaletteEntry) -> None:
         if entry.kind != "key":
             memory = self._panels.window.memory
             chosen = (entry.kind, entry.key)
@@ -194,9 +191,7 @@ class PaletteOpening(QObject):
             memory.remember_choices([chosen, *others][:_MOST_REMEMBERED])
 
 
-def _action_entry(action: QAction) -> "PaletteEntry":
-    from desktop_agent.ui.palette.palette_entries import PaletteEntry
-
+def _action_entry(action: QAction) -> PaletteEntry:
     native = QKeySequence.SequenceFormat.NativeText
     keys = "  ".join(each.toString(native) for each in action.shortcuts())
     return PaletteEntry(
@@ -205,12 +200,9 @@ def _action_entry(action: QAction) -> "PaletteEntry":
 
 
 @cache
-def _setting_entries() -> "tuple[PaletteEntry, ...]":
+def _setting_entries() -> tuple[PaletteEntry, ...]:
     """Return the sections and all settings. On the window's thread: where their words come from are widgets, too."""
-    from desktop_agent.core.settings import declared_section, declared_settings
-    from desktop_agent.ui.palette.palette_entries import PaletteEntry
     from desktop_agent.ui.settings.setting_controls import words
-    from desktop_agent.ui.settings.settings_view import SECTIONS, section_title
 
     group = QCoreApplication.translate("Palette", "Settings")
     sections = (
@@ -232,20 +224,12 @@ def _setting_entries() -> "tuple[PaletteEntry, ...]":
     return (*sections, *settings)
 
 
-def _command_entry(command: "Declaration") -> "PaletteEntry":
-    from desktop_agent.ui.palette.palette_entries import PaletteEntry
-    from desktop_agent.ui.translation.core_words import core_words
-
+def _command_entry(command: Declaration) -> PaletteEntry:
     return PaletteEntry(kind="command", key=command.name, title=f"/{command.name}", group=core_words(command.summary))
 
 
-def _session_entries(
-    sessions: Mapping[SessionId, SessionSummary], workspace: Path | None
-) -> "tuple[PaletteEntry, ...]":
+def _session_entries(sessions: Mapping[SessionId, SessionSummary], workspace: Path | None) -> tuple[PaletteEntry, ...]:
     """Return the conversations with a title, those of the open folder first, the last used before others."""
-    from desktop_agent.core.base.plain_text import named
-    from desktop_agent.ui.palette.palette_entries import PaletteEntry
-
     here = str(workspace.resolve()) if workspace is not None else ""
     listed = [each for each in sessions.values() if each.is_listed and not each.is_archived and each.title]
     listed.sort(key=lambda each: (each.workspace == here, each.active_at), reverse=True)

@@ -140,7 +140,7 @@ class WindowController:
             await self._show_first()
         except AgentError as error:
             self._panels.conversation.banner.show_error(error)
-            self._sessions.ways.welcome()
+            self._sessions.choice.welcome()
         self._settings.report_problems()
         self._news.tell()
         self._try(refresh_old_list(self._bench))
@@ -166,7 +166,7 @@ class WindowController:
     async def _welcome_without_key(self) -> None:
         """Open the welcome, but not over a dialog that the user opened while the keyring was waited for."""
         if not await has_key(self._bench) and QApplication.activeModalWidget() is None:
-            self._sessions.ways.welcome()
+            self._sessions.choice.welcome()
 
     def begin_upkeep(self) -> None:
         """Begin with what the window does beside, once it is shown."""
@@ -181,7 +181,7 @@ class WindowController:
         return self._sessions.navigator.shown
 
     def bring_along(self, text: str) -> None:
-        self._sessions.bring_along(text)
+        self._sessions.drafts.bring_along(text)
 
     def _make_ahead(self) -> Iterator[None]:
         yield from self._palette.make_ahead()
@@ -199,7 +199,7 @@ class WindowController:
         """Whether to close now; asks when files are not saved, or the agent or a program in the terminal would stop."""
         if not self._files.may_close():
             return False
-        working, busy = self._sessions.working, self._terminal.busy
+        working, busy = self._sessions.live.working, self._terminal.busy
         return not (working or busy) or await self._quit_question.ask(working, busy)
 
     def _connect(self) -> None:

@@ -5601,7 +5601,7 @@
     </message>
 </context>
 <context>
-    <name>InboxTelling</name>
+    <name>InboxNotifier</name>
     <message>
         <source>Deny</source>
         <translation>Ablehnen</translation>
@@ -8487,7 +8487,7 @@
     </message>
 </context>
 <context>
-    <name>SessionFollowing</name>
+    <name>WindowSessions</name>
     <message>
         <source>Take this session over to go on with it here.</source>
         <translation>Übernehmen Sie diese Sitzung, um hier weiterzumachen.</translation>
@@ -11391,7 +11391,7 @@
     </message>
 </context>
 <context>
-    <name>WaysToBegin</name>
+    <name>SessionChoice</name>
     <message>
         <source>Open a folder</source>
         <translation>Ordner öffnen</translation>

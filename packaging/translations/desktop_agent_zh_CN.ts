@@ -5579,7 +5579,7 @@
     </message>
 </context>
 <context>
-    <name>InboxTelling</name>
+    <name>InboxNotifier</name>
     <message>
         <source>Deny</source>
         <translation>拒绝</translation>
@@ -8449,7 +8449,7 @@
     </message>
 </context>
 <context>
-    <name>SessionFollowing</name>
+    <name>WindowSessions</name>
     <message>
         <source>Take this session over to go on with it here.</source>
         <translation>接管此会话以在此继续。</translation>
@@ -11315,7 +11315,7 @@
     </message>
 </context>
 <context>
-    <name>WaysToBegin</name>
+    <name>SessionChoice</name>
     <message>
         <source>Open a folder</source>
         <translation>打开文件夹</translation>

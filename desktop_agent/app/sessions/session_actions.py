@@ -12,9 +12,9 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QProgressDialog, QWidget
 
 from desktop_agent.app.background_tasks import Try
-from desktop_agent.app.navigator import Navigator
+from desktop_agent.app.navigator import Navigator, SessionChoice
 from desktop_agent.app.sessions.open_sessions import LiveSessions
-from desktop_agent.app.sessions.session_list import SessionChoice, SessionListUpdater
+from desktop_agent.app.sessions.session_list import SessionListUpdater
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.stored_sessions import StoredSessions
 from desktop_agent.composition.workbench import Workbench

@@ -2,14 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from operator import attrgetter
 from pathlib import Path
 
 from msgspec.structs import replace
-from PySide6.QtCore import QObject
 
-from desktop_agent.app.background_tasks import Try, in_background
-from desktop_agent.app.navigator import Navigator, WaysToBegin
 from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
@@ -89,49 +86,7 @@ class SessionListUpdater:
 
     def _recent_folders(self) -> list[str]:
         """Return where the user worked last, the latest first, without what was put away and copies of the demo."""
-        used = sorted(self._summaries.values(), key=_active_at, reverse=True)
+        used = sorted(self._summaries.values(), key=attrgetter("active_at"), reverse=True)
         folders = dict.fromkeys(one.workspace for one in used if one.is_listed and not one.is_archived)
         own = self._bench.paths.data
         return [folder for folder in folders if not Path(folder).is_relative_to(own)][:_MOST_RECENT]
-
-
-def _active_at(summary: SessionSummary) -> datetime:
-    return summary.active_at
-
-
-class SessionChoice(QObject):
-    """Shows it, wherever in the window it was chosen. What goes wrong is in the banner."""
-
-    def __init__(self, panels: WindowPanels, navigator: Navigator, ways: WaysToBegin, try_: Try) -> None:
-        super().__init__(panels.window)
-        self._session = panels.session
-        self._navigator = navigator
-        self._ways = ways
-        self._try = try_
-        actions, entries = panels.window.actions_, panels.transcript.entry_actions
-        actions.connect(actions.new_session, self.begin)
-        panels.sessions.new_requested.connect(self.begin)
-        panels.sessions.session_chosen.connect(self.show)
-        entries.session_requested.connect(self.show)
-        entries.resend_requested.connect(self._on_resend)
-        panels.search.hit_chosen.connect(in_background(try_, navigator.show_hit))
-        panels.conversation.viewing_bar.take_over_requested.connect(self._on_take_over)
-
-    def begin(self) -> None:
-        """Show an empty conversation in the open folder; when none is open, the ways to begin."""
-        if self._navigator.workspace is not None:
-            self._try(self._navigator.show_folder(self._navigator.workspace))
-        else:
-            self._ways.welcome()
-
-    def show(self, session_id: SessionId) -> None:
-        self._try(self._navigator.show_session(session_id))
-
-    def _on_take_over(self) -> None:
-        if (shown := self._session.handle) is not None:
-            self.show(shown.transcript.session.session_id)
-
-    def _on_resend(self, turn: int, text: str, takes_files_back: bool) -> None:
-        shown = self._session.handle
-        if shown is not None and shown.transcript.session.session_id:
-            self._try(self._navigator.resend(shown, turn, text, takes_files_back=takes_files_back))

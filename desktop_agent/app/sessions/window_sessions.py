@@ -8,15 +8,15 @@ from PySide6.QtCore import QObject, Qt
 
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.composing import Pasting
-from desktop_agent.app.inbox import Announcements, Inbox
+from desktop_agent.app.inbox import Inbox
 from desktop_agent.app.mention_finding import MentionFinding
-from desktop_agent.app.navigator import DEMO, Navigator, WaysToBegin
-from desktop_agent.app.notifications import InboxTelling
+from desktop_agent.app.navigator import DEMO, Navigator, SessionChoice
+from desktop_agent.app.notifications import InboxNotifier
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.app.sessions.own_sessions import OwnSession
 from desktop_agent.app.sessions.session_actions import SessionActions
-from desktop_agent.app.sessions.session_list import LISTED_EVENTS, SessionChoice, SessionListUpdater
+from desktop_agent.app.sessions.session_list import LISTED_EVENTS, SessionListUpdater
 from desktop_agent.app.sessions.viewing import Viewing
 from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.app.shown_folder import FolderFiles
@@ -152,75 +152,8 @@ class Searching(QObject):
             self._panel.show_hits(query, hits, self._sessions())
 
 
-class SessionFollowing(QObject):
-    """Keeps list and search up to date, goes where a command leads, and says how a session that is only read stands."""
-
-    def __init__(
-        self,
-        panels: WindowPanels,
-        navigator: Navigator,
-        viewing: Viewing,
-        choice: SessionChoice,
-        listed: SessionListUpdater,
-        searching: Searching,
-        try_: Try,
-    ) -> None:
-        super().__init__(panels.window)
-        self._panels = panels
-        self._viewing = viewing
-        self._choice = choice
-        self._listed = listed
-        self._searching = searching
-        self._try = try_
-        navigator.session_opened.connect(self._follow)
-        viewing.freed.connect(self._on_freed)
-        viewing.refused.connect(panels.conversation.banner.show_error)
-        viewing.lost.connect(choice.show)
-
-    def _follow(self, handle: SessionHandle) -> None:
-        handle.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
-        handle.failed.connect(self._panels.conversation.banner.show_error, Qt.ConnectionType.UniqueConnection)
-        # It may have been renamed or pinned after it was opened and before it was followed. A session that has just
-        # been made is not known here yet: what it tells first is listed.
-        if session_id := handle.transcript.session.session_id:
-            self._try(self._listed.refresh_session(session_id))
-
-    def _on_happened(self, event: Event) -> None:
-        handle = self.sender()
-        assert isinstance(handle, SessionHandle)
-        is_shown = handle is self._panels.session.handle
-        if event.type in LISTED_EVENTS:
-            self._try(self._listed.refresh_session(handle.transcript.session.session_id))
-        match event:
-            case CommandRun(is_error=False) if is_shown:
-                self._go_where_it_leads(event)
-            case TurnEnded(turn=turn, reason=reason):
-                self._searching.note_news()
-                if turn == 1 and reason == "completed" and is_shown:
-                    self._offer_follow_up(handle)
-            case _:
-                pass
-
-    def _go_where_it_leads(self, command: CommandRun) -> None:
-        """Show the session that a command made, or the empty conversation that it asks for."""
-        if command.opens:
-            self._choice.show(command.opens)
-        elif parse(command.text).name == "clear":
-            self._choice.begin()
-
-    def _offer_follow_up(self, shown: SessionHandle) -> None:
-        """After the first turn of the demo, write down what to ask next, unless the user is writing."""
-        if shown.transcript.session.model == DEMO and not self._panels.composer.text():
-            self._panels.composer.set_text(DEMO_FOLLOW_UP)
-
-    def _on_freed(self, is_free: bool) -> None:
-        self._panels.conversation.viewing_bar.show_state(is_free=is_free)
-        reason = self.tr("Take this session over to go on with it here.") if is_free else self._viewing.reason
-        self._panels.composer.set_blocked(reason)
-
-
-class WindowSessions:
-    """Those that are open, the list of all, the search, what is typed, and how the user gets from one to another."""
+class WindowSessions(QObject):
+    """The sessions of one window: those that are open, the list of all, the search, and what is typed for them."""
 
     def __init__(
         self,
@@ -234,57 +167,84 @@ class WindowSessions:
         default_model: Callable[[], ModelRef],
     ) -> None:
         """`begun` is shown already and not open; `default_model` gives the model of a conversation that begins now."""
+        super().__init__(panels.window)
         clock = SystemClock()
         drafts = Drafts(bench.paths.data / "drafts")
-        self._drafts = DraftAutosave(panels.composer, panels.transcript, drafts, spawner, panels.window)
-        self._live = LiveSessions(bench, self._drafts, begun)
-        self._listed = SessionListUpdater(panels, bench, self._live)
-        self._viewing = Viewing(bench, clock, panels.window)
-        self._searching = Searching(panels.search, bench, clock, spawner, self._listed.known)
-        self.navigator = Navigator(
+        self._panels = panels
+        self._try = try_
+        self.drafts = DraftAutosave(panels.composer, panels.transcript, drafts, spawner, panels.window)
+        self.live = LiveSessions(bench, self.drafts, begun)
+        self.listed = SessionListUpdater(panels, bench, self.live)
+        self._viewing = viewing = Viewing(bench, clock, panels.window)
+        self._searching = Searching(panels.search, bench, clock, spawner, self.listed.known)
+        self.navigator = navigator = Navigator(
             panels,
             bench,
-            self._live,
-            self._viewing,
-            self._drafts,
+            self.live,
+            viewing,
+            self.drafts,
             clock,
             spawner,
             default_model=default_model,
-            refresh_list=self._listed.refresh,
+            refresh_list=self.listed.refresh,
         )
         self.pasting = Pasting(panels, bench, clock, try_)
-        """Keeps what is put into the message and is no text of it."""
-        self.files = FolderFiles(bench, self.navigator, try_)
-        MentionFinding(panels, bench, self.navigator, self.files, self._listed.known, try_)
-        self.ways = WaysToBegin(panels, theme, bench, self.navigator, setup, try_)
-        self.choice = choice = SessionChoice(panels, self.navigator, self.ways, try_)
-        SessionActions(panels, bench, self._live, self._listed, self.navigator, choice, try_)
-        inbox = Inbox(panels, theme, self._live, self._listed, self.navigator, try_)
-        LeftSessions(self._live, self.navigator, inbox.has, try_, panels.window)
-        self._telling = InboxTelling(inbox, panels.window, lambda: bench.live.current.ui, try_)
-        Announcements(panels, inbox, self.navigator)
-        SessionFollowing(panels, self.navigator, self._viewing, choice, self._listed, self._searching, try_)
+        self.files = FolderFiles(bench, navigator, try_)
+        self._mentions = MentionFinding(panels, bench, navigator, self.files, self.listed.known, try_)
+        self.choice = choice = SessionChoice(panels, theme, bench, navigator, setup, try_)
+        self._actions = SessionActions(panels, bench, self.live, self.listed, navigator, choice, try_)
+        self._inbox = inbox = Inbox(panels, theme, self.live, self.listed, navigator, try_)
+        self._left = LeftSessions(self.live, navigator, inbox.has, try_, panels.window)
+        self._notifications = InboxNotifier(inbox, panels.window, lambda: bench.live.current.ui, try_)
+        navigator.session_opened.connect(self._follow)
+        viewing.freed.connect(self._on_freed)
+        viewing.refused.connect(panels.conversation.banner.show_error)
+        viewing.lost.connect(choice.show)
 
-    @property
-    def known(self) -> Mapping[SessionId, SessionSummary]:
-        return self._listed.known()
+    def _follow(self, handle: SessionHandle) -> None:
+        handle.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
+        handle.failed.connect(self._panels.conversation.banner.show_error, Qt.ConnectionType.UniqueConnection)
+        # It may have been renamed or pinned after it was opened and before it was followed. A session that has just
+        # been made is not known here yet: what it tells first is listed.
+        if session_id := handle.transcript.session.session_id:
+            self._try(self.listed.refresh_session(session_id))
 
-    @property
-    def working(self) -> int:
-        """How many sessions have a turn running that closing the window would stop."""
-        return self._live.working
+    def _on_happened(self, event: Event) -> None:
+        handle = self.sender()
+        assert isinstance(handle, SessionHandle)
+        is_shown = handle is self._panels.session.handle
+        if event.type in LISTED_EVENTS:
+            self._try(self.listed.refresh_session(handle.transcript.session.session_id))
+        match event:
+            case CommandRun(is_error=False, opens=opened) if is_shown and opened:
+                self.choice.show(opened)
+            case CommandRun(is_error=False, text=text) if is_shown and parse(text).name == "clear":
+                self.choice.begin()
+            case TurnEnded(turn=turn, reason=reason):
+                self._searching.note_news()
+                if turn == 1 and reason == "completed" and is_shown:
+                    self._offer_follow_up(handle)
+            case _:
+                pass
+
+    def _offer_follow_up(self, shown: SessionHandle) -> None:
+        """After the first turn of the demo, write down what to ask next, unless the user is writing."""
+        if shown.transcript.session.model == DEMO and not self._panels.composer.text():
+            self._panels.composer.set_text(DEMO_FOLLOW_UP)
+
+    def _on_freed(self, is_free: bool) -> None:
+        self._panels.conversation.viewing_bar.show_state(is_free=is_free)
+        reason = self.tr("Take this session over to go on with it here.") if is_free else self._viewing.reason
+        self._panels.composer.set_blocked(reason)
 
     async def start(self) -> None:
         self._searching.note_news()
-        await self._listed.refresh()
-
-    def bring_along(self, text: str) -> None:
-        self._drafts.bring_along(text)
+        await self.listed.refresh()
 
     async def aclose(self) -> None:
         self.navigator.stop()
-        await self._telling.aclose()
-        await self._drafts.aclose()
+        await self._notifications.aclose()
+        await self.drafts.aclose()
         await self._viewing.aclose()
-        await self._live.aclose()
+        await self.live.aclose()
         await self._searching.aclose()

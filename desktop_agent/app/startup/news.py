@@ -12,6 +12,7 @@ from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.package import PACKAGE_FOLDER, __version__
 from desktop_agent.core.base.paths import resource_path
+from desktop_agent.ui.window.news_window import NewsWindow
 
 _HEADING: Final = re.compile(r"^## \[([^\]]+)\]", re.MULTILINE)
 _NUMBERS: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
@@ -90,8 +91,6 @@ class News(QObject):
         self._try(self._show())
 
     async def _show(self) -> None:
-        from desktop_agent.ui.window.news_window import NewsWindow  # seldom wanted
-
         path = changelog_path()
         try:
             changelog = await asyncio.to_thread(path.read_text, "utf-8")
