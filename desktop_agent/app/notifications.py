@@ -45,68 +45,99 @@ NAME = "org.freedesktop.Notifications"
 PATH = "/org/freedesktop/Notifications"
 
 
-class NotificationServer:
-    def __init__(
-        self,
-        router: DBusRouter,
-        stack: AsyncExitStack,
-        acted: Callable[[NotificationKey, str], None],
-        signals: asyncio.Queue[Message],
-    ) -> None:
-        self._router = router
-        self._stack = stack
+PATIENCE_S = 5.0
+"""How long a bus and a server of notifications may take for one answer."""
+
+_log = logging.getLogger(__name__)
+
+
+class DesktopNotifications:
+    """Shows notifications, and says what the user does with them.
+
+    Connects when the first is shown, and waits without waking.
+    `acted` gets the key of a notification and `show` or `deny`.
+    """
+
+    def __init__(self, acted: Callable[[NotificationKey, str], None], *, patience_s: float = PATIENCE_S) -> None:
         self._acted = acted
+        self._patience_s = patience_s
+        self._lock = asyncio.Lock()
+        self._router: DBusRouter | None = None
+        self._stack = AsyncExitStack()
+        """Leaves the bus."""
         self._owner = ""
         """Who answers for the name: only its signals count."""
         self._shown: dict[NotificationKey, int] = {}
         self._can: frozenset[str] = frozenset()
-        self._listening = asyncio.create_task(self._listen(signals), name="notifications")
 
-    async def ask_what_it_can(self) -> None:
+    async def show(self, notification: Notification) -> bool:
+        """Show a notification in the place of the one with the same key. False when the desktop has no way to."""
+        async with self._lock:
+            try:
+                async with asyncio.timeout(self._patience_s):
+                    if self._router is None:
+                        await self._connect()
+                    return await self._show(notification)
+            except Exception as error:  # noqa: BLE001 - whatever else is on the bus answers as it likes
+                _log.info("The desktop shows no notification: %s", type(error).__name__)
+                await self.aclose()
+                return False
+            except asyncio.CancelledError:  # the window closes
+                await self.aclose()
+                raise
+
+    async def withdraw(self, key: NotificationKey) -> None:
+        """Take a notification back, if it is shown."""
+        async with self._lock:
+            if (number := self._shown.pop(key, None)) is None:
+                return
+            try:
+                async with asyncio.timeout(self._patience_s):
+                    await self._call("CloseNotification", "u", (number,))
+            except Exception:  # noqa: BLE001 - as above
+                await self.aclose()
+
+    async def aclose(self) -> None:
+        """Leave the bus; what waits for its answer gets none."""
+        stack, self._stack, self._router = self._stack, AsyncExitStack(), None
+        self._shown.clear()
+        with suppress(Exception):  # the bus may be gone
+            await stack.aclose()
+
+    async def _connect(self) -> None:
+        """Raises an `OSError`, a `KeyError` or the like where there is no server of notifications."""
+        connection = await open_dbus_connection()
+        self._stack.push_async_callback(connection.close)
+        self._router = router = await self._stack.enter_async_context(DBusRouter(connection))
+        rule = MatchRule(type="signal", interface=NAME, path=PATH)
+        signals = self._stack.enter_context(router.filter(rule, bufsize=64))
+        await router.send_and_get_reply(message_bus.AddMatch(MatchRule(type="signal", sender=NAME, path=PATH)))
+        listening = asyncio.create_task(self._listen(signals), name="notifications")
+        self._stack.push_async_callback(asyncio.wait, [listening])
+        self._stack.callback(listening.cancel)
         (found,) = await self._call("GetCapabilities")
         self._can = frozenset(map(str, found)) if isinstance(found, list) else frozenset()
 
-    async def show(self, notification: Notification) -> bool:
-        """Show a notification in the place of the one with the same key. Whether the server says that it does."""
+    async def _show(self, notification: Notification) -> bool:
         body = html.escape(notification.body, quote=False) if "body-markup" in self._can else notification.body
         actions = ["default", notification.show_words, "show", notification.show_words]
         actions += ["deny", notification.deny_words] if notification.can_deny else []
         hints: dict[str, tuple[str, object]] = {"urgency": ("y", 1), "desktop-entry": ("s", "desktop-agent")}
         hints |= {"sound-name": ("s", "message")} if notification.makes_sound else {"suppress-sound": ("b", True)}
-        (number,) = await self._call(
-            "Notify",
-            "susssasa{sv}i",
-            (
-                "Desktop Agent",
-                self._shown.get(notification.key, 0),
-                "",
-                notification.title,
-                body,
-                actions if "actions" in self._can else [],
-                hints,
-                -1,
-            ),
-        )
+        replaced = self._shown.get(notification.key, 0)
+        actions = actions if "actions" in self._can else []
+        arguments = ("Desktop Agent", replaced, "", notification.title, body, actions, hints, -1)
+        (number,) = await self._call("Notify", "susssasa{sv}i", arguments)
         if not isinstance(number, int):
             return False
         self._shown[notification.key] = number
         return True
 
-    async def withdraw(self, key: NotificationKey) -> None:
-        """Take a notification back, if it is shown."""
-        if (number := self._shown.pop(key, None)) is not None:
-            await self._call("CloseNotification", "u", (number,))
-
-    async def aclose(self) -> None:
-        self._listening.cancel()
-        await asyncio.wait([self._listening])
-        with suppress(Exception):  # the bus may be gone
-            await self._stack.aclose()
-
     async def _call(
         self, method: str, signature: str | None = None, body: tuple[object, ...] = ()
     ) -> tuple[object, ...]:
         """Return the body of the answer. Raises `ConnectionError` when it is an error."""
+        assert self._router is not None
         address = DBusAddress(PATH, bus_name=NAME, interface=NAME)
         reply = await self._router.send_and_get_reply(new_method_call(address, method, signature, body))
         if reply.header.message_type is not MessageType.method_return:
@@ -129,84 +160,6 @@ class NotificationServer:
                     self._shown.pop(key, None)
                 case _:
                     pass
-
-
-async def connect(acted: Callable[[NotificationKey, str], None]) -> NotificationServer:
-    """Return the server that owns the name. Raises an `OSError`, a `KeyError` or the like where there is none."""
-    stack = AsyncExitStack()
-    try:
-        connection = await open_dbus_connection()
-        stack.push_async_callback(connection.close)
-        router = await stack.enter_async_context(DBusRouter(connection))
-        rule = MatchRule(type="signal", interface=NAME, path=PATH)
-        signals = stack.enter_context(router.filter(rule, bufsize=64))
-        await router.send_and_get_reply(message_bus.AddMatch(MatchRule(type="signal", sender=NAME, path=PATH)))
-    except BaseException:
-        await stack.aclose()
-        raise
-    server = NotificationServer(router, stack, acted, signals)
-    try:
-        await server.ask_what_it_can()
-    except BaseException:
-        await server.aclose()
-        raise
-    return server
-
-
-PATIENCE_S = 5.0
-"""How long a bus and a server of notifications may take for one answer."""
-
-_log = logging.getLogger(__name__)
-
-
-class DesktopNotifications:
-    """Shows notifications, and says what the user does with them.
-
-    Connects when the first is shown, and waits without waking.
-    `acted` gets the key of a notification and `show` or `deny`.
-    """
-
-    def __init__(self, acted: Callable[[NotificationKey, str], None], *, patience_s: float = PATIENCE_S) -> None:
-        self._acted = acted
-        self._patience_s = patience_s
-        self._lock = asyncio.Lock()
-        self._server: NotificationServer | None = None
-
-    async def show(self, notification: Notification) -> bool:
-        """Show a notification in the place of the one with the same key. False when the desktop has no way to."""
-        async with self._lock:
-            try:
-                async with asyncio.timeout(self._patience_s):
-                    if self._server is None:
-                        self._server = await connect(self._acted)
-                    return await self._server.show(notification)
-            except Exception as error:  # noqa: BLE001 - whatever else is on the bus answers as it likes
-                _log.info("The desktop shows no notification: %s", type(error).__name__)
-                await self._drop()
-                return False
-            except asyncio.CancelledError:  # the window closes
-                await self._drop()
-                raise
-
-    async def withdraw(self, key: NotificationKey) -> None:
-        """Take a notification back, if it is shown."""
-        async with self._lock:
-            if self._server is None:
-                return
-            try:
-                async with asyncio.timeout(self._patience_s):
-                    await self._server.withdraw(key)
-            except Exception:  # noqa: BLE001 - as above
-                await self._drop()
-
-    async def aclose(self) -> None:
-        """Leave the bus. Who waits for an answer of it gets none."""
-        await self._drop()
-
-    async def _drop(self) -> None:
-        server, self._server = self._server, None
-        if server is not None:
-            await server.aclose()
 
 
 class TrayMessages(QObject):

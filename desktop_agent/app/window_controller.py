@@ -37,7 +37,6 @@ from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.protocol.ops import RevokeRule
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.system.workspace import current_folder, why_no_workspace
-from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
 
 
@@ -93,7 +92,6 @@ class WindowController:
         theme: Theme,
         arguments: WindowArguments,
         bench: Workbench,
-        spawner: TaskSpawner,
         begun: OwnSession | None,
     ) -> None:
         """`begun` is the session that is shown already."""
@@ -101,8 +99,8 @@ class WindowController:
         self._theme = theme
         self._arguments = arguments
         self._bench = bench
-        self._spawner = spawner
         self._begun = begun
+        spawner = panels.spawner
         self._try = try_ = BackgroundTasks(spawner, panels.conversation.banner)
         self._setup = setup = Setup(panels.window, theme, bench, try_)
         self._models = ModelOffering(panels, bench, setup, try_)
@@ -170,7 +168,7 @@ class WindowController:
 
     def begin_upkeep(self) -> None:
         """Begin with what the window does beside, once it is shown."""
-        bench, spawner = self._bench, self._spawner
+        bench, spawner = self._bench, self._panels.spawner
         spawner.spawn(follow_desktop(self._theme.follow_wishes))
         # Not beside the imports of the review: each step of that would take half as long again.
         self._panels.review.prepare(lambda: spawner.spawn(preload(bench, self._make_ahead)))

@@ -1,11 +1,18 @@
 """Every widget of the window, built and arranged. Nothing in here starts a session or reads a file."""
 
+import os
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from msgspec import Struct
 
 from desktop_agent.app.review.diffs import BlobDiffs
 from desktop_agent.app.review.rule_judges import RuleJudges
+from desktop_agent.app.settings.look import apply_keys, apply_look
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.ui.chat.cards.tool_body import CardLoader
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.transcript.view import TranscriptView
@@ -21,7 +28,7 @@ from desktop_agent.ui.widgets.account_fields import PastedKeys
 from desktop_agent.ui.widgets.focus import FocusKeeper
 from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.window.conversation_pane import ConversationPane
-from desktop_agent.ui.window.main_window import MainWindow, Panels
+from desktop_agent.ui.window.main_window import MainWindow
 from desktop_agent.ui.window.mode_pickers import ModePickers
 from desktop_agent.ui.window.session_controller import SessionController, SessionPanels
 
@@ -44,50 +51,63 @@ class WindowPanels(Struct, frozen=True):
     judges: RuleJudges
     pasted_keys: PastedKeys
     diffs: BlobDiffs
+    live: LiveSettings
+    spawner: TaskSpawner
+    icons: Icons
 
 
 def build_panels(
-    window: MainWindow, theme: Theme, diffs: BlobDiffs, judges: RuleJudges, spawner: TaskSpawner, icons: Icons
+    window: MainWindow, theme: Theme, paths: AppPaths, on_error: Callable[[BaseException], None]
 ) -> WindowPanels:
-    """Build all panels, empty, put them into the window and connect what needs no session."""
+    """Build all panels, empty, put them into the window and connect what needs no session.
+
+    `on_error` gets the exceptions of background work.
+    """
+    live = LiveSettings.load(paths.settings_file(), os.environ)
+    theme.choose_interface_size(live.current.ui.interface_font_px)
+    spawner, icons = TaskSpawner(on_error), Icons(theme)
+    diffs = BlobDiffs(Blobs(paths.blobs), Catalog.of(paths))
+    judges = RuleJudges(lambda _workspace: live.current.execution)
     sessions = SessionPanel(theme)
-    shown = _build_session_panels(window, theme, diffs, spawner)
-    conversation = ConversationPane(shown.transcript)
-    window.set_panels(Panels(sessions, shown.files, conversation, shown.composer, shown.review, shown.jobs))
-    FocusKeeper(shown.transcript, shown.composer, window)
-    panels = WindowPanels(
-        window=window,
-        sessions=sessions,
-        search=SearchPanel(theme, window),
-        files=shown.files,
-        conversation=conversation,
-        transcript=shown.transcript,
-        composer=shown.composer,
-        pickers=shown.pickers,
-        models=ModelPicker(window, shown.pickers.model_button, shown.composer, theme, icons, window.memory, now=_now),
-        review=shown.review,
-        jobs=shown.jobs,
-        session=SessionController(window, theme, shown, diffs, spawner.spawn, _now, judges.judge),
-        judges=judges,
-        pasted_keys=PastedKeys(window),
-        diffs=diffs,
-    )
-    _connect(panels)
-    return panels
-
-
-def _build_session_panels(window: MainWindow, theme: Theme, diffs: BlobDiffs, spawner: TaskSpawner) -> SessionPanels:
-    files = FileTree(theme, spawner.spawn)
     transcript = TranscriptView(theme, loader=CardLoader(diffs, spawner.spawn))
     composer = Composer(theme)
     pickers = ModePickers(composer)
     for button in (pickers.model_button, pickers.approval_button, pickers.sandbox_button):
         composer.controls.add(button)
-    jobs = JobsPanel(theme, _now)
     review = ReviewPanel(theme, diffs, spawner.spawn, make_git=diffs.git_source)
     if (mode := window.memory.diff_mode) is not None:
         review.set_diff_mode(mode)
-    return SessionPanels(transcript, composer, pickers, review, files, jobs)
+    files, jobs = FileTree(theme, spawner.spawn), JobsPanel(theme, _now)
+    conversation = ConversationPane(transcript)
+    window.set_panels(sessions, files, conversation, composer, review, jobs)
+    FocusKeeper(transcript, composer, window)
+    shown = SessionPanels(transcript, composer, pickers, review, files, jobs)
+    panels = WindowPanels(
+        window=window,
+        sessions=sessions,
+        search=SearchPanel(theme, window),
+        files=files,
+        conversation=conversation,
+        transcript=transcript,
+        composer=composer,
+        pickers=pickers,
+        models=ModelPicker(window, pickers.model_button, composer, theme, icons, window.memory, now=_now),
+        review=review,
+        jobs=jobs,
+        session=SessionController(window, theme, shown, diffs, spawner.spawn, _now, judges.judge),
+        judges=judges,
+        pasted_keys=PastedKeys(window),
+        diffs=diffs,
+        live=live,
+        spawner=spawner,
+        icons=icons,
+    )
+    _connect(panels)
+    window.top_bar.attach_icons(icons)
+    apply_look(theme, live.current.ui)
+    apply_keys(window.actions_, live.current)
+    window.memory.remember_look(live.current.ui.theme, live.current.ui.interface_font_px)
+    return panels
 
 
 def _connect(panels: WindowPanels) -> None:

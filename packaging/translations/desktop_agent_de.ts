@@ -4717,29 +4717,6 @@
     </message>
 </context>
 <context>
-    <name>Exporting</name>
-    <message>
-        <source>Export the conversation</source>
-        <translation>Unterhaltung exportieren</translation>
-    </message>
-    <message>
-        <source>JSON lines, to import elsewhere (*.jsonl)</source>
-        <translation>JSON-Zeilen, zum Importieren anderswo (*.jsonl)</translation>
-    </message>
-    <message>
-        <source>Markdown (*.md)</source>
-        <translation>Markdown (*.md)</translation>
-    </message>
-    <message>
-        <source>Patch of the changes (*.patch)</source>
-        <translation>Patch der Änderungen (*.patch)</translation>
-    </message>
-    <message>
-        <source>Web page (*.html)</source>
-        <translation>Webseite (*.html)</translation>
-    </message>
-</context>
-<context>
     <name>FenceButtons</name>
     <message>
         <source>Apply code to a file</source>
@@ -8475,8 +8452,28 @@
         <translation>Unterhaltungen von Claude Code, Codex und Desktop Agent (*.jsonl)</translation>
     </message>
     <message>
+        <source>Export the conversation</source>
+        <translation>Unterhaltung exportieren</translation>
+    </message>
+    <message>
         <source>Import a conversation</source>
         <translation>Unterhaltung importieren</translation>
+    </message>
+    <message>
+        <source>JSON lines, to import elsewhere (*.jsonl)</source>
+        <translation>JSON-Zeilen, zum Importieren anderswo (*.jsonl)</translation>
+    </message>
+    <message>
+        <source>Markdown (*.md)</source>
+        <translation>Markdown (*.md)</translation>
+    </message>
+    <message>
+        <source>Patch of the changes (*.patch)</source>
+        <translation>Patch der Änderungen (*.patch)</translation>
+    </message>
+    <message>
+        <source>Web page (*.html)</source>
+        <translation>Webseite (*.html)</translation>
     </message>
 </context>
 <context>

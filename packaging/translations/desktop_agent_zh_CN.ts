@@ -4699,29 +4699,6 @@
     </message>
 </context>
 <context>
-    <name>Exporting</name>
-    <message>
-        <source>Export the conversation</source>
-        <translation>导出对话</translation>
-    </message>
-    <message>
-        <source>JSON lines, to import elsewhere (*.jsonl)</source>
-        <translation>JSON 行，可在别处导入 (*.jsonl)</translation>
-    </message>
-    <message>
-        <source>Markdown (*.md)</source>
-        <translation>Markdown (*.md)</translation>
-    </message>
-    <message>
-        <source>Patch of the changes (*.patch)</source>
-        <translation>更改的补丁 (*.patch)</translation>
-    </message>
-    <message>
-        <source>Web page (*.html)</source>
-        <translation>网页 (*.html)</translation>
-    </message>
-</context>
-<context>
     <name>FenceButtons</name>
     <message>
         <source>Apply code to a file</source>
@@ -8437,8 +8414,28 @@
         <translation>Claude Code、Codex 和 Desktop Agent 的对话 (*.jsonl)</translation>
     </message>
     <message>
+        <source>Export the conversation</source>
+        <translation>导出对话</translation>
+    </message>
+    <message>
         <source>Import a conversation</source>
         <translation>导入对话</translation>
+    </message>
+    <message>
+        <source>JSON lines, to import elsewhere (*.jsonl)</source>
+        <translation>JSON 行，可在别处导入 (*.jsonl)</translation>
+    </message>
+    <message>
+        <source>Markdown (*.md)</source>
+        <translation>Markdown (*.md)</translation>
+    </message>
+    <message>
+        <source>Patch of the changes (*.patch)</source>
+        <translation>更改的补丁 (*.patch)</translation>
+    </message>
+    <message>
+        <source>Web page (*.html)</source>
+        <translation>网页 (*.html)</translation>
     </message>
 </context>
 <context>

@@ -24,7 +24,7 @@ from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.actions import Actions
-from desktop_agent.ui.window.main_window import MainWindow, Panels
+from desktop_agent.ui.window.main_window import MainWindow
 from desktop_agent.ui.window.mode_pickers import ModePickers
 from desktop_agent.ui.window.session_controller import SessionController, SessionPanels
 from desktop_agent.ui.window.session_handle import SessionHandle
@@ -48,7 +48,7 @@ class Room:
         transcript, composer = TranscriptView(theme), Composer(theme)
         self.review = ReviewPanel(theme, self.source, self._spawn)
         jobs, files, pickers = JobsPanel(theme, lambda: NOW), FileTree(theme, self._leave), ModePickers(composer)
-        self.frame.set_panels(Panels(QWidget(), files, transcript, composer, self.review, jobs))
+        self.frame.set_panels(QWidget(), files, transcript, composer, self.review, jobs)
         panels = SessionPanels(transcript, composer, pickers, self.review, files, jobs)
         self.session = SessionController(
             self.frame,

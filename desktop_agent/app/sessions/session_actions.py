@@ -16,7 +16,6 @@ from desktop_agent.app.navigator import Navigator, SessionChoice
 from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.app.sessions.session_list import SessionListUpdater
 from desktop_agent.app.window_panels import WindowPanels
-from desktop_agent.composition.stored_sessions import StoredSessions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, SessionBusyError
 from desktop_agent.core.base.ids import SessionId
@@ -28,48 +27,6 @@ from desktop_agent.ui.sessions.session_questions import DeleteQuestion, Imported
 
 _PATIENCE_MS = 500
 """After this an export says how far it is."""
-
-
-class Exporting(QObject):
-    """Asks where to export a session to, and writes it there."""
-
-    def __init__(self, window: QWidget, stored: StoredSessions, try_: Try) -> None:
-        super().__init__(window)
-        self._window = window
-        self._stored = stored
-        self._try = try_
-
-    def ask(self, session_id: SessionId) -> None:
-        forms: dict[str, ExportForm] = {
-            self.tr("Web page (*.html)"): "html",
-            self.tr("Markdown (*.md)"): "md",
-            self.tr("JSON lines, to import elsewhere (*.jsonl)"): "jsonl",
-            self.tr("Patch of the changes (*.patch)"): "patch",
-        }
-        dialog = QFileDialog(self._window, self.tr("Export the conversation"))
-        dialog.setObjectName("exportDialog")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilters(list(forms))
-        dialog.setDefaultSuffix("html")
-        dialog.selectFile(f"{session_id}.html")
-        dialog.filterSelected.connect(partial(_fit_suffix, dialog, forms))
-        dialog.fileSelected.connect(partial(self._on_chosen, session_id, dialog, forms))
-        dialog.open()
-
-    def _on_chosen(self, session_id: SessionId, dialog: QFileDialog, forms: dict[str, ExportForm], path: str) -> None:
-        self._try(self._export(session_id, forms[dialog.selectedNameFilter()], Path(path)))
-
-    async def _export(self, session_id: SessionId, form: ExportForm, target: Path) -> None:
-        progress = _ExportProgress(self._window)
-        try:
-            # The file dialog has asked already whether to overwrite.
-            export = self._stored.export
-            await export(session_id, form, target, overwrites=True, progress=progress.tell)
-        except _CancelledError:
-            pass
-        finally:
-            progress.end()
 
 
 class _CancelledError(Exception):
@@ -152,7 +109,6 @@ class SessionActions(QObject):
         self._navigator = navigator
         self._choice = choice
         self._try = try_
-        self._exporting = Exporting(panels.window, bench.stored, try_)
         actions = panels.window.actions_
         actions.connect(actions.import_session, self._choose_import)
         actions.connect(actions.export_session, self._export_shown)
@@ -177,7 +133,7 @@ class SessionActions(QObject):
             case "copy":
                 self._try(self._copy(session_id))
             case "export":
-                self._exporting.ask(session_id)
+                self._ask_to_export(session_id)
             case "folder":
                 folder = self._bench.catalog.session_folder(session_id)
                 QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
@@ -197,8 +153,7 @@ class SessionActions(QObject):
 
     async def _close(self, session_id: SessionId) -> None:
         await self._live.close(session_id)
-        shown = self._session.handle
-        if shown is not None and shown.transcript.session.session_id == session_id:
+        if self._session.transcript.session.session_id == session_id:
             self._choice.begin()
 
     # -- filing --
@@ -256,9 +211,42 @@ class SessionActions(QObject):
     # -- exporting and importing --
 
     def _export_shown(self) -> None:
-        shown = self._session.handle
-        if shown is not None and shown.transcript.session.session_id:
-            self._exporting.ask(shown.transcript.session.session_id)
+        if session_id := self._session.transcript.session.session_id:
+            self._ask_to_export(session_id)
+
+    def _ask_to_export(self, session_id: SessionId) -> None:
+        """Ask where to, and in which form, and write the session there."""
+        forms: dict[str, ExportForm] = {
+            self.tr("Web page (*.html)"): "html",
+            self.tr("Markdown (*.md)"): "md",
+            self.tr("JSON lines, to import elsewhere (*.jsonl)"): "jsonl",
+            self.tr("Patch of the changes (*.patch)"): "patch",
+        }
+        dialog = QFileDialog(self._window, self.tr("Export the conversation"))
+        dialog.setObjectName("exportDialog")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilters(list(forms))
+        dialog.setDefaultSuffix("html")
+        dialog.selectFile(f"{session_id}.html")
+        dialog.filterSelected.connect(partial(_fit_suffix, dialog, forms))
+        dialog.fileSelected.connect(partial(self._on_export_chosen, session_id, dialog, forms))
+        dialog.open()
+
+    def _on_export_chosen(
+        self, session_id: SessionId, dialog: QFileDialog, forms: dict[str, ExportForm], path: str
+    ) -> None:
+        self._try(self._export(session_id, forms[dialog.selectedNameFilter()], Path(path)))
+
+    async def _export(self, session_id: SessionId, form: ExportForm, target: Path) -> None:
+        progress, export = _ExportProgress(self._window), self._bench.stored.export
+        try:
+            # The file dialog has asked already whether to overwrite.
+            await export(session_id, form, target, overwrites=True, progress=progress.tell)
+        except _CancelledError:
+            pass
+        finally:
+            progress.end()
 
     def _choose_import(self) -> None:
         dialog = QFileDialog(self._window, self.tr("Import a conversation"))

@@ -72,31 +72,10 @@ class Window(QObject):
         return self._panels
 
     def add_panels(self) -> None:
-        if self._panels is not None:
-            return
-        from desktop_agent.app.review.diffs import BlobDiffs
-        from desktop_agent.app.review.rule_judges import RuleJudges
-        from desktop_agent.app.settings.look import apply_keys, apply_look
-        from desktop_agent.app.window_panels import build_panels
-        from desktop_agent.core.settings.live_settings import LiveSettings
-        from desktop_agent.core.store.blobs import Blobs
-        from desktop_agent.core.store.catalog import Catalog
-        from desktop_agent.ui.runtime.eventloop import TaskSpawner
-        from desktop_agent.ui.widgets.icons import Icons
+        if self._panels is None:
+            from desktop_agent.app.window_panels import build_panels
 
-        self._live = LiveSettings.load(self._paths.settings_file(), os.environ)
-        live = self._live
-        self._spawner = TaskSpawner(self._on_error)
-        self._diffs = BlobDiffs(Blobs(self._paths.blobs), Catalog.of(self._paths))
-        self._icons = Icons(self.theme)
-        ui = live.current.ui
-        self.theme.choose_interface_size(ui.interface_font_px)
-        judges = RuleJudges(lambda _workspace: live.current.execution)
-        self._panels = build_panels(self.main_window, self.theme, self._diffs, judges, self._spawner, self._icons)
-        self.main_window.top_bar.attach_icons(self._icons)
-        apply_look(self.theme, ui)
-        apply_keys(self.main_window.actions_, live.current)
-        self.main_window.memory.remember_look(ui.theme, ui.interface_font_px)
+            self._panels = build_panels(self.main_window, self.theme, self._paths, self._on_error)
 
     async def serve(self) -> int:
         """Run the application until it is asked to quit; then end everything it started. Returns the exit code."""
@@ -115,7 +94,7 @@ class Window(QObject):
         early = EarlyActions(self.panels)
         self._quit = asyncio.Event()
         log = await asyncio.to_thread(WindowLog, self._paths.logs, self._environ)
-        self._spawner.start()
+        self.panels.spawner.start()
         watchdog = Watchdog(self.main_window)
         watchdog.start()
         movement = Movement(self._app, self.main_window, self.theme)
@@ -152,7 +131,9 @@ class Window(QObject):
 
         assert self._quit is not None
         try:
-            return await asyncio.to_thread(_load_core, self._paths, self._live, self._environ, self.keyring_waited.emit)
+            return await asyncio.to_thread(
+                _load_core, self._paths, self.panels.live, self._environ, self.keyring_waited.emit
+            )
         except Exception as error:
             logging.getLogger(__name__).critical("The core could not be loaded", exc_info=error)
             title = self.tr("Desktop Agent could not be loaded, so nothing can be sent or opened here.")
@@ -173,18 +154,18 @@ class Window(QObject):
         self.main_window.save_layout()
         if self._controller is not None:
             await self._controller.aclose()
-        await self._diffs.aclose()
-        await self._spawner.aclose()
+        await self.panels.diffs.aclose()
+        await self.panels.spawner.aclose()
 
     def request_quit(self) -> None:
         """Quit as if the user had closed the window: with a question if an agent is working."""
         if self._panels is not None:
-            self._spawner.spawn(self._quit_if_allowed())
+            self._panels.spawner.spawn(self._quit_if_allowed())
 
     def _build_controller(self, bench: "Workbench", begun: "OwnSession | None") -> "WindowController":
         from desktop_agent.app.window_controller import WindowController
 
-        return WindowController(self.panels, self.theme, self._arguments, bench, self._spawner, begun)
+        return WindowController(self.panels, self.theme, self._arguments, bench, begun)
 
     async def _quit_if_allowed(self) -> None:
         if self._controller is None or await self._controller.may_close():

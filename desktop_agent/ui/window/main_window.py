@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, cast
 
 import msgspec
-from msgspec import Struct
 from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, QSettings, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QSplitter, QVBoxLayout, QWidget
@@ -191,15 +190,6 @@ _REVIEW_WIDTH = 540
 _LAYOUT_VERSION = 1
 
 
-class Panels(Struct, frozen=True):
-    sessions: QWidget
-    files: QWidget
-    transcript: QWidget
-    composer: QWidget
-    review: QWidget
-    jobs: QWidget
-
-
 class MainWindow(QMainWindow):
     """Docks and drawers around the conversation. Built as a frame that can be painted at once; `set_panels` fills it.
 
@@ -237,14 +227,22 @@ class MainWindow(QMainWindow):
         self._connect()
         self._restore_layout()
 
-    def set_panels(self, panels: Panels) -> None:
-        self._column.addWidget(panels.transcript, 1)
-        self._column.addWidget(panels.jobs)
-        self._column.addWidget(panels.composer)
-        self._jobs = panels.jobs
-        self._composer = panels.composer
-        self.side.set_panel(self._build_side(panels))
-        self.review.set_panel(panels.review)
+    def set_panels(
+        self,
+        sessions: QWidget,
+        files: QWidget,
+        conversation: QWidget,
+        composer: QWidget,
+        review: QWidget,
+        jobs: QWidget,
+    ) -> None:
+        self._column.addWidget(conversation, 1)
+        self._column.addWidget(jobs)
+        self._column.addWidget(composer)
+        self._jobs = jobs
+        self._composer = composer
+        self.side.set_panel(self._build_side(sessions, files))
+        self.review.set_panel(review)
 
     def let_close(self) -> None:
         self._may_close = True
@@ -264,12 +262,12 @@ class MainWindow(QMainWindow):
 
     # -- building --
 
-    def _build_side(self, panels: Panels) -> QSplitter:
+    def _build_side(self, sessions: QWidget, files: QWidget) -> QSplitter:
         side = QSplitter(Qt.Orientation.Vertical)
         side.setObjectName("sideSplitter")
         side.setChildrenCollapsible(False)
-        side.addWidget(panels.sessions)
-        side.addWidget(panels.files)
+        side.addWidget(sessions)
+        side.addWidget(files)
         side.setStretchFactor(0, 0)
         side.setStretchFactor(1, 1)
         sizes = self.memory.side_sizes

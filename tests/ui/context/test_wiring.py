@@ -22,7 +22,7 @@ def window(qtbot: QtBot) -> Generator[Window]:
     window = build(["--demo"])
     window.main_window.show()
     yield window
-    window._spawner.cancel_all()  # pyright: ignore[reportPrivateUsage] - nothing runs the loop that would start it
+    window.panels.spawner.cancel_all()  # nothing runs the loop that would start it
     window.main_window.let_close()
     window.main_window.deleteLater()
     window.deleteLater()

@@ -1,6 +1,7 @@
 """Where the panels stand: beside the conversation in a wide window, over it in a narrow one."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, QSettings, QSize, Qt, QTimer
@@ -11,11 +12,20 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.window.main_window import NARROW_BELOW, MainWindow, Panels
+from desktop_agent.ui.window.main_window import NARROW_BELOW, MainWindow
 
 WIDE, NARROW = QSize(1440, 900), QSize(1024, 700)
 CTRL = Qt.KeyboardModifier.ControlModifier
 SHIFT = Qt.KeyboardModifier.ShiftModifier
+
+
+class Panels(NamedTuple):
+    sessions: QWidget
+    files: QWidget
+    transcript: QWidget
+    composer: QWidget
+    review: QWidget
+    jobs: QWidget
 
 
 @pytest.fixture
@@ -36,7 +46,7 @@ def window(qtbot: QtBot, theme: Theme, store: QSettings, panels: Panels) -> Main
 
 def shown(qtbot: QtBot, theme: Theme, store: QSettings, panels: Panels, size: QSize = WIDE) -> MainWindow:
     window = MainWindow(theme, store)
-    window.set_panels(panels)
+    window.set_panels(*panels)
     qtbot.addWidget(window, before_close_func=MainWindow.let_close)
     window.resize(size)
     window.show()
@@ -349,7 +359,7 @@ def test_a_damaged_layout_is_the_usual_one(
     for key in ("geometry", "state", "diff_mode", "theme"):
         store.setValue(key, rubbish)
     window = MainWindow(theme, store)
-    window.set_panels(panels)
+    window.set_panels(*panels)
     qtbot.addWidget(window, before_close_func=MainWindow.let_close)
     window.show()
     share = int(window.screen().availableGeometry().width() * 0.85)

@@ -37,7 +37,7 @@ from desktop_agent.ui.jobs_panel import JobsPanel
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.window.main_window import MainWindow, Panels
+from desktop_agent.ui.window.main_window import MainWindow
 from desktop_agent.ui.window.mode_pickers import ModePickers
 from desktop_agent.ui.window.session_controller import SessionController, SessionPanels
 from desktop_agent.ui.window.session_handle import SessionHandle
@@ -99,7 +99,7 @@ def window(qtbot: QtBot) -> Generator[Window]:
     window.main_window.activateWindow()
     qtbot.waitUntil(window.main_window.isActiveWindow)
     yield window
-    window._spawner.cancel_all()  # pyright: ignore[reportPrivateUsage] - nothing runs the loop that would start it
+    window.panels.spawner.cancel_all()  # nothing runs the loop that would start it
     window.main_window.let_close()
     window.main_window.deleteLater()
     window.deleteLater()
@@ -486,7 +486,7 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
     transcript, composer = TranscriptView(theme), Composer(theme)
     review, jobs = ReviewPanel(theme, Source(Session()), Tasks().spawn), JobsPanel(theme, lambda: NOW)
     files, pickers = FileTree(theme, Tasks().spawn), ModePickers(composer)
-    frame.set_panels(Panels(QWidget(), files, transcript, composer, review, jobs))
+    frame.set_panels(QWidget(), files, transcript, composer, review, jobs)
     panels = SessionPanels(transcript, composer, pickers, review, files, jobs)
     session = SessionController(
         frame,
