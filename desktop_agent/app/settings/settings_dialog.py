@@ -21,13 +21,12 @@ from desktop_agent.core.settings.live_settings import LiveSettings, SettingChang
 from desktop_agent.core.settings.model_choice import left_behind
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.runtime.pacing import open_next_turn
-from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsView
+from desktop_agent.ui.settings.settings_view import Section, SettingsActions, SettingsView
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.main_window import MainWindow
 
 if TYPE_CHECKING:
     from desktop_agent.ui.settings.settings_dialog import SettingsDialog
-    from desktop_agent.ui.settings.settings_view import Section
 
 
 class SettingChanges:
@@ -162,7 +161,7 @@ class Setup(QObject):
     def open_settings(self) -> None:
         self._open()
 
-    def open_section(self, section: "Section") -> None:
+    def open_section(self, section: Section) -> None:
         self._open().show_section(section)
 
     def open_project(self) -> None:

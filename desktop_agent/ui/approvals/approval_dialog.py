@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from PySide6.QtCore import QObject, QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QDialog, QLineEdit, QPushButton, QScrollArea, QWidget
 
@@ -26,39 +26,6 @@ from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
 _WIDTH = 800
 _MAX_HEIGHT = 700
 _MARGIN_OF_WINDOW = 24
-
-
-class DialogHeight(QObject):
-    """Fits a dialog to its scrolling body and its fixed foot."""
-
-    def __init__(self, dialog: QDialog, body: QWidget, foot: QWidget) -> None:
-        super().__init__(dialog)
-        self._dialog = dialog
-        self._body = body
-        self._foot = foot
-
-    def fit(self) -> None:
-        """Be high enough for the content; never smaller than the user made it."""
-        dialog, wanted = self._dialog, self.fitting_size().height()
-        if wanted > dialog.height():
-            dialog.resize(dialog.width(), wanted)
-            self._stay_in_sight()
-
-    def fitting_size(self) -> QSize:
-        layout = self._body.layout()
-        assert layout is not None
-        layout.activate()
-        width = max(self._dialog.width(), _WIDTH) if self._dialog.isVisible() else _WIDTH
-        body = layout.heightForWidth(width) if layout.hasHeightForWidth() else layout.sizeHint().height()
-        parent: QWidget | None = self._dialog.parentWidget()
-        limit = min(_MAX_HEIGHT, parent.window().height() - _MARGIN_OF_WINDOW) if parent else _MAX_HEIGHT
-        return QSize(width, min(limit, body + self._foot.sizeHint().height() + 1))
-
-    def _stay_in_sight(self) -> None:
-        dialog, screen = self._dialog, self._dialog.screen().availableGeometry()
-        below = dialog.geometry().bottom() - screen.bottom()
-        if below > 0:
-            dialog.move(dialog.x(), max(screen.top(), dialog.y() - below))
 
 
 _MAX_ALLOW_WIDTH = 320
@@ -228,7 +195,7 @@ class ApprovalDialog(QDialog):
     _scope: ScopeChoice
     _message: QLineEdit
     _answers: AnswerBar
-    _height: DialogHeight
+    _body: QWidget
 
     def __init__(
         self,
@@ -255,11 +222,11 @@ class ApprovalDialog(QDialog):
 
     def _make(self, theme: Theme, diff_source: DiffSource, spawn: Spawn, rules: RuleContext) -> Iterator[None]:
         # From the outside in: Qt polishes all that is in a widget again when that gets a parent.
-        scroll, body = QScrollArea(self), QWidget()
+        scroll = QScrollArea(self)
+        body = self._body = QWidget()
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll_down(scroll, body)
         self._answers = AnswerBar(theme, self)
-        self._height = DialogHeight(self, body, self._answers)
         vbox((scroll, 1), hairline(), self._answers, on=self)
         self._head = QuestionHead(theme, self._question, rules.maths, body)
         yield
@@ -279,7 +246,7 @@ class ApprovalDialog(QDialog):
         yield
         self.ensurePolished()
         yield
-        self.resize(self._height.fitting_size())
+        self.resize(self._fitting_size())
         harmless = self._preview.view if self._preview else self._head.heading
         harmless.setFocus()
 
@@ -291,6 +258,27 @@ class ApprovalDialog(QDialog):
     def close_if(self, call_id: str) -> None:
         if call_id == self._request.call_id:
             self.reject()
+
+    def _fit(self) -> None:
+        """Be high enough for the content, and on the screen; never smaller than the user made it."""
+        wanted = self._fitting_size().height()
+        if wanted > self.height():
+            self.resize(self.width(), wanted)
+            screen = self.screen().availableGeometry()
+            below = self.geometry().bottom() - screen.bottom()
+            if below > 0:  # the answers are at the bottom
+                self.move(self.x(), max(screen.top(), self.y() - below))
+
+    def _fitting_size(self) -> QSize:
+        """Return the size that shows all of the body, as far as there is room; the answers are always whole."""
+        layout = self._body.layout()
+        assert layout is not None
+        layout.activate()
+        width = max(self.width(), _WIDTH) if self.isVisible() else _WIDTH
+        body = layout.heightForWidth(width) if layout.hasHeightForWidth() else layout.sizeHint().height()
+        parent: QWidget | None = self.parentWidget()
+        limit = min(_MAX_HEIGHT, parent.window().height() - _MARGIN_OF_WINDOW) if parent else _MAX_HEIGHT
+        return QSize(width, min(limit, body + self._answers.sizeHint().height() + 1))
 
     # -- answering --
 
@@ -339,19 +327,19 @@ class ApprovalDialog(QDialog):
         if judged.request is not None:
             self._head.show_request(judged.request)
         self._update_answers()
-        self._height.fit()
+        self._fit()
 
     def _on_scope_changed(self) -> None:
         if self._preview:
             self._preview.set_compact(is_compact=self._scope.makes_rules)
         self._update_answers()
-        self._height.fit()
+        self._fit()
 
     # -- events --
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._height.fit()  # what is seen for the first time has its fonts only now
+        self._fit()  # what is seen for the first time has its fonts only now
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
@@ -379,12 +367,12 @@ class ApprovalDialog(QDialog):
         self._answers.deny.clicked.connect(self.deny)
         self._message.returnPressed.connect(self._deny_with_message)
         self._scope.changed.connect(self._on_scope_changed)
-        self._scope.grown.connect(self._height.fit)
+        self._scope.grown.connect(self._fit)
         if self._head.command:
             self._head.command.changed.connect(self._on_command_changed)
         for fold in self._question.folds:
             fold.changed.connect(self._update_answers)
-            fold.resize_wanted.connect(self._height.fit)
+            fold.resize_wanted.connect(self._fit)
         if self._preview:
             self._preview.loaded.connect(self._update_answers)
         answer_shortcut(ALLOW_KEYS, self.allow, self)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QCoreApplication, QPointF, QSize, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPen, QTextOption
 from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
 
+from desktop_agent.core.changes.net import net_of_call
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.rule_judging import RuleMaths
@@ -154,8 +155,6 @@ def _tr(text: str) -> str:
 def request_summary(request: ApprovalRequest) -> str:
     parts = [request.tool]
     if request.changes:
-        from desktop_agent.core.changes.net import net_of_call
-
         changes = net_of_call(request.changes)
         is_outside = any(change.path.startswith(("/", "../")) or ":" in change.path[:3] for change in request.changes)
         parts.append(_tr("outside the workspace") if is_outside else _tr("inside the workspace"))

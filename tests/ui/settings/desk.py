@@ -48,7 +48,7 @@ class Desk:
         self.opened_files = 0
         asked = self.asked_servers
         actions = SettingsActions(
-            change=self._note_change,
+            change=lambda key, value: self.changed.append((key, value)),
             reset=self.reset.append,
             open_file=self._note_file,
             answer_project=self.answers.append,
@@ -56,9 +56,9 @@ class Desk:
             add_account=self.added.append,
             remove_account=self.removed_accounts.append,
             show_key=self.asked_keys.append,
-            save_key=self._note_saved,
+            save_key=lambda account, key: self.saved.append((account, key)),
             remove_key=self.removed.append,
-            sign_in=self._note_sign_in,
+            sign_in=lambda way, name: self.signed_in.append((way, name)),
             cancel_sign_in=self._note_cancelled,
             check_sign_in=self.checked_sign_ins.append,
             look_for_server=self.looked_for.append,
@@ -72,7 +72,7 @@ class Desk:
                 switch=lambda name, is_on: asked.append(("switch", name, is_on)),
                 switch_tool=lambda name, tool, is_on: asked.append(("switch tool", name, tool, is_on)),
             ),
-            check_key=self._note_check,
+            check_key=lambda account, key: self.checks.append((account, key)),
         )
         self.dialog = SettingsDialog(Theme(app, "light"), lambda: NOW, actions)
         qtbot.addWidget(self.dialog)
@@ -96,23 +96,11 @@ class Desk:
         QApplication.processEvents()
         self.dialog.activateWindow()  # without a window manager nothing else does it
 
-    def _note_change(self, name: str, value: object) -> None:
-        self.changed.append((name, value))
-
     def _note_file(self) -> None:
         self.opened_files += 1
 
-    def _note_saved(self, account: Account, key: str) -> None:
-        self.saved.append((account, key))
-
-    def _note_sign_in(self, way: str, name: str) -> None:
-        self.signed_in.append((way, name))
-
     def _note_cancelled(self) -> None:
         self.cancelled += 1
-
-    def _note_check(self, account: Account, key: str) -> None:
-        self.checks.append((account, key))
 
     def show(self, settings: Settings, **more: Any) -> None:
         """Show these settings as they would come from a file."""

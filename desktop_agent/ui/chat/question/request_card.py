@@ -11,6 +11,7 @@ from PySide6.QtCore import QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPen, QTextOption
 from PySide6.QtWidgets import QFrame, QPushButton, QWidget
 
+from desktop_agent.core.changes.net import net_of_call
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import ApprovalRequest, Decision, Denied
 from desktop_agent.ui.chat import entry_words
@@ -113,8 +114,6 @@ def shown_lines(text: str) -> str:
 
 
 def _file_list(request: ApprovalRequest) -> str:
-    from desktop_agent.core.changes.net import net_of_call
-
     changes = net_of_call(request.changes)
     names = [
         visible(f"{change.moved_from} → {change.path}" if change.moved_from else change.path).replace("\n", "␊")
