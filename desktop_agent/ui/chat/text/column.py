@@ -93,172 +93,6 @@ class Heights:
         return self._bottoms[index]
 
 
-class Typesetter:
-    """Makes boxes for the blocks of `text`, `width` pixels wide. Knows the colours of code that were found out.
-
-    With `is_framed` code has a ground and a header, and its lines are wrapped; without, they are cut at the edge.
-    """
-
-    def __init__(self, text: ColumnText, styles: TextStyles, *, is_framed: bool) -> None:
-        self.width = 0
-        self._text = text
-        self._styles = styles
-        self._is_framed = is_framed
-        self._colours: dict[int, tuple[str, Colouring]] = {}
-        self._tables: dict[int, tuple[Block, Sequence[float]]] = {}
-        """The natural column widths of each table, by its first part."""
-
-    def box(self, index: int, retired: Box | None = None) -> Box:
-        """Lay out a block. Unchanged cells of a table are taken from `retired`, its last layout."""
-        return self._box_around(index, self._passage(index, retired))
-
-    def box_of_other_width(self, index: int, box: Box) -> Box:
-        """Lay out a block that stood unchanged in `box` at another width. `box` is used up."""
-        passage = box.passage
-        if isinstance(passage, TextPassage):
-            passage.wrap(self._text_width(box.block))
-            return self._box_around(index, passage)
-        return self.box(index, box)
-
-    def _box_around(self, index: int, passage: Passage | None) -> Box:
-        return Box(
-            self._text.blocks[index],
-            passage,
-            self._styles,
-            width=self.width,
-            gap=self._gap(index),
-            is_framed=self._is_framed,
-            is_continued=self._text.is_continued(index),
-            before=self._text.block_before(index),
-        )
-
-    def is_current(self, index: int, box: Box) -> bool:
-        block = self._text.blocks[index]
-        has_reference = self._text.references and ("[" in block.content or block.kind == "table")
-        return (
-            box.block == block
-            and box.is_continued == self._text.is_continued(index)
-            and box.before == self._text.block_before(index)
-            and not has_reference
-        )
-
-    def estimate(self, index: int) -> int:
-        block = self._text.blocks[index]
-        gap = self._gap(index)
-        match block.kind:
-            case "rule":
-                return gap + RULE_HEIGHT
-            case "table":
-                return gap + len(block.rows) * (self._styles.text_line + 10)
-            case "code":
-                is_continued = self._text.is_continued(index)
-                padding = sum(code_padding(block, is_continued=is_continued)) if self._is_framed else 0
-                letter = self._styles.code_width
-            case _:
-                padding, letter = 0, self._styles.text_width
-        lines = _estimate_lines(block.content, self._text_width(block) / letter if self.width else 80)
-        return gap + padding + lines * self._styles.line_height(block)
-
-    def _gap(self, index: int) -> int:
-        return self._styles.gap(self._text.block_before(index), self._text.blocks[index])
-
-    def _text_width(self, block: Block) -> int:
-        width = self.width - self._styles.indent(block.containers)
-        if block.kind == "code" and self._is_framed:
-            width -= 2 * CODE_PADDING_X
-        return max(width, 40)
-
-    def _passage(self, index: int, retired: Box | None) -> Passage | None:
-        block = self._text.blocks[index]
-        match block.kind:
-            case "rule":
-                return None
-            case "table":
-                before = retired.passage if retired is not None else None
-                return self._table(index, before if isinstance(before, TablePassage) else None)
-            case "code" | "plain":
-                marks = self._text.marks_of(index)
-                links = tuple(InlineSpan(mark.start, mark.length, 0, mark.href) for mark in marks if mark.href)
-                rich = RichText(block.content.replace("\n", LINE_BREAK), links)
-                formats: list[tuple[int, int, QTextCharFormat]] = []
-                if not self._is_framed:
-                    found = _links_beside(marks, file_links(block.content, self._styles.files))
-                    rich = rich._replace(spans=(*links, *found))
-                    formats = [(span.start, span.length, self._styles.mark(LINK_TINT)) for span in found]
-                marked = [(mark.start, mark.length, self._styles.mark(mark.look)) for mark in marks]
-                formats = [*self._colour_formats(index), *formats, *marked]
-            case _:
-                rich = with_file_links(rich_text(block.content, self._text.references), self._styles.files)
-                is_mirrored = is_right_to_left(rich.text)
-                formats = self._styles.formats(rich.spans, block.level, is_right_to_left=is_mirrored)
-        return TextPassage(
-            rich,
-            self._styles.font(block),
-            format_ranges(formats),
-            width=self._text_width(block),
-            line_height=self._styles.line_height(block),
-            wraps=self._is_framed or block.kind != "code",
-            tab_width=4 * self._styles.code_width,
-            room_before=self._styles.indent(block.containers),
-            is_code=block.kind == "code" or not self._is_framed,
-        )
-
-    # -- tables --
-
-    def _table(self, index: int, before: TablePassage | None) -> TablePassage:
-        block = self._text.blocks[index]
-        # All parts of a table have the columns of its first.
-        widths = self._column_widths(index) if block.joint is not None and index > 0 else None
-        width = self._text_width(block)
-        table = TablePassage(block, self._text.references, self._styles, width, natural_widths=widths, before=before)
-        if widths is None:
-            self._tables[index] = (block, table.natural_widths)
-        return table
-
-    def _column_widths(self, index: int) -> Sequence[float]:
-        """Return the natural column widths of the table that the block at `index` is a part of."""
-        blocks = self._text.blocks
-        first = next(at for at in range(index, -1, -1) if blocks[at].joint is None)
-        if first not in self._tables or self._tables[first][0] != blocks[first]:
-            self._table(first, None)
-        return self._tables[first][1]
-
-    # -- colours of code --
-
-    def colour(self, index: int, lexers: Lexers) -> bool:
-        """Colour a block if it is code whose lexer is loaded; return whether its colours changed."""
-        block = self._text.blocks[index]
-        if block.kind != "code" or not block.language:
-            return False
-        known = self._colours.get(index)
-        if (known is not None and known[0] == block.content) or not lexers.is_known(block.language):
-            return False
-        lexer = lexers.get(block.language)
-        before = self._text.blocks[index - 1].content if block.joint == "\n" else ""
-        self._colours[index] = (block.content, colour_code(lexer, before, block.content) if lexer is not None else ())
-        return True
-
-    def _colour_formats(self, index: int) -> list[tuple[int, int, QTextCharFormat]]:
-        content, colouring = self._colours.get(index, ("", ()))
-        if not colouring or not self._text.blocks[index].content.startswith(content):
-            return []
-        styles = self._styles
-        return [(start, length, styles.foreground(role)) for start, length, role in colouring]
-
-
-def _estimate_lines(text: str, letters: float) -> int:
-    return ceil(len(text) / max(letters, 1.0)) + text.count("\n") if text else 1
-
-
-def _links_beside(marks: Sequence[TextMark], found: Iterable[FileLink]) -> list[InlineSpan]:
-    """Return the links that no mark overlaps."""
-    return [
-        InlineSpan(place.start, place.length, 0, place.href)
-        for place in found
-        if not any(mark.start < place.start + place.length and place.start < mark.start + mark.length for mark in marks)
-    ]
-
-
 _FEW = 24
 """This many blocks may stay laid out, wherever they are."""
 
@@ -276,7 +110,12 @@ class Column:
     ) -> None:
         self.text = ColumnText()
         self.highlights = ColumnHighlights(styles)
-        self._typesetter = Typesetter(self.text, styles, is_framed=is_framed)
+        self._styles = styles
+        self._is_framed = is_framed
+        self._width = 0
+        self._colours: dict[int, tuple[str, Colouring]] = {}
+        self._tables: dict[int, tuple[Block, Sequence[float]]] = {}
+        """The natural column widths of each table, by its first part."""
         self._ground = styles.colour(ground) if ground else QColor(0, 0, 0, 0)
         self._ink = styles.colour(ink)
         self._heights = Heights()
@@ -316,24 +155,21 @@ class Column:
         self._of_other_width = {index: box for index, box in self._of_other_width.items() if index < first}
         for index, before in marked_before.items():
             is_kept = index < len(blocks) and text.marks_of(index) == before
-            if not is_kept or not self._typesetter.is_current(index, boxes[index]):
+            if not is_kept or not self._is_current(index, boxes[index]):
                 self._retired[index] = boxes.pop(index)
         self._heights.replace(
             first,
-            (
-                boxes[index].height if index in boxes else self._typesetter.estimate(index)
-                for index in range(first, len(blocks))
-            ),
+            (boxes[index].height if index in boxes else self._estimate(index) for index in range(first, len(blocks))),
         )
 
     def set_width(self, width: int) -> None:
-        if width != self._typesetter.width:
-            self._typesetter.width = width
+        if width != self._width:
+            self._width = width
             self.revision += 1
             self._of_other_width |= self._boxes
             self._boxes.clear()
             self._retired.clear()
-            self._heights.replace(0, map(self._typesetter.estimate, range(len(self.text.blocks))))
+            self._heights.replace(0, map(self._estimate, range(len(self.text.blocks))))
 
     # -- layout --
 
@@ -383,9 +219,9 @@ class Column:
         if box is None:
             before = self._of_other_width.pop(index, None)
             if before is not None:
-                box = self._typesetter.box_of_other_width(index, before)
+                box = self._box_of_other_width(index, before)
             else:
-                box = self._typesetter.box(index, self._retired.get(index))
+                box = self._new_box(index, self._retired.get(index))
             self._boxes[index] = box
             self._heights.set(index, box.height)
             self.revision += 1
@@ -396,10 +232,145 @@ class Column:
         for index in sorted(self._boxes):
             if self._heights.top(index) > bottom:
                 break
-            if self._heights.top(index + 1) >= top and self._typesetter.colour(index, lexers):
-                self._boxes[index] = self._typesetter.box(index)
+            if self._heights.top(index + 1) >= top and self._colour(index, lexers):
+                self._boxes[index] = self._new_box(index)
                 return True
         return False
+
+    # -- boxes --
+
+    def _new_box(self, index: int, retired: Box | None = None) -> Box:
+        """Lay out a block. Unchanged cells of a table are taken from `retired`, its last layout."""
+        return self._box_around(index, self._passage(index, retired))
+
+    def _box_of_other_width(self, index: int, box: Box) -> Box:
+        """Lay out a block that stood unchanged in `box` at another width. `box` is used up."""
+        passage = box.passage
+        if isinstance(passage, TextPassage):
+            passage.wrap(self._text_width(box.block))
+            return self._box_around(index, passage)
+        return self._new_box(index, box)
+
+    def _box_around(self, index: int, passage: Passage | None) -> Box:
+        return Box(
+            self.text.blocks[index],
+            passage,
+            self._styles,
+            width=self._width,
+            gap=self._gap(index),
+            is_framed=self._is_framed,
+            is_continued=self.text.is_continued(index),
+            before=self.text.block_before(index),
+        )
+
+    def _is_current(self, index: int, box: Box) -> bool:
+        block = self.text.blocks[index]
+        has_reference = self.text.references and ("[" in block.content or block.kind == "table")
+        return (
+            box.block == block
+            and box.is_continued == self.text.is_continued(index)
+            and box.before == self.text.block_before(index)
+            and not has_reference
+        )
+
+    def _estimate(self, index: int) -> int:
+        block = self.text.blocks[index]
+        gap = self._gap(index)
+        match block.kind:
+            case "rule":
+                return gap + RULE_HEIGHT
+            case "table":
+                return gap + len(block.rows) * (self._styles.text_line + 10)
+            case "code":
+                is_continued = self.text.is_continued(index)
+                padding = sum(code_padding(block, is_continued=is_continued)) if self._is_framed else 0
+                letter = self._styles.code_width
+            case _:
+                padding, letter = 0, self._styles.text_width
+        lines = _estimate_lines(block.content, self._text_width(block) / letter if self._width else 80)
+        return gap + padding + lines * self._styles.line_height(block)
+
+    def _gap(self, index: int) -> int:
+        return self._styles.gap(self.text.block_before(index), self.text.blocks[index])
+
+    def _text_width(self, block: Block) -> int:
+        width = self._width - self._styles.indent(block.containers)
+        if block.kind == "code" and self._is_framed:
+            width -= 2 * CODE_PADDING_X
+        return max(width, 40)
+
+    def _passage(self, index: int, retired: Box | None) -> Passage | None:
+        block = self.text.blocks[index]
+        match block.kind:
+            case "rule":
+                return None
+            case "table":
+                before = retired.passage if retired is not None else None
+                return self._table(index, before if isinstance(before, TablePassage) else None)
+            case "code" | "plain":
+                marks = self.text.marks_of(index)
+                links = tuple(InlineSpan(mark.start, mark.length, 0, mark.href) for mark in marks if mark.href)
+                rich = RichText(block.content.replace("\n", LINE_BREAK), links)
+                formats: list[tuple[int, int, QTextCharFormat]] = []
+                if not self._is_framed:
+                    found = _links_beside(marks, file_links(block.content, self._styles.files))
+                    rich = rich._replace(spans=(*links, *found))
+                    formats = [(span.start, span.length, self._styles.mark(LINK_TINT)) for span in found]
+                marked = [(mark.start, mark.length, self._styles.mark(mark.look)) for mark in marks]
+                formats = [*self._colour_formats(index), *formats, *marked]
+            case _:
+                rich = with_file_links(rich_text(block.content, self.text.references), self._styles.files)
+                is_mirrored = is_right_to_left(rich.text)
+                formats = self._styles.formats(rich.spans, block.level, is_right_to_left=is_mirrored)
+        return TextPassage(
+            rich,
+            self._styles.font(block),
+            format_ranges(formats),
+            width=self._text_width(block),
+            line_height=self._styles.line_height(block),
+            wraps=self._is_framed or block.kind != "code",
+            tab_width=4 * self._styles.code_width,
+            room_before=self._styles.indent(block.containers),
+            is_code=block.kind == "code" or not self._is_framed,
+        )
+
+    def _table(self, index: int, before: TablePassage | None) -> TablePassage:
+        block = self.text.blocks[index]
+        # All parts of a table have the columns of its first.
+        widths = self._column_widths(index) if block.joint is not None and index > 0 else None
+        width = self._text_width(block)
+        table = TablePassage(block, self.text.references, self._styles, width, natural_widths=widths, before=before)
+        if widths is None:
+            self._tables[index] = (block, table.natural_widths)
+        return table
+
+    def _column_widths(self, index: int) -> Sequence[float]:
+        """Return the natural column widths of the table that the block at `index` is a part of."""
+        blocks = self.text.blocks
+        first = next(at for at in range(index, -1, -1) if blocks[at].joint is None)
+        if first not in self._tables or self._tables[first][0] != blocks[first]:
+            self._table(first, None)
+        return self._tables[first][1]
+
+    def _colour(self, index: int, lexers: Lexers) -> bool:
+        """Colour a block if it is code whose lexer is loaded; return whether its colours changed."""
+        block = self.text.blocks[index]
+        if block.kind != "code" or not block.language:
+            return False
+        known = self._colours.get(index)
+        if (known is not None and known[0] == block.content) or not lexers.is_known(block.language):
+            return False
+        lexer = lexers.get(block.language)
+        before = self.text.blocks[index - 1].content if block.joint == "\n" else ""
+        self._colours[index] = (block.content, colour_code(lexer, before, block.content) if lexer is not None else ())
+        return True
+
+    def _colour_formats(self, index: int) -> list[tuple[int, int, QTextCharFormat]]:
+        content, colouring = self._colours.get(index, ("", ()))
+        if not colouring or not self.text.blocks[index].content.startswith(content):
+            return []
+        styles = self._styles
+        return [(start, length, styles.foreground(role)) for start, length, role in colouring]
 
     # -- painting --
 
@@ -470,8 +441,21 @@ class Column:
         return [
             (
                 index,
-                QRect(0, self._heights.top(index) + box.gap, self._typesetter.width, box.height - box.gap),
+                QRect(0, self._heights.top(index) + box.gap, self._width, box.height - box.gap),
             )
             for index, box in sorted(self._boxes.items())
             if box.block.kind == "code" and box.block.joint is None
         ]
+
+
+def _estimate_lines(text: str, letters: float) -> int:
+    return ceil(len(text) / max(letters, 1.0)) + text.count("\n") if text else 1
+
+
+def _links_beside(marks: Sequence[TextMark], found: Iterable[FileLink]) -> list[InlineSpan]:
+    """Return the links that no mark overlaps."""
+    return [
+        InlineSpan(place.start, place.length, 0, place.href)
+        for place in found
+        if not any(mark.start < place.start + place.length and place.start < mark.start + mark.length for mark in marks)
+    ]

@@ -1,6 +1,7 @@
 """A column of blocks draws the same however its text arrived, and knows what is where."""
 
 from itertools import accumulate
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.ui.chat.markdown.blocks import Block, plain_blocks
 from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
 from desktop_agent.ui.chat.text.boxes import Box
-from desktop_agent.ui.chat.text.column import Column, Heights, Typesetter
+from desktop_agent.ui.chat.text.column import Column, Heights
 from desktop_agent.ui.chat.text.column_text import TextMatch, TextPosition
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Theme
@@ -168,14 +169,14 @@ def test_what_changes_after_the_width_is_laid_out_as_it_is_then(styles: TextStyl
 
 
 def test_what_did_not_change_is_not_laid_out_again(styles: TextStyles, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
-    make_box = Typesetter.box
+    made: list[Box] = []
+    make_box = Box.__init__
 
-    def count(typesetter: Typesetter, index: int, retired: Box | None = None) -> Box:
-        made.append(index)
-        return make_box(typesetter, index, retired)
+    def count(box: Box, *parts: Any, **how: Any) -> None:
+        made.append(box)
+        make_box(box, *parts, **how)
 
-    monkeypatch.setattr(Typesetter, "box", count)
+    monkeypatch.setattr(Box, "__init__", count)
     paragraphs = "\n\n".join(f"paragraph {number} of some words" for number in range(50))
     streamed_column(paragraphs, styles, 10)
     assert len(made) < 2.5 * len(paragraphs) / 10
