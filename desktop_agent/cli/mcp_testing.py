@@ -4,13 +4,14 @@ import argparse
 import asyncio
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import asdict
 
 from desktop_agent.cli.console import Console, table
 from desktop_agent.cli.mcp import required_definition
-from desktop_agent.cli.signals import run_to_end
+from desktop_agent.cli.signals import run_cancellable
 from desktop_agent.composition.application import build_server_pool
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ServerError
@@ -134,8 +135,8 @@ def main(args: argparse.Namespace, console: Console) -> int:
     workspace = real_path(args.workspace or current_folder())
     definition = required_definition(paths, workspace, args.name)
     console.say(f"Starting {definition.where} …")
-    work = _Test(definition, workspace, paths, console.say)
-    connection = asyncio.run(run_to_end(work))  # noqa: TID251 - entry point
+    testing = _start(definition, workspace, paths, console.say)
+    connection = asyncio.run(run_cancellable(testing))  # noqa: TID251 - entry point
     trust, works = ToolTrust(paths.tool_trust), connection.status.state not in ("failed", "resting")
     if args.accept and works:
         trust.trust(definition, connection.status.tools)
@@ -144,27 +145,15 @@ def main(args: argparse.Namespace, console: Console) -> int:
     return int(not works)
 
 
-class _Test:
-    def __init__(
-        self, definition: ServerDefinition, workspace: Path, paths: AppPaths, tell: Callable[[str], None]
-    ) -> None:
-        keyring, probe = ServerKeyring(tell=tell), SandboxProbe(os.environ)
-        self._pool = build_server_pool(paths, os.environ, SystemClock(), keyring, probe)
-        self._connection = self._pool.lease(definition, workspace).connection
-        self._start: asyncio.Task[object] | None = None
-
-    def interrupt(self) -> None:
-        if self._start is not None:
-            self._start.cancel()
-
-    async def run(self) -> Connection:
-        try:
-            self._start = asyncio.ensure_future(self._connection.tools())
-            await self._start
-        except ServerError:
-            pass  # the status has it
-        except asyncio.CancelledError:
-            raise KeyboardInterrupt from None
-        finally:
-            await self._pool.aclose()
-        return self._connection
+async def _start(
+    definition: ServerDefinition, workspace: Path, paths: AppPaths, tell: Callable[[str], None]
+) -> Connection:
+    """Start the server, ask for its tools, and end it. Its status says how that went."""
+    pool = build_server_pool(paths, os.environ, SystemClock(), ServerKeyring(tell=tell), SandboxProbe(os.environ))
+    connection = pool.lease(definition, workspace).connection
+    try:
+        with suppress(ServerError):  # the status has it
+            await connection.tools()
+    finally:
+        await pool.aclose()
+    return connection

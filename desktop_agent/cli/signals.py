@@ -1,7 +1,7 @@
 """Signals that ask a process for its end. Without asyncio until something runs: most commands do without it."""
 
 import signal
-from collections.abc import Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager, suppress
 from typing import Protocol, TypeVar
 
@@ -31,6 +31,7 @@ def heeded_signals() -> list[signal.Signals]:
     return [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
 
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -44,15 +45,34 @@ class Interruptible(Protocol[T_co]):
 
 async def run_to_end(work: Interruptible[T_co]) -> T_co:
     """Run `work` and return what it came to; signals that ask for the end interrupt it meanwhile."""
+    with _calling(work.interrupt):
+        return await work.run()
+
+
+async def run_cancellable(work: Coroutine[object, object, T]) -> T:
+    """Run `work` and return its result. Signals that ask for the end cancel it; then raises `KeyboardInterrupt`."""
+    import asyncio
+
+    task = asyncio.ensure_future(work)
+    with _calling(lambda: task.cancelling() or task.cancel()):
+        try:
+            return await task
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+
+
+@contextmanager
+def _calling(interrupt: Callable[[], object]) -> Generator[None]:
+    """Have signals that ask for the end call `interrupt` in the body."""
     import asyncio
 
     loop = asyncio.get_running_loop()
     before = {number: signal.getsignal(number) for number in heeded_signals()}
     with suppress(NotImplementedError):  # Windows: Ctrl+C raises KeyboardInterrupt there instead
         for number in before:
-            loop.add_signal_handler(number, work.interrupt)
+            loop.add_signal_handler(number, interrupt)
     try:
-        return await work.run()
+        yield
     finally:
         with suppress(NotImplementedError):
             for number, handler in before.items():

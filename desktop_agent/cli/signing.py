@@ -5,11 +5,11 @@ import asyncio
 import os
 import sys
 import webbrowser
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 
 from desktop_agent.cli.console import Console
 from desktop_agent.cli.mcp import required_definition
-from desktop_agent.cli.signals import run_to_end
+from desktop_agent.cli.signals import run_cancellable
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
@@ -44,7 +44,7 @@ def with_provider(args: argparse.Namespace, console: Console) -> int:
     command = Signing(sign_ins, accounts, console, args.environ)
     work = command.sign_in if args.action == "sign-in" else command.sign_out
     name = None if args.account is None else named(args.account)
-    return asyncio.run(run_to_end(Cancellable(work(args.provider, name))))  # noqa: TID251 - entry point
+    return asyncio.run(run_cancellable(work(args.provider, name)))  # noqa: TID251 - entry point
 
 
 class Signing:
@@ -155,25 +155,6 @@ class TerminalsBrowser:
         return any(self._environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
 
 
-class Cancellable:
-    """A command that Ctrl+C cancels."""
-
-    def __init__(self, work: Coroutine[object, object, int]) -> None:
-        self._work = work
-        self._task: asyncio.Task[int] | None = None
-
-    def interrupt(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-
-    async def run(self) -> int:
-        self._task = asyncio.ensure_future(self._work)
-        try:
-            return await self._task
-        except asyncio.CancelledError:
-            return 130
-
-
 def _left_behind(account: Account) -> str:
     match account.kind:
         case "profile":
@@ -189,8 +170,7 @@ def with_server(args: argparse.Namespace, console: Console) -> int:
     definition = required_definition(paths, real_path(args.workspace or current_folder()), args.name)
     sign_ins = ServerSignIns(ServerKeyring(tell=console.say), paths.data, SystemClock())
     action = _sign_in if args.action == "sign-in" else _sign_out
-    work = Cancellable(action(definition, sign_ins, console))
-    return asyncio.run(run_to_end(work))  # noqa: TID251 - entry point
+    return asyncio.run(run_cancellable(action(definition, sign_ins, console)))  # noqa: TID251 - entry point
 
 
 async def _sign_in(definition: ServerDefinition, sign_ins: ServerSignIns, console: Console) -> int:

@@ -184,8 +184,9 @@ class HeadlessRun(_Run):
     async def _run_prompts(self, serving: asyncio.Task[None]) -> list[ev.TurnEnded | ev.CommandRun]:
         ended: list[ev.TurnEnded | ev.CommandRun] = []
         for prompt in self._options.prompts:
-            ended.append(await self._take(prompt, serving))
-            if _is_failure(ended[-1]):
+            end = await self._take(prompt, serving)
+            ended.append(end)
+            if end.is_error if isinstance(end, ev.CommandRun) else end.reason != "completed":
                 break
         return ended
 
@@ -281,10 +282,6 @@ async def _first(wanted: "asyncio.Future[T]", serving: asyncio.Task[None]) -> T:
     if not wanted.done():
         await serving
     return await wanted
-
-
-def _is_failure(end: ev.TurnEnded | ev.CommandRun) -> bool:
-    return end.is_error if isinstance(end, ev.CommandRun) else end.reason != "completed"
 
 
 def _set(future: "asyncio.Future[T] | None", value: T) -> None:

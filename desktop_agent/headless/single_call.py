@@ -22,7 +22,7 @@ from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, i
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.tools.tool import AnyTool
-from desktop_agent.headless.result import EXIT_CODES, RunResult
+from desktop_agent.headless.result import EXIT_CODES
 from desktop_agent.headless.runner import HeadlessRun, RunOptions
 
 
@@ -105,7 +105,8 @@ class SingleCall:
     async def run(self) -> CallReport:
         """Run the call to its end. Raises `AgentError` when no session can be opened for it."""
         ended = await self._run.run()
-        result = self._result or _no_result(ended)
+        missing = "\n".join(("The call ended without a result.", *ended.problems))
+        result = self._result or ToolResult(content=missing, is_error=True)
         exit_code = EXIT_CODES[ended.stopped_reason]
         if exit_code == 0 and result.is_error:
             exit_code = 2 if result.error_type == "validation" else 1
@@ -125,11 +126,6 @@ class SingleCall:
                 self._changes += changes
             case _:
                 pass
-
-
-def _no_result(ended: RunResult) -> ToolResult:
-    words = ("The call ended without a result.", *ended.problems)
-    return ToolResult(content="\n".join(words), is_error=True)
 
 
 def _only_this(options: CallOptions) -> ProviderSource:

@@ -56,7 +56,7 @@ def read_own_commands(config: Path, workspace: Path, secret_at: SecretAt) -> tup
     for command in found:
         name = command.declaration.name
         problem = command.declaration.problem or taken.get(name, "")
-        commands.append(_with_problem(command, problem) if problem else command)
+        commands.append(replace(command, declaration=replace(command.declaration, problem=problem)))
         if not problem:
             taken[name] = f"another command has this name, in {command.path}"
     return tuple(sorted(commands, key=lambda command: (command.declaration.name, command.declaration.origin)))
@@ -152,10 +152,6 @@ def _first_line(body: str) -> str:
 def _one_line(text: str) -> str:
     shown = "".join(sign if sign.isprintable() else " " for sign in text).strip()
     return shown if len(shown) <= _MAX_LINE else f"{shown[: _MAX_LINE - 1]}…"
-
-
-def _with_problem(command: OwnCommand, problem: str) -> OwnCommand:
-    return replace(command, declaration=replace(command.declaration, problem=problem))
 
 
 def declarations_of(commands: Sequence[OwnCommand]) -> tuple[Declaration, ...]:

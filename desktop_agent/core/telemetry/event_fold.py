@@ -345,7 +345,8 @@ class EventFold:
             self._instruments.count(otel.TOOL_ERRORS, {"tool": tool, "error_type": error})
             if call is not None and call.is_external and error in _BROKEN:
                 self._instruments.count(otel.MCP_FAILURES, {otel.MCP_METHOD: CALL_METHOD})
-        size, is_truncated = _size(result), _is_truncated(result)
+        size = _size(result)
+        is_truncated = result.output is not None or result.metadata.get("truncated") is True
         if error != "skipped":
             self._instruments.measure(otel.TOOL_DURATION, {"tool": tool, "success": not error}, event.duration_s)
             self._instruments.measure(otel.TOOL_OUTPUT, {"tool": tool, "truncated": is_truncated}, size)
@@ -427,10 +428,6 @@ def _size(result: ToolResult) -> int:
         return result.output.size
     text = result.content
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
-
-def _is_truncated(result: ToolResult) -> bool:
-    return result.output is not None or result.metadata.get("truncated") is True
 
 
 def _kind(request: ApprovalRequest) -> str:

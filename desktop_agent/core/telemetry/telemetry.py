@@ -65,7 +65,7 @@ class Contents:
         masked = mask(text[: self._looked_at], self._secrets)
         is_whole = len(text) <= self._looked_at
         if not is_whole:
-            masked = masked[: _last_word(masked)]
+            masked = masked[: max(masked.rfind(sign) for sign in _BETWEEN_WORDS) + 1]
         kept = (
             "\n".join(masked.split("\n")[:MAX_LINES]).encode("utf-8", "replace")[:MAX_BYTES].decode("utf-8", "ignore")
         )
@@ -99,10 +99,6 @@ class Contents:
 
 def _messages(role: str, parts: Sequence[Mapping[str, object]]) -> str:
     return json.dumps([{"role": role, "parts": parts}], ensure_ascii=False)
-
-
-def _last_word(text: str) -> int:
-    return max(text.rfind(sign) for sign in _BETWEEN_WORDS) + 1
 
 
 class SessionFacts(Struct, frozen=True, kw_only=True):
