@@ -31,8 +31,8 @@ from desktop_agent.core.tools.tool import AnyTool, Tool
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.library.answering import Answering, Approver
 from desktop_agent.library.output_schema import OutputSchema
-from desktop_agent.library.results import InvalidOutputError, Result, StructuredResult, combined, error_of, with_output
-from desktop_agent.library.turns import BUSY_HINT, BUSY_TITLE, Changes, RunningTurn, closed_error, to_its_end
+from desktop_agent.library.results import InvalidOutputError, Result, StructuredResult, combined, with_output
+from desktop_agent.library.turns import BUSY_HINT, BUSY_TITLE, Changes, RunningTurn, ServedSession, to_its_end
 
 
 def workbench_of(
@@ -151,29 +151,20 @@ class Agent:
             accepts_folder=accept_folder,
         )
         self._on_event = on_event
-        self._answering = Answering(approve, self._submit)
-        self._changes = Changes(self._open_session, self._bench.blobs)
-        self._session: Session | None = None
-        self._serving: asyncio.Task[None] | None = None
-        self._opened: asyncio.Future[None] | None = None
-        """Done once the session is on disk and recovery is over."""
+        self._served = ServedSession(self._bench.blobs, self._on_end)
+        self._answering = Answering(approve, self._served.submit)
         self._turn: RunningTurn | None = None
 
     # -- opening and closing --
 
     async def __aenter__(self) -> "Agent":
         """Open the session. Raises `AgentError` of the kind that `Workbench` names; then nothing is left open."""
-        if self._serving is not None:
+        if self._served.is_begun:
             raise UsageError("This agent was opened before.", hint="Make a new one; `resume` goes on with a session.")
-        self._opened = asyncio.get_running_loop().create_future()
         resumed = await asyncio.to_thread(self._bench.catalog.find, self._resume) if self._resume else None
         opened = await self._bench.opener.open_unattended(self._workspace, resumed, self._options, self._hear)
-        self._session = opened.session
-        self._serving = asyncio.create_task(self._session.run(), name=f"session {self._session.id}")
-        self._serving.add_done_callback(self._on_served)
-        asyncio.create_task(self._session.wait_until_ready()).add_done_callback(self._on_ready)
         try:
-            await self._opened
+            await self._served.begin(opened.session)
         except BaseException:
             await self.aclose()
             raise
@@ -189,12 +180,8 @@ class Agent:
 
         Returns when all of that is over, also where it is cancelled meanwhile.
         """
-        if self._serving is None:
-            return
-        if not self._serving.done():
-            self._submit(ops.Shutdown())
         try:
-            await to_its_end(self._serving)
+            await self._served.aclose()
         finally:
             await self._answering.aclose()
 
@@ -245,7 +232,7 @@ class Agent:
         """
         session = await self._ready_session()
         self._answering.failure = None
-        turn = self._turn = RunningTurn(session.id, prompt, self._submit)
+        turn = self._turn = RunningTurn(session.id, prompt, self._served.submit)
         session.submit(ops.SubmitPrompt(text=prompt, include=tuple(map(absolute_path, include))))
         try:
             async for event in turn.events():
@@ -259,7 +246,7 @@ class Agent:
 
     def interrupt(self) -> None:
         """Stop the turn that runs, if one does; `run` returns with the reason `interrupted`."""
-        self._submit(ops.Interrupt())
+        self._served.submit(ops.Interrupt())
 
     def steer(self, text: str, *, include: Sequence[Path | str] = ()) -> None:
         """Let the turn that runs have this message before it asks the model again; `Steered` says that it has.
@@ -269,16 +256,16 @@ class Agent:
         """
         if not self.transcript.turns.is_running:
             raise UsageError("No turn is running.", hint="Start one with `run()`.")
-        self._submit(ops.Steer(text=text, include=tuple(map(absolute_path, include))))
+        self._served.submit(ops.Steer(text=text, include=tuple(map(absolute_path, include))))
 
     def submit(self, op: ops.Op) -> None:
         """Ask the session for anything else. Returns at once; what comes of it is heard by `on_event`."""
-        self._open_session()
-        self._submit(op)
+        self._served.require_open()
+        self._served.submit(op)
 
     async def _ready_session(self) -> Session:
         """The session, with no turn in it. Raises `UsageError` when one runs."""
-        session = self._open_session()
+        session = self._served.require_open()
         if self._turn is not None and not self._turn.is_over:
             for _ in range(_STEPS_TO_CLOSE):
                 await asyncio.sleep(0)
@@ -293,12 +280,12 @@ class Agent:
     @property
     def id(self) -> SessionId:
         """The id of the session, to resume it by."""
-        return self._open_session().id
+        return self._served.require_open().id
 
     @property
     def changes(self) -> Changes:
         """What the session changed: listed, shown, undone and redone."""
-        return self._changes
+        return self._served.changes
 
     @property
     def workbench(self) -> Workbench:
@@ -317,24 +304,13 @@ class Agent:
     @property
     def transcript(self) -> Transcript:
         """The session as a user would read it. Read only; it follows the events."""
-        return self._open_session().transcript
+        return self._served.require_open().transcript
 
     # -- between the session and this --
-
-    def _open_session(self) -> Session:
-        if self._session is None or self._serving is None or self._serving.done():
-            raise closed_error()
-        return self._session
-
-    def _submit(self, op: ops.Op) -> None:
-        if self._session is not None:
-            self._session.submit(op)
 
     def _hear(self, event: Event) -> None:
         """The session's sink: called for every event, in order, on the loop's thread."""
         match event:
-            case events.Notice(code="storage") if self._opened is not None and not self._opened.done():
-                self._opened.set_exception(error_of(event))
             case events.ApprovalRequested(request=request):
                 self._answering.ask(request)
             case events.ApprovalResolved(call_id=call_id):
@@ -345,20 +321,11 @@ class Agent:
                 pass
         if self._turn is not None:
             self._turn.hear(event)
-        self._changes.hear(event)
+        self._served.hear(event)
         if self._on_event is not None:
             self._on_event(event)
 
-    def _on_ready(self, _waiting: asyncio.Task[None]) -> None:
-        if self._opened is not None and not self._opened.done():
-            self._opened.set_result(None)
-
-    def _on_served(self, serving: asyncio.Task[None]) -> None:
-        """The session has ended: release who still waits for something of it."""
-        error = None if serving.cancelled() else serving.exception()
-        reason = error if isinstance(error, Exception) else closed_error()
-        if self._opened is not None and not self._opened.done():
-            self._opened.set_exception(reason)
+    def _on_end(self, reason: Exception) -> None:
+        """Release who still waits for something of the session."""
         if self._turn is not None and not self._turn.is_over:
             self._turn.fail(reason)
-        self._changes.fail(reason)

@@ -206,3 +206,79 @@ class Changes:
     def _diff(self, row: NetChange) -> FileDiff:
         held = self._blobs.of_file
         return diff_change(row.change, held(row.change.before), held(row.change.after))
+
+
+class ServedSession:
+    """A session that this process serves: when it takes ops, what it changed, and when it has ended."""
+
+    def __init__(self, blobs: Blobs, on_end: Callable[[Exception], None]) -> None:
+        """`on_end` is called with what the session failed with, or with `closed_error()`."""
+        self.changes = Changes(self.require_open, blobs)
+        self._on_end = on_end
+        self._session: Session | None = None
+        self._serving: asyncio.Task[None] | None = None
+        self._begun: asyncio.Future[None] | None = None
+        self._must_be_stored = True
+
+    @property
+    def session(self) -> Session:
+        assert self._session is not None, "it is begun first"
+        return self._session
+
+    @property
+    def is_begun(self) -> bool:
+        return self._session is not None
+
+    def require_open(self) -> Session:
+        """Return the session. Raises `UsageError` while it is not served."""
+        if self._session is None or self._serving is None or self._serving.done():
+            raise closed_error()
+        return self._session
+
+    def submit(self, op: ops.Op) -> None:
+        if self._session is not None:
+            self._session.submit(op)
+
+    async def begin(self, session: Session, *, must_be_stored: bool = True) -> None:
+        """Serve the session, and return when it takes ops. Close it also when this raises or is cancelled.
+
+        Raises what keeps it from that; an error of the disk only if it `must_be_stored`, since it can be read anyway.
+        """
+        self._session, self._must_be_stored = session, must_be_stored
+        self._begun = asyncio.get_running_loop().create_future()
+        self._serving = asyncio.create_task(session.run(), name=f"session {session.id}")
+        self._serving.add_done_callback(self._on_served)
+        asyncio.create_task(session.wait_until_ready()).add_done_callback(lambda _: self._settle(None))
+        await self._begun
+
+    def hear(self, event: ev.Event) -> None:
+        if isinstance(event, ev.Notice) and event.code == "storage" and self._must_be_stored:
+            self._settle(error_of(event))
+        self.changes.hear(event)
+
+    async def aclose(self, *, keeps_questions: bool = False) -> None:
+        """End it with everything that it started, also where this is cancelled meanwhile. Safe to repeat.
+
+        Raises what the session failed with. A question that waits may be kept for the next opening.
+        """
+        if self._serving is None:
+            return
+        if not self._serving.done():
+            self.session.submit(ops.Shutdown(keeps_questions=keeps_questions))
+        await to_its_end(self._serving)
+
+    def _on_served(self, serving: asyncio.Task[None]) -> None:
+        error = None if serving.cancelled() else serving.exception()
+        reason = error if isinstance(error, Exception) else closed_error()
+        self._settle(reason)
+        self.changes.fail(reason)
+        self._on_end(reason)
+
+    def _settle(self, error: Exception | None) -> None:
+        """Say that it takes ops, or why not."""
+        if self._begun is None or self._begun.done():
+            return
+        if error is None:
+            self._begun.set_result(None)
+        else:
+            self._begun.set_exception(error)

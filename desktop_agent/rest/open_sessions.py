@@ -11,7 +11,7 @@ import json
 import logging
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, Generator, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -20,18 +20,16 @@ from starlette.types import Send
 
 from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_reader import cannot_read
 from desktop_agent.core.store.journal.lines import offset_after
 from desktop_agent.core.store.journal.records import Follower
-from desktop_agent.library.results import error_of
-from desktop_agent.library.turns import Changes, closed_error, to_its_end
+from desktop_agent.library.turns import ServedSession, closed_error
 
 MOST_WAITING: Final = 1_000
 """How many events wait for a client that reads slowly. After that it reads the journal, which has them all."""
@@ -103,69 +101,30 @@ class Feed:
 _log = logging.getLogger(__name__)
 
 
-class OpenSession:
+class OpenSession(ServedSession):
     """One of them. Its events go to a feed."""
 
     def __init__(self, bench: Workbench) -> None:
+        super().__init__(bench.blobs, self._tell_end)
         self.feed = Feed()
-        self.changes = Changes(self._running, bench.blobs)
-        """Lists, undoes and redoes what it changed."""
-        self._session: Session | None = None
-        self._is_new = False
-        self._begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the session has ended, and nothing of it is left."""
 
-    @property
-    def session(self) -> Session:
-        assert self._session is not None, "it is begun before a client gets it"
-        return self._session
-
     def hear(self, event: ev.Event) -> None:
-        if self._is_new and not self._begun.done() and isinstance(event, ev.Notice) and event.code == "storage":
-            self._begun.set_exception(error_of(event))
-        self.changes.hear(event)
+        super().hear(event)
         self.feed.hear(event)
 
-    async def begin(self, session: Session, *, is_new: bool) -> None:
-        """Serve the session.
-
-        Returns when it takes ops; a new one, when it is on disk. Raises `StorageError` if that fails. An existing one
-        can be read even then.
-        """
-        self._session, self._is_new = session, is_new
-        asyncio.create_task(session.run(), name=f"session {session.id}").add_done_callback(self._on_end)
-        asyncio.create_task(session.wait_until_ready()).add_done_callback(self._on_ready)
-        try:
-            await self._begun
-        except BaseException:
-            await self.aclose()
-            raise
-
-    async def aclose(self) -> None:
-        if not self.over.done():
-            self.session.submit(ops.Shutdown(keeps_questions=True))
-        await to_its_end(self.over)
-
-    def _running(self) -> Session:
-        if self._session is None or self.over.done():
-            raise closed_error()
-        return self._session
-
-    def _on_ready(self, _waiting: asyncio.Task[None]) -> None:
-        if not self._begun.done():
-            self._begun.set_result(None)
-
-    def _on_end(self, serving: asyncio.Task[None]) -> None:
-        error = None if serving.cancelled() else serving.exception()
-        if error is not None:
-            _log.error("Session %s ended unexpectedly", self.session.id, exc_info=error)
-        reason = error if isinstance(error, Exception) else closed_error()
-        if not self._begun.done():
-            self._begun.set_exception(reason)
-        self.changes.fail(reason)
+    def _tell_end(self, reason: Exception) -> None:
+        if not isinstance(reason, UsageError):
+            _log.error("Session %s ended unexpectedly", self.session.id, exc_info=reason)
         self.feed.end()
         self.over.set_result(None)
+
+
+async def _end(opened: OpenSession) -> None:
+    """End a session with all that it started, but keep a question that waits. What it fails with is logged."""
+    with suppress(Exception):
+        await opened.aclose(keeps_questions=True)
 
 
 class OpenSessions:
@@ -216,7 +175,7 @@ class OpenSessions:
 
     async def close(self, session_id: SessionId) -> None:
         if (opened := self._open.get(session_id)) is not None:
-            await opened.aclose()
+            await _end(opened)
 
     async def aclose(self) -> None:
         self.end_streams()
@@ -236,7 +195,11 @@ class OpenSessions:
     async def _begin(self, opened: OpenSession, session: Session, *, is_new: bool) -> None:
         self._open[session.id] = opened
         opened.over.add_done_callback(lambda _: self._forget(session.id, opened))
-        await opened.begin(session, is_new=is_new)
+        try:
+            await opened.begin(session, must_be_stored=is_new)
+        except BaseException:
+            await _end(opened)
+            raise
         self._tell_changed()
 
     def _forget(self, session_id: SessionId, opened: OpenSession) -> None:
