@@ -104,7 +104,7 @@ class _Event:
         return data
 
 
-def carried(request: ModelRequest, to: ModelRef | None) -> ModelRequest:
+def strip_foreign_thinking(request: ModelRequest, to: ModelRef | None) -> ModelRequest:
     """Return `request` with what the model `to` may get of the messages of others; all of it if that is not known."""
     if to is None or all(is_readable_by(message, to) for message in request.messages):
         return request
@@ -264,7 +264,7 @@ class HttpProvider:
 
     async def _taken(self, request: ModelRequest) -> ModelRequest:
         """Return what of the request the model can take: no thoughts of others, no effort that it does not know."""
-        request = carried(request, self._endpoint.model)
+        request = strip_foreign_thinking(request, self._endpoint.model)
         known = await self._known(request.model) if request.effort else None
         if known is not None and request.effort not in levels_of(known):
             return replace(request, effort="")

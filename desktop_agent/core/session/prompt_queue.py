@@ -53,7 +53,7 @@ class ArrivingPrompts:
     def is_waiting(self) -> bool:
         return bool(self._waiting)
 
-    def keeps(self, text: str, typed: str, include: tuple[str, ...] = (), *, is_steering: bool = False) -> bool:
+    def defer(self, text: str, typed: str, include: tuple[str, ...] = (), *, is_steering: bool = False) -> bool:
         """Keep a prompt until what it mentions has come; return False if there is nothing to wait for.
 
         Only mentions in `typed`, which the user wrote, count, and the files to `include`.

@@ -313,7 +313,7 @@ class Session:
         self, text: str, typed: str, include: tuple[str, ...] = (), *, is_steering: bool = False
     ) -> None:
         """Take a prompt of which the user typed this part: what that mentions comes with it, and files to include."""
-        if not self._arriving.keeps(text, typed, include, is_steering=is_steering):
+        if not self._arriving.defer(text, typed, include, is_steering=is_steering):
             await self._turns.submit_prompt(text, is_steering=is_steering)
 
     async def _take(self, prompt: ArrivedPrompt) -> None:

@@ -35,7 +35,7 @@ from desktop_agent.core.protocol.model import (
     UserMessage,
     WebPage,
 )
-from desktop_agent.core.providers.http_provider import carried
+from desktop_agent.core.providers.http_provider import strip_foreign_thinking
 from desktop_agent.core.providers.vendor_provider import wire_format_of
 from desktop_agent.core.providers.wire_format import EncodedPictures
 from tests.servers.dialects.anthropic import ANTHROPIC
@@ -207,7 +207,7 @@ def body_for(provider: str, messages: tuple[Message, ...], **more: object) -> tu
     )
     request = replace(request, **more)
     return json.loads(
-        wire_format_of(usual_account(provider)).encode(carried(request, model), EncodedPictures())
+        wire_format_of(usual_account(provider)).encode(strip_foreign_thinking(request, model), EncodedPictures())
     ), dialect
 
 
@@ -282,6 +282,6 @@ def test_the_cached_beginning_is_still_told_when_messages_are_left_out() -> None
     request = ModelRequest(
         model="m", system="", messages=(user, only_thought, user, own, user), tools=(), max_tokens=1, stable_messages=4
     )
-    fitted = carried(request, GPT.model)
+    fitted = strip_foreign_thinking(request, GPT.model)
     assert fitted.messages == (user, user, own, user)
     assert fitted.stable_messages == 3

@@ -23,7 +23,7 @@ from desktop_agent.core.protocol.model import (
     UserMessage,
 )
 from desktop_agent.core.providers.faults import ErrorEventError, FailedCall, explain_refusal
-from desktop_agent.core.providers.http_provider import MAX_EVENT_BYTES, carried, event_data
+from desktop_agent.core.providers.http_provider import MAX_EVENT_BYTES, event_data, strip_foreign_thinking
 from desktop_agent.core.providers.provider import Completion, StreamPiece
 from desktop_agent.core.providers.vendor_provider import keyed_provider, wire_format_of
 from desktop_agent.core.providers.wire_format import EncodedPictures
@@ -220,7 +220,9 @@ def test_an_answer_with_anything_in_it_is_kept_and_goes_back_or_comes_to_words(n
         UserMessage(content=(*results, TextBlock(text="Go on."))),
     )
     to = ModelRef(provider=data.draw(st.sampled_from(FORMATS)), model="m2")
-    request = carried(ModelRequest(model="m2", system="", messages=messages, tools=(), max_tokens=1024), to)
+    request = strip_foreign_thinking(
+        ModelRequest(model="m2", system="", messages=messages, tools=(), max_tokens=1024), to
+    )
     body = json.loads(wire_format_of(usual_account(to.provider)).encode(request, EncodedPictures()))
     if to.provider != name and len({call.id for call in calls}) == len(calls):  # the turn gives them ids of their own
         dialect = SPOKEN[to.provider].dialect
