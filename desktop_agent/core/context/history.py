@@ -59,18 +59,14 @@ def shortened(result: ToolResult) -> ToolResult:
     return ToolResult(content=content, is_error=result.is_error, error_type=result.error_type)
 
 
-def is_worth_it(result: ToolResult) -> bool:
-    return len(result.content) > 3 * KEPT_CHARS or bool(result.images)
-
-
 def portable(content: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:
     """Return `content` without what only its own vendor understands."""
     own = (ThinkingBlock, RedactedThinkingBlock, OpaqueBlock)
-    return tuple(_without_seals(block) for block in content if not isinstance(block, own))
-
-
-def _without_seals(block: AssistantBlock) -> AssistantBlock:
-    return replace(block, citations=()) if isinstance(block, TextBlock) and block.citations else block
+    return tuple(
+        replace(block, citations=()) if isinstance(block, TextBlock) and block.citations else block
+        for block in content
+        if not isinstance(block, own)
+    )
 
 
 def is_readable_by(message: Message, model: ModelRef) -> bool:
@@ -256,7 +252,9 @@ class History(Struct):
             messages = [item for item in self.fold.items[first:last] if isinstance(item, AssistantMessage)]
             for call_id in (block.id for item in messages for block in item.content if isinstance(block, ToolUseBlock)):
                 result = self.fold.results.get(call_id)
-                if result is not None and call_id not in done and is_worth_it(result):
+                if result is None or call_id in done:
+                    continue
+                if len(result.content) > 3 * KEPT_CHARS or result.images:
                     whole, short = (answer(call_id, each, is_external=False) for each in (result, shortened(result)))
                     saved.append((call_id, block_tokens(whole) - block_tokens(short)))  # a frame stays in both
         newest = {call.id for call in self.newest_calls()}

@@ -215,7 +215,9 @@ def sections(
     summary = rendered(compaction.summary) if compaction is not None and is_summarised else ""
     pictures = picture_tokens(request.messages)
     rest = max(message_tokens(request.messages) - text_tokens(summary) - in_folders - pictures, 0.0)
-    said = _without_summary(request.messages) if is_summarised else request.messages
+    said = list(request.messages)
+    if is_summarised:  # the conversation begins with it
+        said[0] = replace(said[0], content=said[0].content[1:])
 
     def section(kind: SectionKind, estimated: float, text: str, name: str = "") -> ContextSection:
         return ContextSection(kind=kind, name=name, tokens=round(estimated * ratio), text=text)
@@ -231,11 +233,6 @@ def sections(
         section("pins", text_tokens(request.pinned), request.pinned),
     )
     return tuple(one for one in found if one.tokens)
-
-
-def _without_summary(messages: Sequence[Message]) -> Sequence[Message]:
-    first, *others = messages
-    return [replace(first, content=first.content[1:]), *others]
 
 
 _QUOTED_LINES = 20

@@ -69,7 +69,9 @@ class Pins(Struct, frozen=True, kw_only=True, eq=False):
             return
         await self.expire()
         expires_at = None if ttl_s is None else self.clock.now() + timedelta(seconds=ttl_s)
-        pin = Pin(id=self._unused_id(), text=text, expires_at=expires_at)
+        used = {pin.id for pin in self.history.pins}
+        unused = next(identifier for identifier in iter(new_pin_id, "") if identifier not in used)
+        pin = Pin(id=unused, text=text, expires_at=expires_at)
         tokens = round(text_tokens(pinned_text((*self.history.pins, pin))))
         if tokens > budget:
             title = f"Nothing was pinned: with this, the pins would take about {tokens:,} tokens of {budget:,}."
@@ -91,10 +93,6 @@ class Pins(Struct, frozen=True, kw_only=True, eq=False):
         for pin in self.history.pins:
             if pin.expires_at is not None and is_over(pin.expires_at, now):
                 await self.log.record(ev.Unpinned(pin_id=pin.id, is_expired=True))
-
-    def _unused_id(self) -> str:
-        used = {pin.id for pin in self.history.pins}
-        return next(identifier for identifier in iter(new_pin_id, "") if identifier not in used)
 
     async def _refuse(self, title: str, hint: str) -> None:
         await self.log.record(ev.Notice(level="warning", code="pin", title=title, hint=hint))

@@ -150,7 +150,9 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
 
     async def note(self, turn: int, usage: Usage, model: ModelRef) -> None:
         """Warn, once for each model, of a limit that cannot hold because nobody knows what the model costs."""
-        if usage.cost_usd is not None or model in self._unpriced or not self._has_limit:
+        spending = self.settings.current.spending
+        limits = (self.limits.max_cost_usd, spending.session_usd, spending.day_usd)
+        if usage.cost_usd is not None or model in self._unpriced or limits == (None, None, None):
             return
         self._unpriced.add(model)
         title = f"The price of {model.model} is not known, so cost limits do not apply to it."
@@ -161,11 +163,6 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
     def spent(self) -> Usage:
         """What the session has taken, summaries and titles too."""
         return self.state.transcript.turns.usage
-
-    @property
-    def _has_limit(self) -> bool:
-        spending = self.settings.current.spending
-        return any(limit is not None for limit in (self.limits.max_cost_usd, spending.session_usd, spending.day_usd))
 
     def _cost_reached(self, turn: int) -> ev.Notice | None:
         turns, limits = self.state.transcript.turns, self.limits

@@ -82,7 +82,9 @@ async def tell_of_switch(parts: SessionParts, turn: int, before: ModelRef | None
     messages = parts.state.history.messages()
     has_pictures = bool(image_digests(messages))
     is_blind = has_pictures and await _takes_no_images(parts, now) and not await _takes_no_images(parts, before)
-    losses = [*_thinking_lost(messages, before, now), *(_pictures_lost(messages) if is_blind else ())]
+    losses = _thinking_lost(messages, before, now)
+    if is_blind:
+        losses.append(f"{number_of(len(image_digests(messages)), 'picture')}, because it takes none")
     if losses:
         title = f"{now.model} answers from here on. It does not get all of the conversation."
         hint = f"Left out for it: {' and '.join(losses)}. Nothing is removed: what was left out is still here."
@@ -119,7 +121,7 @@ def refused_effort_notice(turn: int, model: ModelRef, effort: str) -> ev.Notice:
     )
 
 
-def _thinking_lost(messages: Sequence[Message], before: ModelRef, now: ModelRef) -> Sequence[str]:
+def _thinking_lost(messages: Sequence[Message], before: ModelRef, now: ModelRef) -> list[str]:
     lost = [
         message.made_by.model
         for message in messages
@@ -130,9 +132,5 @@ def _thinking_lost(messages: Sequence[Message], before: ModelRef, now: ModelRef)
         and not is_readable_by(message, now)
     ]
     if not lost:
-        return ()
-    return (f"the earlier thinking of {', '.join(dict.fromkeys(lost))}, which only its own account can read",)
-
-
-def _pictures_lost(messages: Sequence[Message]) -> Sequence[str]:
-    return (f"{number_of(len(image_digests(messages)), 'picture')}, because it takes none",)
+        return []
+    return [f"the earlier thinking of {', '.join(dict.fromkeys(lost))}, which only its own account can read"]

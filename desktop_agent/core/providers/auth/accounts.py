@@ -61,7 +61,7 @@ class LoadedAccounts(Struct, frozen=True):
         account = self.find(model.provider, model.account)
         if account is None:
             raise self._no_account(model)
-        if not model.base_url or _is_same_address(model.base_url, account.where):
+        if not model.base_url or model.base_url.rstrip("/") == account.where.rstrip("/"):
             return account
         if account.is_usual:
             return replace(account, address=model.base_url)
@@ -142,10 +142,6 @@ class AccountsFile:
 
 def _is_entry_of(account: Account, entry: Mapping[str, object]) -> bool:
     return entry.get("provider") == account.provider and is_same_name(str(entry.get("name", "")), account.name)
-
-
-def _is_same_address(one: str, other: str) -> bool:
-    return one.rstrip("/") == other.rstrip("/")
 
 
 def _table(account: Account) -> dict[str, object | None]:

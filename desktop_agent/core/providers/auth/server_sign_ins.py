@@ -69,7 +69,7 @@ class ServerSignIns:
 
             async def ask(page: str) -> Mapping[str, str]:
                 if address.client_id:
-                    receiver.expect(_state_in(page))
+                    receiver.expect(parse_qs(urlsplit(page).query)["state"][-1])  # RFC 6749 10.12
                 return await code_from_browser(definition.name, page, receiver, browser, self._clock)
 
             return await granted(self._keyring, definition, kept, receiver.address, ask)
@@ -82,11 +82,6 @@ def _address(definition: ServerDefinition) -> Address:
     if not isinstance(definition.reached_by, Address):
         raise UsageError(f"{definition.name} is started here, so there is nobody to sign in with.")
     return definition.reached_by
-
-
-def _state_in(page: str) -> str:
-    """Return the state that goes to the page where the user signs in: RFC 6749 10.12."""
-    return parse_qs(urlsplit(page).query)["state"][-1]
 
 
 def define_server(path: Path, definition: ServerDefinition, keyring: Keyring, client_secret: str = "") -> None:
