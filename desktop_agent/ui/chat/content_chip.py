@@ -6,8 +6,8 @@ Pictures are read from untrusted bytes: known formats only, and never more pixel
 from collections.abc import Callable
 
 from msgspec import Struct
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QImageReader, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.theme import Radius, Space, TypeSize
@@ -37,9 +37,6 @@ class CardPicture(Struct, frozen=True):
 
 def read_picture(content: bytes, most: QSize) -> CardPicture:
     """Decode `content`, no larger than `most`. Blocks, and touches no widget: to be called in a thread."""
-    from PySide6.QtCore import QBuffer, QByteArray, QIODevice  # of no use before there is a picture
-    from PySide6.QtGui import QImageReader
-
     buffer = QBuffer()
     buffer.setData(QByteArray(content))
     buffer.open(QIODevice.OpenModeFlag.ReadOnly)

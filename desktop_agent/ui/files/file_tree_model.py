@@ -10,7 +10,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QAbstractListModel, QObject, Qt, Signal
 
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.core.system.workspace import FolderListing
+from desktop_agent.core.system.workspace import FolderListing, natural_key
 from desktop_agent.ui.files.file_marks import FileMark, FileMarks, describe_mark
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 from desktop_agent.ui.wording.visible_text import plain_tooltip
@@ -149,8 +149,6 @@ def edits_between(folder: Folder, listing: FolderListing) -> list[OutlineEdit]:
 
 
 def _edits(old: Sequence[str], new: Sequence[str], offset: int, *, are_folders: bool) -> list[OutlineEdit]:
-    from desktop_agent.core.system.workspace import natural_key
-
     edits: list[OutlineEdit] = []
     at_old = at_new = start_old = start_new = 0
     while at_old < len(old) or at_new < len(new):

@@ -9,7 +9,7 @@ from PySide6.QtCore import QElapsedTimer, QFileSystemWatcher, QObject, Qt, QTime
 
 from desktop_agent.core.base.matching import NarrowingSearch
 from desktop_agent.core.system.git.repository import NoStatus, Repository, RepoStatus, find_repository
-from desktop_agent.core.system.workspace import FolderListing
+from desktop_agent.core.system.workspace import FolderListing, roll_up, scan_directory, walk_files
 from desktop_agent.ui.files.file_marks import FileMarks
 from desktop_agent.ui.files.file_tree_model import FileTreeModel, Folder, OutlineEdit, edits_between
 
@@ -321,15 +321,11 @@ MAX_MATCHES = 200
 
 
 def _scan(path: Path, folder: Folder) -> tuple[FolderListing, list[OutlineEdit]]:
-    from desktop_agent.core.system.workspace import scan_directory
-
     listing = scan_directory(path)
     return listing, edits_between(folder, listing)
 
 
 def _compare(before: RepoStatus | NoStatus | None, now: RepoStatus | NoStatus) -> tuple[FileMarks, bool]:
-    from desktop_agent.core.system.workspace import roll_up
-
     marks = FileMarks(now.files, roll_up(now.files)) if isinstance(now, RepoStatus) else FileMarks()
     return marks, now != before
 
@@ -338,7 +334,6 @@ async def _all_files(workspace: Path) -> Sequence[str]:
     import asyncio
 
     from desktop_agent.core.system.git.git_process import list_files
-    from desktop_agent.core.system.workspace import walk_files
 
     listed = await list_files(workspace) or await asyncio.to_thread(walk_files, workspace)
     return listed[0]

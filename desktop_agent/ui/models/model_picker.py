@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QToolButton, QWidget
 
 from desktop_agent.core.models.vendors import DEMO
 from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.ui.models.model_offers import AccountOffers, ModelKey
+from desktop_agent.ui.models.model_offers import AccountOffers, Choices, ModelKey
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.icons import Icons
 
@@ -138,8 +138,6 @@ class ModelPicker(QObject):
     def _show(self) -> None:
         if self._popup is None:
             return
-        from desktop_agent.ui.models.model_offers import Choices
-
         self._popup.show_choices(
             Choices(
                 accounts=self._accounts,

@@ -41,11 +41,9 @@ class Desk:
 
     @property
     def model(self) -> QAbstractItemModel:
-        """What the list shows at the moment."""
         return self.rows.model()
 
     def shown(self) -> list[str]:
-        """The text of all rows."""
         return [str(self.model.index(row, 0).data()) for row in range(self.model.rowCount())]
 
     def heard(self, name: str) -> str:
@@ -57,7 +55,6 @@ class Desk:
         return [label.text() for label in self.tree.findChildren(QLabel) if label.isVisible() and label.text()]
 
     def select(self, name: str) -> None:
-        """Make the row with this text the current one."""
         self.rows.select_row(self.shown().index(name))
 
     def drive(self, scenario: Callable[[], Coroutine[object, object, None]]) -> None:
@@ -77,7 +74,6 @@ class Desk:
             raise self._errors[0]
 
     async def open_workspace(self, folder: Path | None) -> None:
-        """Show a folder and wait until it was read."""
         self.tree.set_workspace(folder)
         await self.quiet()
 
@@ -86,7 +82,6 @@ class Desk:
         await self.until(lambda: not len(self.spawner))
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until something is the case."""
         while not is_so():  # noqa: ASYNC110 - the file system and Qt tell in their own time
             await asyncio.sleep(0.002)
 

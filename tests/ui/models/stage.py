@@ -30,7 +30,6 @@ def offer(
     price: tuple[float, float] | None = None,
     efforts: tuple[str, ...] = (),
 ) -> ModelOffer:
-    """One model."""
     rates = Rates(input=price[0], output=price[1]) if price is not None else None
     known = KnownModel(
         provider=key.provider, name=key.model, label=label, context_tokens=tokens, price=rates, efforts=efforts
@@ -102,32 +101,27 @@ class Desk:
 
     @property
     def popup(self) -> QWidget | None:
-        """The picker, if it is in sight."""
         found = self.window.findChild(QWidget, "modelPopup")
         return found if found is not None and found.isVisible() else None
 
     @property
     def field(self) -> QLineEdit:
-        """Where one searches."""
         field = self.window.findChild(QLineEdit, "modelSearch")
         assert field is not None
         return field
 
     @property
     def rows(self) -> QListView:
-        """The models."""
         found = self.window.findChild(QListView, "modelList")
         assert found is not None
         return found
 
     @property
     def is_open(self) -> bool:
-        """Whether the picker is in sight."""
         return self.popup is not None
 
     @property
     def texts(self) -> list[str]:
-        """What the rows say."""
         model = self.rows.model()
         return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
 
@@ -138,26 +132,21 @@ class Desk:
 
     @property
     def age(self) -> str:
-        """What is said of the age of the list."""
         label = self.window.findChild(QLabel, "modelListAge")
         assert label is not None
         return label.text()
 
     @property
     def refresh(self) -> QPushButton:
-        """The button that asks for the lists."""
         button = self.window.findChild(QPushButton, "refreshModelsButton")
         assert button is not None
         return button
 
     def open(self) -> None:
-        """Click the button."""
         QTest.mouseClick(self.button, Qt.MouseButton.LeftButton)
 
     def type(self, text: str) -> None:
-        """Type where one searches."""
         QTest.keyClicks(self.field, text)
 
     def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
-        """Press a key where the keyboard is."""
         QTest.keyClick(self.window.focusWidget(), key, modifiers)

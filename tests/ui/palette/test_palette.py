@@ -47,19 +47,16 @@ class Desk:
             self.answer(query)
 
     def answer(self, query: PaletteQuery) -> None:
-        """Show what fits."""
         self.palette.show_rows(query, rows_for(query, self.sources))
 
     @property
     def field(self) -> QLineEdit:
-        """Where one types."""
         found = self.palette.findChild(QLineEdit, "paletteField")
         assert found is not None
         return found
 
     @property
     def rows(self) -> QListView:
-        """What fits."""
         found = self.palette.findChild(QListView, "paletteList")
         assert found is not None
         return found
@@ -70,7 +67,6 @@ class Desk:
         return str(self.rows.currentIndex().data(Qt.ItemDataRole.AccessibleTextRole))
 
     def press(self, key: Qt.Key) -> None:
-        """Press a key where the keyboard is."""
         QTest.keyClick(self.window.focusWidget(), key)
 
 

@@ -7,13 +7,20 @@ from PySide6.QtCore import QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.core.mentions.mention_grammar import (
+    TypedMention,
+    mentions_in,
+    paths_in,
+    typed_before,
+    written,
+    written_path,
+)
 from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.wording.visible_text import index_of, utf16_length
 
 if TYPE_CHECKING:
-    from desktop_agent.core.mentions.mention_grammar import TypedMention
     from desktop_agent.core.mentions.offers import MentionOffer
     from desktop_agent.ui.chat.composer.offer_popups import CommandPopup, ListPopup, MentionPopup
 
@@ -30,9 +37,6 @@ def marks_in(text: str, is_path: Callable[[str], bool], sources: Collection[str]
     """Return from where to where they stand, in their order. `sources` are what may stand before a colon."""
     if "@" not in text or len(text) > _LONGEST_TEXT:
         return ()
-    # with the first `@`
-    from desktop_agent.core.mentions.mention_grammar import mentions_in, paths_in
-
     spans = {
         path.start: path.start + len(path.written) for path in paths_in(text) if path.is_certain or is_path(path.path)
     }
@@ -60,9 +64,6 @@ def contents_in(text: str) -> dict[MentionedContent, list[tuple[int, int]]]:
     found: dict[MentionedContent, list[tuple[int, int]]] = {}
     if PASTED not in lower and not any(ending in lower for ending in _PICTURES):
         return found
-    # with the first `@`
-    from desktop_agent.core.mentions.mention_grammar import mentions_in, paths_in
-
     pasted = [each for each in mentions_in(text) if each.source == PASTED]
     paths = [each for each in paths_in(text) if each.path.lower().endswith(_PICTURES) and not each.first]
     starts = {each.start for each in pasted}
@@ -70,8 +71,8 @@ def contents_in(text: str) -> dict[MentionedContent, list[tuple[int, int]]]:
     spans += [
         (each.start, each.written, MentionedContent(False, each.path)) for each in paths if each.start not in starts
     ]
-    for start, written, content in sorted(spans):
-        found.setdefault(content, []).append((start, start + len(written)))
+    for start, mention, content in sorted(spans):
+        found.setdefault(content, []).append((start, start + len(mention)))
     return found
 
 
@@ -186,15 +187,15 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         theme.changed.connect(self._mark)
 
     @property
-    def typed(self) -> "TypedMention | None":
+    def typed(self) -> TypedMention | None:
         return self._typed
 
-    def show(self, typed: "TypedMention", offers: Sequence["MentionOffer"]) -> None:
+    def show(self, typed: TypedMention, offers: Sequence["MentionOffer"]) -> None:
         if typed == self._typed and self._edit.hasFocus():
             self._offers = tuple(offers)
             self._show_all(typed)
 
-    def show_symbols(self, typed: "TypedMention", symbols: Sequence["MentionOffer"]) -> None:
+    def show_symbols(self, typed: TypedMention, symbols: Sequence["MentionOffer"]) -> None:
         """Offer these symbols, too, if that is still what is being typed. Others may be shown instead later."""
         if typed == self._typed and self._edit.hasFocus() and self._symbols != tuple(symbols):
             self._symbols = tuple(symbols)
@@ -207,14 +208,10 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         self._mark()
 
     def insert(self, path: str) -> None:
-        from desktop_agent.core.mentions.mention_grammar import written_path
-
         self._edit.insert_word(written_path(path))
         self._edit.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def insert_pasted(self, name: str) -> None:
-        from desktop_agent.core.mentions.mention_grammar import written
-
         self._edit.insert_word(written(PASTED, name))
 
     def place(self, area: QRect) -> None:
@@ -254,20 +251,18 @@ class MentionOffers(FieldOffers["MentionPopup"]):
             self._dismissed_at = -1
             self.wanted.emit(typed)
 
-    def _being_typed(self) -> "TypedMention | None":
+    def _being_typed(self) -> TypedMention | None:
         edit, cursor = self._edit, self._edit.textCursor()
         if not edit.hasFocus() or edit.is_composing or cursor.hasSelection():
             return None
         text = edit.toPlainText()
         if "@" not in text or edit.history.is_showing(text):
             return None
-        from desktop_agent.core.mentions.mention_grammar import typed_before  # with the first `@`
-
         return typed_before(text, index_of(text, cursor.position()))
 
     # -- the list --
 
-    def _show_all(self, typed: "TypedMention", *, is_more: bool = False) -> None:
+    def _show_all(self, typed: TypedMention, *, is_more: bool = False) -> None:
         """Offer what is known. More of it comes behind what the user has chosen from, or is pointing at."""
         from desktop_agent.core.mentions.offers import with_symbols
 

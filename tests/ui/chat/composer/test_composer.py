@@ -48,7 +48,6 @@ class Desk:
         return self.composer.findChildren(QWidget, name)[0]
 
     def buttons(self) -> list[str]:
-        """What is below the field."""
         found = self.composer.findChildren(QPushButton)
         return [button.text() for button in found if button.isVisible() and button is not self.composer.attach]
 

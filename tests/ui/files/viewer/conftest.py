@@ -55,14 +55,12 @@ class Reader:
 
     @property
     def page(self) -> FilePage:
-        """The file that is shown."""
         page = self.viewer.tabs.current
         assert page is not None
         return page
 
     @property
     def text(self) -> TextPage:
-        """The text that is shown."""
         assert self.page.text is not None
         return self.page.text
 
@@ -78,23 +76,19 @@ class Reader:
         return next((label.text() for label in labels if label.isVisible()), "")
 
     def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = CTRL) -> None:
-        """Press a key where the focus is."""
         QTest.keyClick(self.viewer.focusWidget() or self.viewer, key, modifiers)
 
     def click(self, name: str) -> None:
-        """Click a visible button."""
         [button] = [one for one in self.viewer.findChildren(QPushButton, name) if one.isVisible()]
         button.click()
 
     async def open(self, root: Path, path: str, line: int = 0) -> FilePage:
-        """Open a file and wait until it is shown."""
         self.viewer.open_file(root, path, line)
         await self.until(lambda: self.page.content is not None and not len(self.spawner))
         await self.until(lambda: self.page.text is None or self.page.text.editor.is_ready)
         return self.page
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until something is the case."""
         while not is_so():  # noqa: ASYNC110 - the file system and Qt tell in their own time
             await asyncio.sleep(0.002)
 
