@@ -110,5 +110,5 @@ class FileViewing(QObject):
             from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow  # with the first file
 
             self._viewer = ViewerWindow(self._theme, self._saving, self._spawn, self._panels.window)
-            self._viewer.application_requested.connect(open_with_application)
+            self._viewer.head.application_requested.connect(open_with_application)
         return self._viewer

@@ -5,6 +5,7 @@ The rows are worked out from the open folders instead of being kept one by one.
 
 from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from PySide6.QtCore import QAbstractListModel, QObject, Qt, Signal
@@ -103,7 +104,7 @@ class FileOutline:
     def open(self, place: OutlineRow) -> Folder:
         """Open the folder at `place`, without rows until its entries are put in."""
         child = Folder(place.name, place.folder, place.position)
-        insort(place.folder.open_folders, child, key=_position)
+        insort(place.folder.open_folders, child, key=attrgetter("position"))
         return child
 
     def close(self, folder: Folder) -> None:
@@ -165,10 +166,6 @@ def _edits(old: Sequence[str], new: Sequence[str], offset: int, *, are_folders: 
     if at_old > start_old or at_new > start_new:
         edits.append(OutlineEdit(offset + start_old, offset + at_old, new[start_new:at_new], are_folders))
     return edits
-
-
-def _position(folder: Folder) -> int:
-    return folder.position
 
 
 def _grow(folder: Folder | None, rows: int) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from operator import attrgetter
 from typing import Literal
 
 from msgspec import Struct
@@ -121,7 +122,8 @@ def items_of(
         if one.asks and one.id not in known and not one.is_archived
     ]
     ended = [item for session in sessions if (item := _end(session, seen)) is not None]
-    return sorted(questions, key=_since) + sorted(ended, key=_since, reverse=True)
+    since = attrgetter("since")
+    return sorted(questions, key=since) + sorted(ended, key=since, reverse=True)
 
 
 def _questions(session: InboxSession) -> list[InboxItem]:
@@ -157,10 +159,6 @@ def _end(session: InboxSession, seen: Mapping[SessionId, int]) -> InboxItem | No
         turn=turns.turn,
         end=turns.last_end,
     )
-
-
-def _since(item: InboxItem) -> datetime:
-    return item.since
 
 
 _MOST_TITLE_CHARS = 80

@@ -31,32 +31,6 @@ class ModelMemory(Protocol):
     def remember_models(self, name: KeptList, models: Sequence[KeptModel]) -> None: ...
 
 
-class Shortlist(QObject):
-    """Favourites in the order in which they were marked, and recent models, the last one first."""
-
-    changed = Signal()
-
-    def __init__(self, memory: ModelMemory, parent: QObject) -> None:
-        super().__init__(parent)
-        self._memory = memory
-        self.favourites = tuple(ModelKey(*model) for model in memory.models("favourite_models"))
-        self.recent = tuple(ModelKey(*model) for model in memory.models("recent_models"))[:_MOST_RECENT]
-
-    def toggle_favourite(self, key: ModelKey) -> None:
-        others = tuple(kept for kept in self.favourites if kept != key)
-        self.favourites = others if len(others) < len(self.favourites) else (*others, key)
-        self._keep("favourite_models", self.favourites)
-
-    def note_use(self, key: ModelKey) -> None:
-        if not self.recent or self.recent[0] != key:
-            self.recent = (key, *(kept for kept in self.recent if kept != key))[:_MOST_RECENT]
-            self._keep("recent_models", self.recent)
-
-    def _keep(self, name: KeptList, keys: Sequence[ModelKey]) -> None:
-        self._memory.remember_models(name, [(key.provider, key.account, key.model) for key in keys])
-        self.changed.emit()
-
-
 class ModelPicker(QObject):
     """Opens at a button of the composer. The keyboard goes back to where messages are written."""
 
@@ -88,8 +62,11 @@ class ModelPicker(QObject):
         self._accounts: tuple[AccountOffers, ...] = ()
         self._current: ModelKey | None = None
         self._effort = ""
-        self.shortlist = Shortlist(memory, self)
-        self.shortlist.changed.connect(self._show)
+        self._memory = memory
+        self.favourites = tuple(ModelKey(*model) for model in memory.models("favourite_models"))
+        """In the order in which they were marked."""
+        self.recent = tuple(ModelKey(*model) for model in memory.models("recent_models"))[:_MOST_RECENT]
+        """What was asked, the last first."""
         button.clicked.connect(self.toggle)
 
     def toggle(self) -> None:
@@ -118,8 +95,20 @@ class ModelPicker(QObject):
         self._show()
 
     def note_use(self) -> None:
-        if self._current is not None and self._current.provider != DEMO:
-            self.shortlist.note_use(self._current)
+        """Remember that the model was asked something."""
+        key = self._current
+        if key is not None and key.provider != DEMO and self.recent[:1] != (key,):
+            self.recent = (key, *(kept for kept in self.recent if kept != key))[:_MOST_RECENT]
+            self._keep("recent_models", self.recent)
+
+    def _toggle_favourite(self, key: ModelKey) -> None:
+        others = tuple(kept for kept in self.favourites if kept != key)
+        self.favourites = others if len(others) < len(self.favourites) else (*others, key)
+        self._keep("favourite_models", self.favourites)
+
+    def _keep(self, name: KeptList, keys: Sequence[ModelKey]) -> None:
+        self._memory.remember_models(name, [(key.provider, key.account, key.model) for key in keys])
+        self._show()
 
     def _build(self) -> "ModelPopup":
         from desktop_agent.ui.models.model_popup import ModelPopup  # after the first paint
@@ -128,7 +117,7 @@ class ModelPicker(QObject):
         popup.chosen.connect(self.chosen)
         popup.connect_requested.connect(self.connect_requested)
         popup.refresh_requested.connect(self.refresh_requested)
-        popup.favourite_toggled.connect(self.shortlist.toggle_favourite)
+        popup.favourite_toggled.connect(self._toggle_favourite)
         popup.closing.connect(self._on_closing)
         return popup
 
@@ -141,8 +130,8 @@ class ModelPicker(QObject):
         self._popup.show_choices(
             Choices(
                 accounts=self._accounts,
-                favourites=self.shortlist.favourites,
-                recent=self.shortlist.recent,
+                favourites=self.favourites,
+                recent=self.recent,
                 current=self._current,
                 effort=self._effort,
             )

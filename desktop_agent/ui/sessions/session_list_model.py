@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import takewhile
+from operator import attrgetter
 from pathlib import PurePath
 from typing import Literal, NamedTuple
 
@@ -45,7 +46,7 @@ def grouped(
 
     `workspace` is the open folder. What is today depends on the time zone of `now`.
     """
-    ordered = sorted(sessions, key=_active_at, reverse=True)
+    ordered = sorted(sessions, key=attrgetter("active_at"), reverse=True)
     pinned = [session for session in ordered if session.is_pinned and not session.is_archived]
     archived = [session for session in ordered if session.is_archived]
     others = [session for session in ordered if not session.is_pinned and not session.is_archived]
@@ -117,10 +118,6 @@ def _span_words(span: str) -> str:
         "year": _tr("Earlier this year"),
     }
     return words.get(span) or QLocale().toString(int(span)).replace(QLocale().groupSeparator(), "")
-
-
-def _active_at(session: SessionSummary) -> datetime:
-    return session.active_at
 
 
 def _tr(text: str) -> str:

@@ -96,10 +96,10 @@ def test_a_star_by_key_or_mouse_makes_a_favourite_that_is_kept_and_taken_back(de
     assert "A favourite" in desk.current
     click_row(desk, "qwen/qwen3-coder", at_star=True)
     assert desk.is_open
-    assert desk.picker.shortlist.favourites == (OPUS, QWEN)
+    assert desk.picker.favourites == (OPUS, QWEN)
     assert desk.memory.kept["favourite_models"] == [("anthropic", "", "opus-5"), ("openrouter", "", QWEN.model)]
     click_row(desk, "Claude Opus 5", at_star=True)
-    assert desk.picker.shortlist.favourites == (QWEN,)
+    assert desk.picker.favourites == (QWEN,)
 
 
 def test_what_was_used_comes_back_as_recent_and_the_last_comes_first(desk: Desk) -> None:
@@ -206,5 +206,5 @@ def test_opened_again_it_begins_anew(desk: Desk) -> None:
     desk.open()
     assert desk.field.text() == ""
     assert desk.current.startswith("Claude Sonnet 5")
-    assert desk.picker.shortlist.favourites == ()
-    assert SONNET not in desk.picker.shortlist.recent
+    assert desk.picker.favourites == ()
+    assert SONNET not in desk.picker.recent

@@ -184,8 +184,8 @@ class FilePage(QWidget):
         self.text = None
         if content.text is not None:
             self.text = TextPage(self._theme, content, self._spawn, line)
-            self.text.dirty_changed.connect(self.changed)
-            self.text.save_pressed.connect(self.save_pressed)
+            self.text.editor.document().modificationChanged.connect(self.changed)
+            self.text.editor.save_pressed.connect(self.save_pressed)
             return self.text
         if content.picture is not None and content.picture.is_shown:
             return PicturePage(self._theme, content.picture)

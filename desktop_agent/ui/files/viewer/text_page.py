@@ -276,9 +276,6 @@ class LineNumbers(QWidget):
 class TextPage(QWidget):
     """Shows the text of `content`, and stands in a line of it (from 1)."""
 
-    dirty_changed = Signal()
-    save_pressed = Signal()
-
     def __init__(self, theme: Theme, content: FileContent, spawn: Spawn, line: int) -> None:
         super().__init__()
         assert content.text is not None
@@ -339,8 +336,6 @@ class TextPage(QWidget):
 
     def _connect(self) -> None:
         self.editor.cursorPositionChanged.connect(self._show_where)
-        self.editor.document().modificationChanged.connect(self.dirty_changed)
-        self.editor.save_pressed.connect(self.save_pressed)
         self.editor.cancel_pressed.connect(self._on_escape)
         self.line_bar.chosen.connect(self.go_to)
 

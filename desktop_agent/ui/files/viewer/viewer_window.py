@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QCloseEvent, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
@@ -30,8 +30,6 @@ _SIZE, _MINIMUM = QSize(920, 720), QSize(420, 320)
 class ViewerWindow(QWidget):
     """Shows files of workspaces, in a window beside the conversation. It is hidden, not gone, when it is closed."""
 
-    application_requested = Signal(object)  # an absolute path
-
     def __init__(self, theme: Theme, store: FileStore, spawn: Spawn, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Window)
         self.setObjectName("viewerWindow")
@@ -44,9 +42,8 @@ class ViewerWindow(QWidget):
         self._watch = PathWatch(self, settle_ms=SETTLE_MS)
         self._watch.changed.connect(self.refresh)
         keys = PartKeys("viewer", self)
-        self._head = ViewerHead(self.tabs, keys, self._saving.save_current)
-        self._head.application_requested.connect(self.application_requested)
-        self.tabs.set_head(self._head)
+        self.head = ViewerHead(self.tabs, keys, self._saving.save_current)
+        self.tabs.set_head(self.head)
         vbox((self.tabs, 1), on=self)
         self.tabs.current_changed.connect(self._on_current_changed)
         self.tabs.opened_changed.connect(self._on_opened_changed)
@@ -95,7 +92,7 @@ class ViewerWindow(QWidget):
 
     def _make_page(self, root: Path, path: str) -> FilePage:
         page = FilePage(self._theme, root, path, self._spawn)
-        page.changed.connect(self._head.refresh)
+        page.changed.connect(self.head.refresh)
         self._saving.attach(page)
         return page
 
@@ -133,7 +130,7 @@ class ViewerWindow(QWidget):
     # -- what is shown --
 
     def _on_current_changed(self) -> None:
-        self._head.refresh()
+        self.head.refresh()
         if (page := self.tabs.current) is not None:
             self.setWindowTitle(self.tr("{0} — {1}").format(page.name, named(page.root.name)))
             page.setFocus()
