@@ -98,9 +98,6 @@ class ServerPool:
                 found.append((connection, activity, self._users.get(key, 0) > 1))
         return tuple(found)
 
-    def statuses(self) -> tuple[ServerStatus, ...]:
-        return tuple(sorted((each.status for each in self._connections.values()), key=lambda status: status.name))
-
     def subscribe(self, listener: Callable[[ServerStatus], None]) -> Callable[[], None]:
         """Call `listener` on the event loop's thread whenever a server's status changes. Returns what ends that."""
         self._listeners.append(listener)

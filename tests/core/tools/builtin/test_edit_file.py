@@ -106,14 +106,6 @@ def test_a_quoted_replacement_character_is_explained(work: "Workspace") -> None:
     message.encode()
 
 
-def test_a_missing_file_is_named_with_what_is_there_instead(work: "Workspace") -> None:
-    """T-40, E-08."""
-    work.write("pages.py", "x")
-    with pytest.raises(ToolError, match=r"page\.py does not exist\. Did you mean pages\.py") as caught:
-        work.plan(TOOL, path="page.py", old_str="x", new_str="y")
-    assert caught.value.error_type == "not_found"
-
-
 # --- an empty old_str -------------------------------------------------------------------------------------------------
 
 
@@ -137,9 +129,6 @@ def test_an_empty_old_str_fills_an_empty_file(work: "Workspace") -> None:
     assert edit(work, "", "x\n")["action"] == "replace"
     assert work.bytes_of("a.py") == b"x\n"
     assert (work.root / "a.py").stat().st_mode & 0o777 == 0o755
-
-
-# --- arguments --------------------------------------------------------------------------------------------------------
 
 
 # --- bytes ------------------------------------------------------------------------------------------------------------
