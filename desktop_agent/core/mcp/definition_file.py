@@ -168,7 +168,8 @@ def read_definitions(tables: Iterable[FoundTable]) -> Definitions:
             problems.append(_problem(table, message))
         else:
             origin: DefinedBy = "project" if table.is_project else "user"
-            found[definition.name] = replace(_with_folder(definition, table), defined_by=origin)
+            folder = table.path.parent.parent if table.is_project else table.path.parent
+            found[definition.name] = replace(with_folder(definition, folder), defined_by=origin)
     return Definitions(servers=tuple(found.values()), problems=tuple(problems))
 
 
@@ -298,12 +299,11 @@ def _positive(values: Mapping[str, object], key: str, usual: float) -> float:
 _LONGEST = 10**9
 
 
-def _with_folder(definition: ServerDefinition, table: FoundTable) -> ServerDefinition:
-    """Return the definition with its folder absolute: it is relative to the file it is written in."""
+def with_folder(definition: ServerDefinition, folder: Path) -> ServerDefinition:
+    """Return the definition with its folder absolute: it is relative to that of the file it was written in."""
     program = definition.reached_by
     if not isinstance(program, Program) or not program.cwd:
         return definition
-    folder = table.path.parent.parent if table.is_project else table.path.parent  # a project's file is in a folder
     return replace(definition, reached_by=replace(program, cwd=str(folder / program.cwd)))
 
 

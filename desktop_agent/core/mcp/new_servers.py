@@ -18,13 +18,12 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.mcp.definition import (
     NOT_CONFINED,
-    Program,
     ServerDefinition,
     ServerSandbox,
     sandbox_in,
     sandbox_table,
 )
-from desktop_agent.core.mcp.definition_file import definition_in
+from desktop_agent.core.mcp.definition_file import definition_in, with_folder
 
 _NODE = "Node.js, for npx."
 _UV = "uv, for uvx."
@@ -170,14 +169,7 @@ def servers_in_file(path: Path) -> ImportedServers:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read.", detail=str(error)) from error
     found = servers_in_json(text)
-    return replace(found, servers=tuple(_absolute(server, real_path(path).parent) for server in found.servers))
-
-
-def _absolute(server: ServerDefinition, folder: Path) -> ServerDefinition:
-    program = server.reached_by
-    if isinstance(program, Program) and program.cwd:
-        return replace(server, reached_by=replace(program, cwd=str(folder / program.cwd)))
-    return server
+    return replace(found, servers=tuple(with_folder(server, real_path(path).parent) for server in found.servers))
 
 
 def servers_in_json(text: str) -> ImportedServers:
