@@ -39,7 +39,10 @@ CONFINEMENT_WORDS: dict[SandboxMode, str] = {
     "restricted": "In the sandbox: may write this folder, no network",
     "none": "Not sandboxed: has all the rights of your account",
 }
-"""How a command will run, as the user reads it. Old journals are read by these words: `none` stays as it is."""
+"""How a command will run, as the user reads it. Journals are read by these words."""
+
+FORMER_UNCONFINED = "Not confined: may do whatever your account may"
+"""What `none` was called before: older journals still have it."""
 
 
 class Allow(Struct, frozen=True):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.destructive import losses_of
-from desktop_agent.core.policy.engine import CONFINEMENT_WORDS, Ask
+from desktop_agent.core.policy.engine import CONFINEMENT_WORDS, FORMER_UNCONFINED, Ask
 from desktop_agent.core.policy.risks import PROJECT_SCRIPTS, acts_outward, writes_git
 from desktop_agent.core.policy.rules import patterns_for
 from desktop_agent.core.policy.shell import parse
@@ -154,4 +154,4 @@ def _granted(request: ApprovalRequest, answer: Allowed) -> tuple[RuleKind, tuple
 
 def is_unconfined(request: ApprovalRequest) -> bool:
     """Whether it ran open: it asked to, or nothing confined commands then, which older journals do not even mention."""
-    return request.is_escalation or request.confinement in ("", CONFINEMENT_WORDS["none"])
+    return request.is_escalation or request.confinement in ("", CONFINEMENT_WORDS["none"], FORMER_UNCONFINED)

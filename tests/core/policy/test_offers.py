@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.policy.call import CallFacts
-from desktop_agent.core.policy.engine import Allow, Ask, decide
+from desktop_agent.core.policy.engine import CONFINEMENT_WORDS, FORMER_UNCONFINED, Allow, Ask, decide
 from desktop_agent.core.policy.offers import EDITS, rules_of, scope_offers
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, FileChange
 from tests.core.policy.lines import HERE, NOW, WORK, bare, rule, run, sandboxed
@@ -107,6 +107,17 @@ def test_an_old_answer_means_the_exact_command_inside_the_sandbox_and_nothing_ou
     assert "does not say in which repository it was made" in again.risks[0]
     for other in (run("pytest -q; rm -rf ~", details=call.details), run("pytest -q"), run("pytest -q", folder="/x")):
         assert isinstance(decide(other, bare("on_write", *grants)), Ask)
+
+
+@pytest.mark.parametrize("words", ["", CONFINEMENT_WORDS["none"], FORMER_UNCONFINED])
+def test_a_command_that_ran_open_is_known_by_the_words_of_its_time(words: str) -> None:
+    request = replace(_request(run("make")), confinement=words)
+    (made,) = rules_of(request, Allowed(scope="session"), now=NOW, workspace=WORK)
+    assert made.is_unconfined
+    (inside,) = rules_of(
+        replace(request, confinement=CONFINEMENT_WORDS["strict"]), Allowed(scope="session"), now=NOW, workspace=WORK
+    )
+    assert not inside.is_unconfined
 
 
 def test_an_old_answer_to_an_edit_means_all_edits_and_no_command() -> None:

@@ -48,7 +48,7 @@ async def test_an_edited_command_is_judged_while_it_is_edited(ground: Ground) ->
         judgement = await judged(s, "rm -rf build && git push")
         assert judgement.request is not None
         assert judgement.request.is_escalation
-        assert judgement.request.confinement.startswith("Not confined")
+        assert judgement.request.confinement.startswith("Not sandboxed")
         assert "Deletes folders with everything in them." in judgement.request.risks
         assert "Uses the network." in judgement.request.risks
         assert judgement.request.safety != ()

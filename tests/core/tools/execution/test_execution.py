@@ -136,7 +136,7 @@ async def test_without_a_sandbox_every_command_asks(ground: Ground, policy: Appr
         s.submit(ops.SubmitPrompt(text="go"))
         question = (await asked(s, Denied())).request
         assert "no sandbox is available" in question.reason or policy == "always"
-        assert "Not confined" in question.confinement
+        assert "Not sandboxed" in question.confinement
         await s.rx.expect(ev.TurnEnded)
     assert ground.read("a.txt") == "hello\n"
 
