@@ -12,7 +12,6 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import FileOutcome, JsonObject
@@ -22,36 +21,22 @@ from desktop_agent.core.undo import refusals
 from desktop_agent.core.undo.differences import with_makers
 from desktop_agent.core.undo.plan import draft_revert, draft_steps, steps_meant
 from desktop_agent.core.undo.refusals import Direction, describe_outcome, describe_step
-from desktop_agent.library.results import error_of
-
-RevertOp = ops.UndoChanges | ops.RedoChanges | ops.RedoSteps
+from desktop_agent.library.results import NothingSelectedError
+from desktop_agent.library.turns import RevertOp, ServedSession
 
 
 async def revert(session_id: SessionId, op: RevertOp, options: SessionOptions) -> tuple[FileOutcome, ...]:
     """Open the session, undo or redo, and close it again. Raises `AgentError` when it could not be carried out."""
-    answers: list[ev.ChangesUndone | ev.ChangesRedone | ev.Notice] = []
-
-    def on_event(event: ev.Event) -> None:
-        match event:
-            case ev.ChangesUndone() | ev.ChangesRedone():
-                answers.append(event)
-            case ev.Notice(code=code) if code in ev.REFUSALS:
-                answers.append(event)
-            case _:
-                pass
-
     bench = Workbench.from_environment()
-    session = (await bench.opener.open(session_id, on_event, options, is_attended=False)).session
-    session.submit(op)
-    session.submit(ops.Shutdown())
-    await session.run()
-    match answers[-1]:  # earlier ones are of an undo that was cut off, and now concluded
-        case ev.Notice(code="nothing_selected"):
-            return ()
-        case ev.Notice() as refusal:
-            raise error_of(refusal)
-        case answer:
-            return answer.outcomes
+    served = ServedSession(bench.blobs, lambda _: None)
+    opened = await bench.opener.open(session_id, served.hear, options, is_attended=False)
+    try:
+        await served.begin(opened.session)
+        return await served.revert(op)
+    except NothingSelectedError:
+        return ()
+    finally:
+        await served.aclose()
 
 
 def report(

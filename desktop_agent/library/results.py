@@ -29,6 +29,11 @@ FAILURES: frozenset[ev.TurnEndReason] = frozenset(
 )
 """Reasons to end that are faults: `run` raises them. Every other one is an outcome, which the result tells."""
 
+
+class NothingSelectedError(UsageError):
+    """There is nothing to undo or redo in the selection."""
+
+
 _KINDS: dict[str, type[AgentError]] = {
     "storage": StorageError,
     "no_key": CredentialsError,
@@ -39,7 +44,7 @@ _KINDS: dict[str, type[AgentError]] = {
     "not_redone": WorkspaceError,
     "busy": UsageError,
     NOT_FETCHED: UsageError,
-    "nothing_selected": UsageError,
+    "nothing_selected": NothingSelectedError,
     "unclear_selection": UsageError,
 }
 

@@ -18,6 +18,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.library.results import FAILURES, Result, RunFailedError, error_of, result_of
 
 T = TypeVar("T")
+RevertOp = ops.UndoChanges | ops.RedoChanges | ops.RedoSteps
 
 BUSY_TITLE = "A turn is running."
 BUSY_HINT = "Wait for its end, or stop it with `interrupt()`."
@@ -193,7 +194,7 @@ class Changes:
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(error)
 
-    async def _carry_out(self, op: ops.UndoChanges | ops.RedoChanges | ops.RedoSteps) -> tuple[FileOutcome, ...]:
+    async def _carry_out(self, op: RevertOp) -> tuple[FileOutcome, ...]:
         async with self._one_at_a_time:
             session = self._session()
             await session.wait_until_ready()
@@ -255,6 +256,10 @@ class ServedSession:
         if isinstance(event, ev.Notice) and event.code == "storage" and self._must_be_stored:
             self._settle(error_of(event))
         self.changes.hear(event)
+
+    async def revert(self, op: RevertOp) -> tuple[FileOutcome, ...]:
+        """Undo or redo what `op` says. Outcomes and errors are those of `Changes.undo`."""
+        return await self.changes._carry_out(op)
 
     async def aclose(self, *, keeps_questions: bool = False) -> None:
         """End it with everything that it started, also where this is cancelled meanwhile. Safe to repeat.
