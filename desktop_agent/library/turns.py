@@ -259,7 +259,7 @@ class ServedSession:
 
     async def revert(self, op: RevertOp) -> tuple[FileOutcome, ...]:
         """Undo or redo what `op` says. Outcomes and errors are those of `Changes.undo`."""
-        return await self.changes._carry_out(op)
+        return await self.changes._carry_out(op)  # pyright: ignore[reportPrivateUsage] - not for programs
 
     async def aclose(self, *, keeps_questions: bool = False) -> None:
         """End it with everything that it started, also where this is cancelled meanwhile. Safe to repeat.
