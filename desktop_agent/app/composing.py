@@ -29,11 +29,11 @@ from desktop_agent.ui.chat.content_chip import THUMBNAIL, CardPicture, read_pict
 from desktop_agent.ui.theme import Theme
 
 _MOST_READ_BYTES = 32 * 2**20
-"""Of a file. Of a larger one only its size is said."""
+"""Of a larger file only the size is shown."""
 
 
 class ContentPreviews(QObject):
-    """Answers the composer. Contents are read and made small in threads."""
+    """Reads contents that the message mentions and makes their pictures small, in threads."""
 
     def __init__(
         self, panels: WindowPanels, bench: Workbench, navigator: Navigator, windows: ContentWindows, try_: Try
@@ -71,7 +71,7 @@ class ContentPreviews(QObject):
         return ContentPreview(size, picture, is_too_large=is_too_large)
 
     def _read(self, content: MentionedContent, workspace: Path | None) -> tuple[bytes, int] | None:
-        """Return a content, which is empty where it is too much, and its size; None where there is none. Blocks."""
+        """Return a content, empty if it is too large, and its size; None if it cannot be read. Blocks."""
         try:
             if content.is_pasted:
                 data = PastedContents.of(self._bench.paths).read(content.name)
@@ -90,14 +90,14 @@ class ContentPreviews(QObject):
 
 
 LONGEST_SIDE = 2_000
-"""Of a picture, in pixels. Models look at no more, so a larger one is scaled."""
+"""In pixels. Models look at no more, so larger pictures are scaled."""
 
 _MOST_BYTES = 3_900_000
 _QUALITY = 85
 
 
 class Pasting(QObject):
-    """Follows the message field."""
+    """Keeps pasted pictures and long texts as files, and mentions them in the message."""
 
     def __init__(self, panels: WindowPanels, bench: Workbench, clock: Clock, try_: Try) -> None:
         super().__init__(panels.window)
@@ -116,7 +116,7 @@ class Pasting(QObject):
         self.mention_text(text, "text")
 
     def mention_text(self, text: str, kind: str) -> None:
-        """Keep a text that does not come from a clipboard, and mention it; `kind` is what its name begins with."""
+        """Keep a text and mention it; its name begins with `kind`."""
         self._try(self._mention(lambda: (kind, text.encode("utf-8", "replace"), "txt")))
 
     async def _mention(self, content: Callable[[], tuple[str, bytes, str]]) -> None:
@@ -156,7 +156,7 @@ T = TypeVar("T")
 
 
 class SpellChecking(QObject):
-    """Answers the composer while the setting says so. Dictionaries are opened with the first word, in a thread."""
+    """Checks the spelling in the composer while the setting says so. Dictionaries are opened with the first word."""
 
     def __init__(self, panels: WindowPanels, theme: Theme, live: LiveSettings, try_: Try) -> None:
         super().__init__(panels.window)
@@ -190,7 +190,6 @@ class SpellChecking(QObject):
         self._marks.take(frozenset({word}), frozenset())
 
     async def _ask(self, ask: Callable[[Speller], T], otherwise: T) -> T:
-        """Return what the speller answers; `otherwise` where there is none."""
         async with self._turn:
             if not self._is_opened:
                 self._speller = await asyncio.to_thread(open_speller, self._languages)

@@ -22,7 +22,7 @@ _MAX_LOG_BYTES = 20_000_000
 
 
 class ContentWindows:
-    """Opens them. Contents are read beside the window's thread."""
+    """Reads contents in threads, and shows each in a window."""
 
     def __init__(self, panels: WindowPanels, theme: Theme, blobs: Blobs, try_: Try) -> None:
         self._window = panels.window
@@ -35,14 +35,14 @@ class ContentWindows:
         panels.jobs.output_requested.connect(in_background(try_, self._show_job_output))
 
     async def show_draft_content(self, name: str, content: bytes, *, is_picture: bool) -> None:
-        """Show what comes with a message that is not sent yet."""
+        """Show a content of a message that is not sent yet."""
         if is_picture:
             await self._show_read(content, named(name))
         else:
             await self._show_text(named(name), await asyncio.to_thread(content.decode, "utf-8", "replace"))
 
     async def _show_attachment(self, attachment: Attachment) -> None:
-        """Show what came with a prompt: the picture, or all of the text."""
+        """Show a content of a prompt that was sent."""
         title = named(attachment.name or attachment.uri)
         if attachment.images:
             await self._show_picture(attachment.images[0], title)
@@ -62,7 +62,7 @@ class ContentWindows:
         await self._show_text(job.command, await asyncio.to_thread(_read_log, job.log), is_printed=True)
 
     async def _show_text(self, title: str, text: str, *, is_printed: bool = False) -> None:
-        """Show a text; what a program printed is shown as in a terminal."""
+        """Show a text; output of a program is shown as in a terminal."""
         printed = await asyncio.to_thread(_read_printed, text, is_printed=is_printed)
         OutputWindow(self._theme, title, printed, self._window, is_cut=len(text) > MAX_CHARS).show()
 
@@ -90,7 +90,7 @@ def _read_printed(text: str, *, is_printed: bool) -> PrintedDocument:
 
 
 def _read_log(path: Path) -> str:
-    """The end of what a background command has printed. Raises `StorageError` when it cannot be read."""
+    """Return the end of the output of a background command. Raises `StorageError` when it cannot be read."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)

@@ -31,14 +31,14 @@ _NOT_WRITTEN = ("not_written", "storage", "busy")
 
 
 class Written(NamedTuple):
-    """What came of a write: why it was not done, or the changes that it is on record as."""
+    """The outcome of a write: why it failed, or the ids of its recorded changes."""
 
     problem: str
     changes: tuple[ChangeId, ...] = ()
 
 
 class FileWriting(QObject):
-    """A `FileStore`: asks the session, and waits for what it says. A conversation begins with the first write."""
+    """A `FileStore` that writes through the session, which begins with the first write if need be."""
 
     def __init__(self, panels: WindowPanels, navigator: Navigator) -> None:
         super().__init__(panels.window)
@@ -50,7 +50,6 @@ class FileWriting(QObject):
         return (await self.write(root, WriteFile(path=path, expected=expected, content=content))).problem
 
     async def write(self, root: Path, op: WriteFile | MoveFile) -> Written:
-        """Do what `op` asks for in the folder `root`, and return what came of it."""
         async with self._one_at_a_time:
             handle = self._panels.session.handle
             if handle is None or root != self._navigator.workspace:
@@ -60,7 +59,7 @@ class FileWriting(QObject):
             return await self._ask(handle, op)
 
     def undo(self, changes: tuple[ChangeId, ...]) -> None:
-        """Take back what the user wrote in these changes, at their own request."""
+        """Undo these changes of the user."""
         if (handle := self._panels.session.handle) is not None:
             handle.submit(UndoChanges(selection=ChangeSelection(change_ids=changes), includes_others=True))
 
@@ -91,7 +90,7 @@ class FileWriting(QObject):
 
 
 class FileChanging(QObject):
-    """Does what the menu of the tree asks for, and says below the tree what came of it."""
+    """Carries out the actions of the tree on files, and shows the outcome below it."""
 
     def __init__(self, panels: WindowPanels, navigator: Navigator, saving: FileWriting, try_: Try) -> None:
         super().__init__(panels.window)
@@ -128,7 +127,7 @@ class FileChanging(QObject):
 
 
 def _state(root: Path, path: str) -> FileState:
-    """Return what is there now. Raises `WorkspaceError` when it is gone or cannot be read. Blocks."""
+    """Return the state of a file. Raises `WorkspaceError` when it is gone or cannot be read. Blocks."""
     try:
         state = read_state(root / path, with_special=True)
     except OSError as error:
@@ -143,7 +142,7 @@ _OFFERED = 12
 
 
 class CodeApplying(QObject):
-    """Opens the dialog for a block of code, and answers what it asks: an `ApplySource`."""
+    """Opens the dialog for a block of code, and is its `ApplySource`."""
 
     def __init__(self, panels: WindowPanels, theme: Theme, files: FolderFiles, spawn: Spawn) -> None:
         super().__init__(panels.window)

@@ -44,7 +44,7 @@ class FileViewing(QObject):
         self._spawn = spawn
         self._viewer: ViewerWindow | None = None
         self._handle: SessionHandle | None = None
-        """Whose renamings are followed."""
+        """The session whose renamings are followed."""
         navigator.shown.connect(self._on_shown)
         files.listed.connect(self._on_listed)
         panels.files.file_actions.file_activated.connect(self.open_file)
@@ -62,7 +62,7 @@ class FileViewing(QObject):
         self._window().open_file(root, named.relative_to(root).as_posix() if inside else path, line)
 
     def may_close(self) -> bool:
-        """Whether nothing is unsaved; asks what becomes of it otherwise."""
+        """Whether all files are saved; if not, ask what to do with them."""
         if self._viewer is None or not self._viewer.has_unsaved:
             return True
         self._viewer.ask_for_unsaved()

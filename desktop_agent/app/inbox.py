@@ -23,7 +23,7 @@ from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 _TELLING = LISTED_EVENTS | {"tool_call_started"}
-"""Events after which something else may wait."""
+"""Events that may change what waits."""
 
 
 class Inbox(QObject):
@@ -147,7 +147,7 @@ class Inbox(QObject):
                 pass
 
     def _announce(self, item: InboxItem) -> None:
-        """Say what came, with the title of its session if that is not the one in sight."""
+        """Announce an item, with the title of its session unless that is the one shown."""
         is_shown = self._panels.session.transcript.session.session_id == item.session_id
         parts = (inbox_items.kind(item), inbox_items.subject(item), "" if is_shown else inbox_items.title(item))
         announce(self._panels.window, ": ".join(part for part in parts if part), is_urgent=item.waits)
@@ -186,7 +186,7 @@ def _id(handle: SessionHandle) -> SessionId:
 
 
 def _ended(handle: SessionHandle) -> InboxItem:
-    """Return the end of the last turn, which is no row where the user is looking at it."""
+    """Return an item for the end of the last turn, also where the user is looking at it."""
     (item,) = items_of([InboxSession(handle.transcript)], (), {_id(handle): -1})
     return item
 

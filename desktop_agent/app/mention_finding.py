@@ -37,11 +37,11 @@ from desktop_agent.core.tools.files.listing import ListingGround
 from desktop_agent.ui.chat.composer.field_offers import MentionOffers
 
 _PAUSE_S = 0.1
-"""From a key to the search, so that none is begun between the letters of a word."""
+"""From a key to the search, so that none begins between the letters of a word."""
 
 _SHOWN_EVERY_S = 0.15
 _FRESH_S = 5.0
-"""How long it is taken for right what was found."""
+"""How long found symbols count as current."""
 
 
 class _Found(Struct, frozen=True):
@@ -53,7 +53,7 @@ class _Found(Struct, frozen=True):
 
 
 class SymbolFinding(QObject):
-    """Answers the composer. One search at a time; another question, or none any more, ends it."""
+    """Finds symbols for the composer. One search at a time; the next question, or none, ends it."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class SymbolFinding(QObject):
         mentions.left.connect(self._stop)
 
     def look_again(self) -> None:
-        """Forget what was found: another folder is open."""
+        """Forget the symbols found: another folder is open."""
         self._stop()
         self._known = None
         if (typed := self._mentions.typed) is not None:
@@ -114,7 +114,7 @@ class SymbolFinding(QObject):
         return is_fresh and known.workspace == workspace and name.casefold().startswith(known.name.casefold())
 
     async def _search(self, typed: TypedMention, name: str, workspace: Path, earlier: Sequence[FoundSymbol]) -> None:
-        """Show what is found, with what was found `earlier` until all is."""
+        """Show the symbols found, with the `earlier` ones until the search is complete."""
         found: list[FoundSymbol] = []
         begun = self._clock.monotonic()
         shown_at = begun - _SHOWN_EVERY_S
@@ -155,7 +155,7 @@ def _narrowed(symbols: Sequence[FoundSymbol], name: str) -> tuple[list[FoundSymb
 
 
 class MentionFinding(QObject):
-    """Answers the composer, the latest question only."""
+    """Finds completions for the composer, for its latest question only."""
 
     def __init__(
         self,
@@ -228,7 +228,7 @@ class MentionFinding(QObject):
         self._mentions.show(typed, offers)
 
     def _on_listed(self, paths: FolderPaths, is_changed: bool) -> None:
-        """Mark what is mentioned, and answer anew where other files are there by now."""
+        """Mark the mentions that exist, and answer again if the files changed."""
         if (workspace := self._navigator.workspace) is None:
             return
         servers = self._bench.shared_tools.servers.connections(workspace)
@@ -248,7 +248,7 @@ class MentionFinding(QObject):
         )
 
     async def _completions(self, workspace: Path, typed: TypedMention) -> tuple[MentionOffer, ...]:
-        """Return what a server says that the part of a template may be; empty for anything else that is typed."""
+        """Return a server's completions for the part of a template that is typed, if it is one."""
         connections = self._bench.shared_tools.servers.connections(workspace)
         server = next((each for each in connections if typed.source and each.definition.name == typed.source), None)
         if server is None or server.status.facts is None or not server.status.facts.has_completions:

@@ -71,7 +71,7 @@ async def answer_to(
 
 
 async def take_back_since(handle: SessionHandle, turn: int) -> None:
-    """Undo what `turn` and those after it changed; what clashes with the user's work stays, and is shown there.
+    """Undo the changes of `turn` and later ones; those that clash with the user's work stay.
 
     Raises `AgentError` when the session cannot do it now.
     """
@@ -134,7 +134,7 @@ class Navigator(QObject):
         self._unsubscribe = bench.live.subscribe(self._model_following.on_settings_changed)
         self._choosing = asyncio.Lock()
         self._choice = 0
-        """Counts what was chosen to be shown: the last is, whatever is ready first."""
+        """Counts choices: the latest is shown, whichever is ready first."""
         self.chosen: SessionId = ""
         """The session that the user chose last, which is shown or will be; empty for a conversation that begins."""
         self.workspace: Path | None = None
@@ -143,7 +143,7 @@ class Navigator(QObject):
         self._unsubscribe()
 
     async def show_folder(self, folder: Path) -> None:
-        """Start anew in `folder`. Raises `WorkspaceError` when it cannot be used."""
+        """Show an empty conversation in `folder`. Raises `WorkspaceError` when it cannot be used."""
         choice = self._choose()
         root = await asyncio.to_thread(usable_workspace, folder)
         settings = self._bench.settings_in(root)
@@ -185,13 +185,13 @@ class Navigator(QObject):
             return True
 
     def _choose(self, session_id: SessionId = "") -> int:
-        """Note that something else is to be shown, and return the number of this choice."""
+        """Return the number of a new choice."""
         self.chosen = session_id
         self._choice += 1
         return self._choice
 
     async def _open(self, session_id: SessionId) -> tuple[SessionHandle, DraftKey]:
-        """Open a session, or view it; also return the key of what is written in it."""
+        """Open a session, or view it; also return the key of its draft."""
         ours, theirs = session_draft(session_id), viewing_draft(session_id)
         await self._drafts.fetch(theirs)
         try:

@@ -25,7 +25,7 @@ NotificationKey = tuple[str, str]
 
 
 class Notification(Struct, frozen=True, kw_only=True):
-    """What a notification says. Plain text, which other users of the screen may read."""
+    """The text of a notification, which other people may read on the screen."""
 
     key: NotificationKey
     title: str
@@ -98,7 +98,7 @@ class DesktopNotifications:
                 await self.aclose()
 
     async def aclose(self) -> None:
-        """Leave the bus; what waits for its answer gets none."""
+        """Leave the bus."""
         stack, self._stack, self._router = self._stack, AsyncExitStack(), None
         self._shown.clear()
         with suppress(Exception):  # the bus may be gone

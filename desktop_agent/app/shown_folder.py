@@ -40,11 +40,10 @@ class FolderFiles(QObject):
         self._listed_at = 0.0
         self._listing = asyncio.Lock()
         self.known: FolderPaths | None = None
-        """What is known of them at once."""
         navigator.workspace_changed.connect(self._on_workspace_changed)
 
     async def latest(self) -> FolderPaths | None:
-        """Return them, at once where they are known. `None` without a folder, or when another was opened meanwhile."""
+        """Return the files, at once if they are known; None without a folder, or if another was opened meanwhile."""
         workspace = self._navigator.workspace
         if workspace is None:
             return None
@@ -64,7 +63,7 @@ class FolderFiles(QObject):
             await self._list(workspace)
 
     async def _list(self, workspace: Path) -> None:
-        """List the files of the folder. A folder that cannot be listed has none."""
+        """List the files; a folder that cannot be listed has none."""
         paths = await _paths_of(workspace, self._bench.environ)
         if workspace == self._navigator.workspace:
             before, self.known = self.known, paths
@@ -85,7 +84,7 @@ async def _paths_of(workspace: Path, environ: Mapping[str, str]) -> FolderPaths:
 
 
 class ShownFolder(QObject):
-    """Follows which folder is open, and finds out about it what the panels do not read themselves."""
+    """Shows in the panels which folder is open, whether a sandbox works there, and its commands."""
 
     def __init__(self, panels: WindowPanels, bench: Workbench, navigator: Navigator, try_: Try) -> None:
         super().__init__(panels.window)
@@ -106,7 +105,7 @@ class ShownFolder(QObject):
         self._try(self._look_for_sandbox(root))
 
     async def _look_for_sandbox(self, root: Path) -> None:
-        """Find out whether commands can be confined in this folder, and say so where the sandbox is chosen."""
+        """Find out whether commands can be confined here, and show it where the sandbox is chosen."""
         search, shell = await asyncio.gather(self._bench.sandbox_search(root), self._bench.shell_kind(root))
         if root != self._navigator.workspace:
             return
@@ -120,6 +119,5 @@ class ShownFolder(QObject):
         self._panels.window.top_bar.set_branch(branch or "")
 
     async def _show_commands(self) -> None:
-        """Tell the composer the commands, those in files as they are now."""
         if (workspace := self._navigator.workspace) is not None:
             self._panels.composer.commands.show(await asyncio.to_thread(self._bench.slash_commands, workspace))

@@ -33,11 +33,11 @@ _WIDGETS = (
     "ui.usage.usage_window",
     "ui.usage.usage_window",
 )
-"""None of them takes a frame to import after those before it."""
+"""Imported one after another, none takes a frame."""
 
 
 class UsageDisplay(QObject):
-    """Opens the window, one at most, and reads anew whenever it is asked for."""
+    """Opens the window, one at most, and reads the figures again each time."""
 
     def __init__(self, parent: QWidget, theme: Theme, bench: Workbench, try_: Try) -> None:
         super().__init__(parent)
@@ -50,16 +50,16 @@ class UsageDisplay(QObject):
         self._window: UsageWindow | None = None
         self._reading = asyncio.Lock()
         self._stopped = threading.Event()
-        """Of the reading that runs, or ran last."""
+        """Stops the current reading."""
         self._sessions: tuple[SessionFigures, ...] = ()
         self._choice = 0
-        """Counts what was chosen to be seen: the last is shown, whatever is ready first."""
+        """Counts choices: the latest is shown, whichever is ready first."""
 
     def open(self) -> None:
         self._try(self._open())
 
     def stop(self) -> None:
-        """Read no more; what was read is shown."""
+        """Stop reading; the figures read so far are shown."""
         self._stopped.set()
 
     async def _open(self) -> None:

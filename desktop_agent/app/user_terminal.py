@@ -28,7 +28,7 @@ from desktop_agent.ui.wording.phrases import short_path
 
 _SLICE_S: Final = 0.003
 _PAUSE_S: Final = 0.008
-"""What comes so soon after what was taken in is taken in together: a turn of the loop for each line would cost more."""
+"""Output within this time is taken in together: a turn of the loop for each line would cost more."""
 
 _SHELLS: Final = ("/bin/bash", "/bin/zsh", "/bin/sh")
 _OF_OTHER_TERMINALS: Final = frozenset({"LINES", "COLUMNS", "TERM_PROGRAM_VERSION", "WINDOWID"})
@@ -51,7 +51,6 @@ class UserShell:
         self._loop = asyncio.get_running_loop()
         self._keyboard: Keyboard | None = None
         self._typed_early = b""
-        """What was typed while the shell was being started."""
         self._child: ChildProcess | None = None
         self._is_taking_in = False
 
@@ -91,7 +90,7 @@ class UserShell:
             self._changed(self)
 
     async def end(self) -> None:
-        """End the shell and all that it started, and return when nothing of it is left."""
+        """End the shell and its programs; return when they have ended."""
         self._backlog.close()
         if self._child is not None:
             hang_up_on(self._child.pid)
@@ -125,7 +124,7 @@ class UserShell:
             self._is_taking_in = False
 
     async def _to_be_seen(self, output: bytes) -> bytes:
-        """Return `output` without what has scrolled away before it could be seen or scrolled back to."""
+        """Drop the output that scrolls out of the history before it could be seen."""
         if len(output) < FLOOD_BYTES or not self.emulator.is_scrolling:
             return output
         screen = self.emulator.screen
@@ -155,7 +154,7 @@ def terminal_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 class TerminalControl(QObject):
-    """The terminal of one window. Panel and shell are made when they are wanted first."""
+    """The terminal of one window. Panel and shell are made on first use."""
 
     def __init__(
         self,
@@ -197,7 +196,7 @@ class TerminalControl(QObject):
         panel.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     async def aclose(self) -> None:
-        """End all shells with what they started, and return when nothing of them is left."""
+        """End all shells and their programs; return when they have ended."""
         for shell in self._shells.values():
             await shell.end()
         await self._runner.aclose()
@@ -229,7 +228,7 @@ class TerminalControl(QObject):
         self._panels.composer.setFocus()
 
     def _on_followed(self, link: TerminalLink) -> None:
-        """Open what a link leads to as the conversation opens it."""
+        """Open the target of a link as the conversation does."""
         actions = self._panels.transcript.entry_actions
         if link.is_web:
             actions.link_activated.emit(link.target)

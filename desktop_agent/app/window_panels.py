@@ -34,8 +34,6 @@ from desktop_agent.ui.window.session_controller import SessionController, Sessio
 
 
 class WindowPanels(Struct, frozen=True):
-    """The window and what its controller needs to reach in it."""
-
     window: MainWindow
     sessions: SessionPanel
     search: SearchPanel
@@ -111,7 +109,7 @@ def build_panels(
 
 
 def _connect(panels: WindowPanels) -> None:
-    """Connect what panels ask of the window, and the actions that lead to panels."""
+    """Connect the panels with the window and its actions."""
     window, actions = panels.window, panels.window.actions_
     panels.jobs.closed.connect(window.hide_jobs)
     panels.review.diff_mode_changed.connect(window.memory.remember_diff_mode)

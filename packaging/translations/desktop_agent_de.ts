@@ -10151,10 +10151,6 @@
         <translation>Einstellungen und mehr</translation>
     </message>
     <message>
-        <source>Workspace folder</source>
-        <translation>Arbeitsordner</translation>
-    </message>
-    <message>
         <source>Workspace folder: {0}</source>
         <translation>Arbeitsordner: {0}</translation>
     </message>

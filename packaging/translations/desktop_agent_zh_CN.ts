@@ -10110,10 +10110,6 @@
         <translation>设置及更多</translation>
     </message>
     <message>
-        <source>Workspace folder</source>
-        <translation>工作区文件夹</translation>
-    </message>
-    <message>
         <source>Workspace folder: {0}</source>
         <translation>工作区文件夹：{0}</translation>
     </message>

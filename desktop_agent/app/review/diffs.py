@@ -47,13 +47,12 @@ class BlobDiffs:
         return Comparer()
 
     def git_source(self) -> GitSource:
-        """Return what compares with git, by the same process."""
         from desktop_agent.app.review.git_review import GitReview  # imported in a thread, after the first sight
 
         return GitReview(self._comparer)
 
     async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
-        """Return what these changes of one file come to, and what of it stands after all that is recorded."""
+        """Return what these changes of one file come to, and which hunks of it still stand."""
         changes = [record.change for record in records]
         net = net_change(changes)
         diff = await self.change_diff(net)
@@ -123,7 +122,6 @@ class BlobDiffs:
         return await asyncio.to_thread(self._blobs.get, ref.blob, size=ref.size)
 
     async def aclose(self) -> None:
-        """End the process that compares, if anything was compared."""
         if "_comparer" in vars(self):
             await self._comparer.aclose()
 

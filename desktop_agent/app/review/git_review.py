@@ -27,7 +27,7 @@ from desktop_agent.ui.review.changed_files import GIT_ID
 from desktop_agent.ui.review.diff_source import GitState
 
 _EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-"""What a branch without a commit is compared with; every git knows it."""
+"""Compared with a branch without a commit; every git knows it."""
 _MAX_READ_BYTES: Final = 50 * 1024 * 1024
 _SUBMODULE: Final = 0o160000
 _DIFF: Final = ("diff", "--no-color", "-M", "-z", "--relative", "--raw", "--numstat")
@@ -41,7 +41,7 @@ class GitReview:
         self._comparer = comparer
 
     async def look(self, folder: str) -> GitState:
-        """Return what there is to compare with."""
+        """Return the branches to compare with, or why there are none."""
         repository = await asyncio.to_thread(find_repository, Path(folder))
         if repository is None:
             return GitState("not_a_repository")
@@ -159,7 +159,7 @@ def _change(root: Path, entry: _Raw, counts: tuple[int, int] | None) -> FileChan
 
 
 def _forgotten(root: Path, entry: _Raw) -> FileChange | None:
-    """Return how a file differs that is in the commit and not in the index; None if it does not differ."""
+    """Return how a file that is committed but not in the index differs; None if it does not."""
     change = FileChange(
         id=f"{GIT_ID}{entry.origin}",
         path=entry.origin,
@@ -207,7 +207,7 @@ def _image_in_git(entry: _Raw) -> FileImage:
 
 
 def _image_on_disk(root: Path, path: str) -> FileImage | None:
-    """The file as it is; of one too large to be read, a name for this very state of it."""
+    """Return the file as it is; for one too large to be read, a name for this state of it."""
     if _is_behind_link(root, path):
         return None
     try:
@@ -226,7 +226,7 @@ def _image_on_disk(root: Path, path: str) -> FileImage | None:
 
 
 def _is_behind_link(root: Path, path: str) -> bool:
-    """Whether a symlink has taken the place of a folder above: what it leads to has another path."""
+    """Whether a folder above is a symlink now, so that the file has another path."""
     return any((root / folder).is_symlink() for folder in folders_above(path))
 
 

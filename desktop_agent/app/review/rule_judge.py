@@ -26,7 +26,6 @@ class RuleJudge(Struct, frozen=True):
     transcript: Transcript
     is_sandbox_available: bool
     shell: ShellKind
-    """What commands run in."""
     execution_in: Callable[[str], ExecutionSettings]
 
     def would_allow(self, kind: RuleKind, rules: Sequence[Rule], subject: str) -> bool:

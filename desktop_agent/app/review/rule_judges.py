@@ -15,7 +15,7 @@ class RuleJudges:
         self.is_sandbox_available = False
         """Whether commands can be confined on this machine; false until a search for a sandbox found one."""
         self.shell: ShellKind = "bash"
-        """What commands run in on this machine, once it was looked for."""
+        """The shell that commands run in on this machine."""
         self.execution_in = execution_in
 
     def judge(self, transcript: Transcript) -> RuleMaths:

@@ -39,7 +39,7 @@ class DraftAutosave(QObject):
         """Where the draft of a conversation is kept: another window may show the same one."""
         self._unsaved: set[DraftKey] = set()
         self._along = ""
-        """What leaves the conversation that is shown with the user."""
+        """The text that goes along to the conversation shown next."""
         self._saving = asyncio.Lock()
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._save_soon)
@@ -54,9 +54,9 @@ class DraftAutosave(QObject):
             self._written.setdefault(key, draft)
 
     def enter(self, key: DraftKey) -> None:
-        """Show what was written in this conversation; what was written in the one before stays there.
+        """Show the draft of this conversation.
 
-        What was written before any conversation was shown comes along, and what `bring_along` was told of.
+        A text that was written before any was shown comes along, and so does the one of `bring_along`.
         """
         along, self._along = self._along, ""
         if key == self._key:
@@ -78,14 +78,14 @@ class DraftAutosave(QObject):
         self._along = text
 
     def _taken_out(self, text: str) -> str:
-        """Take a text from the end of what is written in the conversation that is left, and return it."""
+        """Take a text from the end of the draft of the conversation that is left, and return it."""
         if not text or not self._shown.text.endswith(text):
             return ""
         self._note(replace(self._shown, text=self._shown.text.removesuffix(text).rstrip()))
         return text
 
     def adopt(self, source: DraftKey, key: DraftKey) -> None:
-        """Let what was written in `source` follow what is written in another conversation. Both must be fetched."""
+        """Move the draft of `source` into that of another conversation. Both must be fetched."""
         found, own = self._written.pop(source, SavedDraft()), self._written.get(key, SavedDraft())
         if not found.is_empty:
             text = "\n\n".join(part for part in (own.text, found.text) if part)
@@ -94,7 +94,7 @@ class DraftAutosave(QObject):
             self._save_soon()
 
     def move(self, key: DraftKey) -> None:
-        """Go on with what is written in another conversation: the new one became a session."""
+        """Give the draft to another conversation: the one that began became a session."""
         draft = self._written.pop(self._key, SavedDraft())
         self._unsaved.add(self._key)
         self._key = key
@@ -102,7 +102,7 @@ class DraftAutosave(QObject):
         self._save_soon()
 
     def note_sent(self, key: DraftKey, prompts: Sequence[str]) -> None:
-        """Keep what was sent in a conversation and is not in its journal yet, in place of what was kept so before."""
+        """Keep the prompts that were sent and are not in the journal yet, in place of those kept before."""
         draft = self._written.get(key, SavedDraft())
         if draft.sent == tuple(prompts):
             return
@@ -114,7 +114,7 @@ class DraftAutosave(QObject):
             self._save_soon()  # the journal has it: after a kill it would be in the conversation and in the field
 
     def give_back(self, key: DraftKey) -> None:
-        """Make a draft again of what was sent there: it was not taken."""
+        """Put prompts that were not taken back into the draft."""
         draft = self._written.get(key, SavedDraft())
         if not draft.sent:
             return
@@ -125,7 +125,7 @@ class DraftAutosave(QObject):
         self._save_soon()
 
     async def aclose(self) -> None:
-        """Write down what is not yet. Text put into the field from now on is not the user's typing."""
+        """Save everything. Text put into the field from now on is not typed by the user."""
         self._key = ""
         self._pause.stop()
         await self._save()

@@ -26,13 +26,13 @@ from desktop_agent.core.transcript import JournalPage, Transcript
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 MAX_LOADED_BYTES: Final = 8 * 2**20
-"""Of the journal: how much of it may be loaded besides what is in view or came since the session was opened."""
+"""How much of a journal may be loaded besides what is in view or came since the session was opened."""
 
 _log = logging.getLogger(__name__)
 
 
 class PageLoader:
-    """Serves one handle. One page is read at a time, always the one that is most wanted by then."""
+    """Loads pages for one handle, one at a time, always the one that is most wanted then."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class PageLoader:
         handle.pages_sought.connect(self.search)
 
     def want(self, numbers: Sequence[int]) -> None:
-        """Load these pages, the first of them first; what was wanted before and is not there yet is wanted no more."""
+        """Load these pages in this order, in place of those that were wanted before."""
         self._wanted = tuple(numbers)
         for number in self._handle.transcript.paged.loaded_pages:
             self._used.setdefault(number)
@@ -216,12 +216,12 @@ class LiveSessions:
         return self._serve(opened.session, handle)
 
     def is_running(self, session_id: SessionId) -> bool:
-        """Whether the agent works in a session that is open here, or waits for an answer in it."""
+        """Whether a session is open here and its agent works or waits for an answer."""
         live = self._live.get(session_id)
         return live is not None and live.session.transcript.turns.is_running
 
     async def close(self, session_id: SessionId) -> None:
-        """Close one session, if it is open here or being opened; returns when it is. What waits for it is dropped."""
+        """Close a session if it is open or being opened; ops that wait for it are dropped."""
         opening = self._opening.get(session_id)
         if opening is not None:
             opening.handle.forget()
@@ -275,7 +275,7 @@ class LiveSessions:
             del self._opening[handle.session_id]
 
     async def _open_rest(self, handle: OwnSession) -> None:
-        """Raises `AgentError` when it cannot be opened; what was asked for is given back by then."""
+        """Raises `AgentError` when it cannot be opened; prompts have been given back by then."""
         session_id = handle.session_id
         try:
             opened = await self._bench.open_session(session_id, sink=handle.take)
@@ -311,6 +311,6 @@ def _op_of(filing: Filing) -> ops.Op:
 
 
 def _filings(asked: Iterable[ops.Op]) -> list[Filing]:
-    """Return what of it is kept even if the session cannot be opened."""
+    """Return the filings among these ops, which are kept even if the session cannot be opened."""
     events = [event_of(op) for op in asked if isinstance(op, FilingOp)]
     return [event for event in events if isinstance(event, Filing)]

@@ -18,11 +18,11 @@ Keep = Callable[[Sequence[str]], None]
 """Keeps the prompts that are not in a journal yet, in place of those kept before."""
 
 FirstOp = ops.SubmitPrompt | ops.RunCommand | ops.WriteFile | ops.MoveFile | ops.UndoDifferences
-"""What a conversation begins with."""
+"""The ops that a conversation can begin with."""
 
 
 def _texts(asked: Sequence[ops.Op]) -> list[str]:
-    """Return what the user wrote, who gets it back if it is not taken."""
+    """Return the texts that the user wrote, which go back to the user if they are not taken."""
     return [op.text for op in asked if isinstance(op, ops.SubmitPrompt | ops.Steer | ops.RunCommand)]
 
 
@@ -63,7 +63,7 @@ class DraftSession(SessionHandle):
         )
 
     def hand_over(self) -> list[FirstOp]:
-        """Return what was asked so far, in order. The draft no longer has it, and the next op is a first one again."""
+        """Return the ops so far, in order. The draft forgets them, and the next op is a first one again."""
         asked, self._asked = self._asked, []
         self._keep(())
         return asked
@@ -137,14 +137,12 @@ class OwnSession(SessionHandle):
             self.replace(transcript)
 
     def send_waiting(self) -> None:
-        """Send the ops that waited."""
         asked = self.asked
         self.forget()
         for op in asked:
             self.submit(op)
 
     def forget(self) -> None:
-        """Drop the ops that wait."""
         self._asked.clear()
         self._keep_waiting()
 
@@ -162,7 +160,6 @@ class OwnSession(SessionHandle):
         self._pass_on = self._keep = None
 
     def take(self, event: ev.Event) -> None:
-        """Show what happened in the session."""
         is_answer = isinstance(event, ev.PromptSubmitted | ev.Queued | ev.PromptRejected)
         if is_answer and event.text in self._sent:
             self._sent.remove(event.text)

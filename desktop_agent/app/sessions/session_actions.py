@@ -34,7 +34,7 @@ class _CancelledError(Exception):
 
 
 class _ExportProgress(QObject):
-    """Says how much of an export is written when it takes a while, and lets the user stop it."""
+    """Says how far an export is when it takes a while, and lets the user stop it."""
 
     _written = Signal(object)
 
@@ -78,17 +78,14 @@ def _fit_suffix(dialog: QFileDialog, forms: dict[str, ExportForm], chosen: str) 
 
 
 def open_window(*arguments: str) -> None:
-    """Start the application once more, with these arguments of its command line.
-
-    Raises `AgentError` when the system starts no more processes.
-    """
+    """Start the application again with these arguments. Raises `AgentError` when that fails."""
     started, _ = QProcess.startDetached(sys.executable, ["-P", "-m", "desktop_agent", *arguments], "")
     if not started:
         raise AgentError("The new window could not be started.", hint="Close other programs, and try again.")
 
 
 class SessionActions(QObject):
-    """Carries out what the user asks for with a session of the list, or by the menu with the one that is shown."""
+    """Carries out actions on sessions: on those chosen in the list, and by the menu on the one shown."""
 
     def __init__(
         self,
@@ -117,7 +114,6 @@ class SessionActions(QObject):
         panels.sessions.action_requested.connect(self._on_action)
 
     def _on_action(self, action: str, session_ids: Sequence[SessionId]) -> None:
-        """Do what the user asks for; `action` is a `SessionAction`."""
         if action == "delete":
             self._try(self._ask_to_delete(session_ids))
             return

@@ -34,7 +34,7 @@ _MOST_RECENT = 8
 
 
 class SessionListUpdater:
-    """Keeps the panel up to date. There may be thousands of sessions: what happens in one reads that one only."""
+    """Keeps the panel up to date. There may be thousands of sessions: an event reads only its own."""
 
     def __init__(self, panels: WindowPanels, bench: Workbench, live: LiveSessions) -> None:
         self._panels = panels
@@ -43,7 +43,7 @@ class SessionListUpdater:
         self._summaries: dict[SessionId, SessionSummary] = {}
         self._followers: list[Callable[[Iterable[SessionSummary]], None]] = []
         self._reading = asyncio.Lock()
-        """One reading after the other: what an earlier one found must not replace what a later one did."""
+        """One reading after another: a later result must not be replaced by an earlier one."""
 
     def follow(self, tell: Callable[[Iterable[SessionSummary]], None]) -> None:
         """Call `tell` with all sessions whenever the list says something else of one."""
@@ -53,7 +53,7 @@ class SessionListUpdater:
         return self._summaries
 
     async def refresh(self) -> None:
-        """Read all of it anew. Raises `StorageError`."""
+        """Read all sessions again. Raises `StorageError`."""
         async with self._reading:
             listed = await asyncio.to_thread(self._bench.catalog.summaries)
             self._summaries = {summary.id: summary for summary in listed}
@@ -85,7 +85,7 @@ class SessionListUpdater:
             tell(self._summaries.values())
 
     def _recent_folders(self) -> list[str]:
-        """Return where the user worked last, the latest first, without what was put away and copies of the demo."""
+        """Return the folders last used, without those of archived sessions and of the demo."""
         used = sorted(self._summaries.values(), key=attrgetter("active_at"), reverse=True)
         folders = dict.fromkeys(one.workspace for one in used if one.is_listed and not one.is_archived)
         own = self._bench.paths.data

@@ -58,7 +58,6 @@ class Viewing(QObject):
         self._handle = None
 
     async def aclose(self) -> None:
-        """Stop following and return when nothing of it is left."""
         self.leave()
         for task in list(self._tasks):
             with suppress(asyncio.CancelledError):

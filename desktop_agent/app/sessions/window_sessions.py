@@ -37,7 +37,7 @@ from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 MOST_LEFT: Final = 2
-"""So many stay open: to go back to one of them takes no time."""
+"""How many stay open, so that going back to one takes no time."""
 
 
 class LeftSessions(QObject):
@@ -88,7 +88,7 @@ class LeftSessions(QObject):
         return bool(session_id) and session_id != self._navigator.chosen and not goes_on and not self._waits(session_id)
 
     def _age(self, handle: SessionHandle) -> int:
-        """Order them by when they were chosen, those that never were first."""
+        """Order sessions by when they were chosen, those never chosen first."""
         session_id = handle.transcript.session.session_id
         return self._order.index(session_id) if session_id in self._order else -1
 
@@ -228,7 +228,7 @@ class WindowSessions(QObject):
                 pass
 
     def _offer_follow_up(self, shown: SessionHandle) -> None:
-        """After the first turn of the demo, write down what to ask next, unless the user is writing."""
+        """After the first turn of the demo, put the next prompt into the field, unless the user is writing."""
         if shown.transcript.session.model == DEMO and not self._panels.composer.text():
             self._panels.composer.set_text(DEMO_FOLLOW_UP)
 

@@ -12,7 +12,7 @@ NEWEST = ""
 
 
 class WindowArguments(Struct, frozen=True, kw_only=True):
-    """What the window was started with. `None` means: not said."""
+    """What the window was started with; None for what was not given."""
 
     workspace: Path | None = None
     resume: str | None = None
@@ -62,7 +62,7 @@ def parse_arguments(argv: Sequence[str]) -> WindowArguments:
 
 
 def _provider(name: str) -> str:
-    """Return the id of a provider, as `desktop-agent run` takes it. Raises what makes it bad usage."""
+    """Return the id of a provider. Raises `ArgumentTypeError` for an unknown one."""
     from argparse import ArgumentTypeError
 
     from desktop_agent.core.models.vendors import PROVIDER_IDS

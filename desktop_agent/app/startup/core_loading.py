@@ -17,7 +17,7 @@ def load_core(
 ) -> Workbench:
     """Return the core, and import what shows the session that is opened next.
 
-    `environ` has the keys; `tell` gets what a keyring is waited for, and an empty text when it is no more.
+    `environ` has the keys; `tell` gets what a keyring is waited for, and an empty text when the wait is over.
     """
     # They show the entries and the changes of that session, and what git has of them.
     for module in ("ui.chat.transcript.factory", "ui.review.review_content", "app.review.git_review"):

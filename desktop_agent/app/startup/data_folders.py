@@ -14,7 +14,7 @@ from desktop_agent.core.system.private_files import close_to_others, make_privat
 
 
 def close_data_folders(paths: AppPaths, layout_name: str) -> None:
-    """Let nobody else read what is in them, nor the file of this name that Qt is about to write. Blocks."""
+    """Close the folders, and the file of this name that Qt is about to write, to other users. Blocks."""
     close_to_others(paths.roots)
     with suppress(OSError):  # Qt keeps the mode of a file that it finds; all users may read one that it makes
         make_private_folder(paths.config)
@@ -43,7 +43,7 @@ class WindowLog:
     """Logging to a file in `folder`, turned over at 1 MB, from its making to `close`. Both block shortly."""
 
     def __init__(self, folder: Path, environ: Mapping[str, str] = os.environ) -> None:
-        """`environ` has the keys, which are masked whatever they look like."""
+        """`environ` has the keys, which are masked in every line."""
         from desktop_agent.core.system.masked_logs import MaskingFormatter  # here is a thread, which may take its time
 
         self._handler = _open(folder)

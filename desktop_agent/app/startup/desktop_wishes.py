@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 async def follow_desktop(wished: Callable[[Wishes], None], *, patience_s: float = PATIENCE_S) -> None:
-    """Tell what the desktop asks for, and again when that changes, until cancelled. Ends where there is no portal."""
+    """Pass on what the desktop asks for, now and whenever it changes, until cancelled or without a portal."""
     try:
         async with asyncio.timeout(patience_s):
             bus = AsyncExitStack()
@@ -47,7 +47,6 @@ async def follow_desktop(wished: Callable[[Wishes], None], *, patience_s: float 
 
 @asynccontextmanager
 async def _portal() -> AsyncGenerator[tuple[DBusRouter, asyncio.Queue[Message]]]:
-    """Connect with the portal, and collect what it tells."""
     async with AsyncExitStack() as stack:
         connection = await open_dbus_connection()
         stack.push_async_callback(connection.close)

@@ -27,7 +27,7 @@ class EarlyMessage(QObject):
         """The text in the field before a conversation was there."""
         self._is_something_chosen = False
         self._bring_along: Callable[[str], None] | None = None
-        """Lets a text at the end of the field follow to what is shown next, when something can be shown."""
+        """Moves a text at the end of the field to the conversation shown next, once one can be shown."""
         self._waits = AgentError(
             self.tr("Your message is not sent yet: the window is still loading."),
             hint=self.tr("It is sent by itself as soon as that is done, unless you change it."),
@@ -53,7 +53,7 @@ class EarlyMessage(QObject):
             self._say(self._left)
 
     def stop_listening(self) -> None:
-        """Keep no message any more. What happens to the field from now on may be the loading's doing."""
+        """Keep no more messages: the loading may change the field from now on."""
         self._session.prompts.folder_requested.disconnect(self._keep)
         self._composer.text_changed.disconnect(self._on_changed)
         self._written = self._composer.text() if self._message or self._session.handle is None else ""
@@ -81,7 +81,7 @@ class EarlyMessage(QObject):
             self._send()
 
     def _send(self) -> None:
-        """Send it alone: before it in the field may be what was written in this conversation earlier."""
+        """Send the message alone: an earlier draft of this conversation may stand before it in the field."""
         draft = self._composer.text().removesuffix(self._message).strip()
         if draft:
             self._composer.set_text(self._message)
@@ -100,7 +100,7 @@ class EarlyMessage(QObject):
             self._withdraw()
 
     def _on_shown(self) -> None:
-        """Say it again: what is shown begins without what was said before."""
+        """Say it again in the banner, which the conversation shown now has cleared."""
         if self._message:
             self._say(self._left)
 
@@ -151,16 +151,16 @@ class EarlyActions(QObject):
             self._listen(signal, is_choice=False)
 
     def stop_listening(self) -> None:
-        """Keep nothing any more: from now on the controller listens."""
+        """Keep no more: from now on the controller listens."""
         for end in self._ends:
             end()
         self._ends.clear()
         self.message.stop_listening()
 
     def watch_choices(self, bring_along: Callable[[str], None]) -> None:
-        """Notice what is chosen while the controller shows the first thing: no message is sent by itself then, either.
+        """Notice choices while the controller shows the first thing: they, too, keep a message from being sent.
 
-        `bring_along` lets a text at the end of the field follow to what is shown next.
+        `bring_along` moves a text at the end of the field to the conversation shown next.
         """
         self.message.bring_along_with(bring_along)
         for signal in self._choices:

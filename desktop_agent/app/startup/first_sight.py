@@ -25,9 +25,9 @@ from desktop_agent.ui.runtime.eventloop import idle
 
 
 def first_session(catalog: Catalog, arguments: WindowArguments) -> SessionId | None:
-    """Return the session that the command line asks for, else the one last used; None when it is none.
+    """Return the session that the command line asks for, else the one last used, if any.
 
-    Raises `AgentError` when the one that was asked for is not there.
+    Raises `AgentError` when the one that was asked for does not exist.
     """
     if arguments.is_demo:
         return None
@@ -39,7 +39,7 @@ def first_session(catalog: Catalog, arguments: WindowArguments) -> SessionId | N
 
 
 def _last_usable(summaries: Iterable[SessionSummary]) -> SessionId | None:
-    """The session last used whose folder is still there."""
+    """Return the session last used whose folder still exists."""
     found = (item for item in summaries if item.workspace and item.is_listed)
     return next((item.id for item in found if os.path.isdir(item.workspace)), None)  # noqa: PTH112 - Path's raises
 
@@ -55,7 +55,7 @@ class FirstSight(Struct, frozen=True):
 async def show_first_sight(panels: WindowPanels, found: FirstSight | None) -> OwnSession | None:
     """Show what was read, and return the session that can be written to already.
 
-    Whatever cannot be read, or is open elsewhere, is left to the controller, which says so.
+    What cannot be read, or is open elsewhere, is left to the controller, which says why.
     """
     if found is None:
         return None

@@ -25,11 +25,7 @@ def changelog_path() -> Path:
 
 
 def part_since(changelog: str, version: str) -> str:
-    """Return the sections that are newer than `version`, without what introduces the document.
-
-    Of one that is no version, and where nothing is newer, the newest section. What is not released yet is newer than
-    every version.
-    """
+    """Return the sections newer than `version`, unreleased ones included; if there are none, the newest section."""
     headings = list(_HEADING.finditer(changelog))
     if not headings:
         return ""
@@ -40,7 +36,7 @@ def part_since(changelog: str, version: str) -> str:
 
 
 def beginning_of(part: str, most_lines: int) -> tuple[str, int]:
-    """Return as many whole entries as fit into so many lines, and how many entries are left out."""
+    """Return the whole entries that fit into so many lines, and the number of entries left out."""
     lines = part.split("\n")
     if len(lines) <= most_lines:
         return part, 0
@@ -70,8 +66,6 @@ _MOST_LINES = 60
 
 
 class News(QObject):
-    """Knows which version the user started last."""
-
     def __init__(self, panels: WindowPanels, try_: Try) -> None:
         super().__init__(panels.window)
         self._panels = panels
@@ -82,7 +76,7 @@ class News(QObject):
         panels.conversation.news_bar.wanted.connect(self._on_wanted)
 
     def tell(self) -> None:
-        """Tell of an update; at the first start there is nothing to tell. What was told is not told again."""
+        """Tell of an update once; at the first start there is nothing to tell."""
         self._panels.window.memory.remember_version(__version__)
         if is_update(__version__, self._before):
             self._panels.conversation.news_bar.show_version(__version__)

@@ -16,7 +16,7 @@ CORE_USED_SOON: Final = (
     "desktop_agent.core.models.vendors",
     "desktop_agent.core.settings.live_settings",
 )
-"""What the first message needs of the core."""
+"""Modules of the core that the first message needs."""
 
 WIDGETS_USED_SOON: Final = (
     "desktop_agent.ui.widgets.exact_field",
@@ -53,7 +53,7 @@ WIDGETS_USED_SOON: Final = (
 """Modules with the widgets that users open next, each after those that it imports."""
 
 LOADED_LAST: Final = ("desktop_agent.core.providers.http_connection", "desktop_agent.app.review.rule_judge")
-"""What the first request and the first question need beyond that."""
+"""Modules that the first request and the first question need besides."""
 
 
 async def preload(bench: "Workbench", make_ahead: Callable[[], Iterator[None]]) -> None:

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class Tidying:
-    """Does what `desktop-agent storage collect` does, by itself. Other processes may run, and tidy up, too."""
+    """Does what `desktop-agent storage collect` does. Other processes may run and tidy up, too."""
 
     def __init__(self, blobs: Blobs, sessions: Path, cache: Path, clock: Clock) -> None:
         self._blobs = blobs
@@ -37,10 +37,7 @@ class Tidying:
         self._clock = clock
 
     async def run(self) -> None:
-        """Wait a while and collect, unless that was done within a day. Cancelled, it ends at once.
-
-        What fails is logged and tried again the next day: the user did not ask for it, and nothing is lost by it.
-        """
+        """Collect after a while, unless that was done within a day. After a failure it is tried the next day."""
         await self._clock.sleep(DELAY_S)
         is_stopped = Event()
         try:

@@ -43,12 +43,12 @@ class Window(QObject):
 
     ready = Signal()
     keyring_waited = Signal(str)
-    """What a keyring is waited for; empty when it is no more. Emitted on another thread."""
+    """What the keyring is waited for; empty when the wait is over. Emitted on another thread."""
 
     def __init__(
         self, app: QApplication, arguments: WindowArguments, paths: AppPaths, environ: Mapping[str, str] = os.environ
     ) -> None:
-        """Build the frame of the window; `add_panels` what is in it. `environ` has the keys."""
+        """Build the frame of the window; `add_panels` fills it. `environ` has the keys."""
         super().__init__(app)
         self._app = app
         self._arguments = arguments
@@ -125,7 +125,7 @@ class Window(QObject):
         return 0
 
     async def _wait_for_core(self, early: "EarlyActions") -> "Workbench":
-        """Import the core and build it. What hinders it is said, and raised when the user has closed the window."""
+        """Import and build the core. An error is shown, and raised once the user has closed the window."""
         import asyncio
         import logging
 
@@ -180,7 +180,7 @@ class Window(QObject):
             self.panels.conversation.banner.withdraw(self._keyring_wait)
 
     def _on_error(self, error: BaseException) -> None:
-        """Where every exception of background work ends: in the log, whole, and in the banner, in words."""
+        """Log an exception of background work in full, and show it in the banner."""
         import logging
 
         logging.getLogger(__name__).error("Background work failed", exc_info=error)

@@ -1,7 +1,7 @@
 """The main window: where the panels stand, in a wide window and in a narrow one, and what the next start remembers."""
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, cast
+from typing import Literal, TypeVar, cast
 
 import msgspec
 from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, QSettings, QSize, Qt, Signal
@@ -84,15 +84,17 @@ class SettledColumn(QVBoxLayout):
             super().setGeometry(arg__1)
 
 
+T = TypeVar("T")
+
 KeptModel = tuple[str, str, str]
 """Provider, account and model."""
 
 KeptChoice = tuple[Literal["action", "setting", "command", "session", "file"], str]
-"""What was chosen in the palette: its kind, and by what the application knows it."""
+"""What was chosen in the palette: its kind, and its key."""
 
 
 class WindowMemory:
-    """Kept in one file. What is damaged in there counts as not kept."""
+    """What the next start of the window is told of this one, in one file. Damaged values count as not kept."""
 
     def __init__(self, store: QSettings) -> None:
         self._store = store
@@ -103,6 +105,7 @@ class WindowMemory:
 
     @property
     def state(self) -> QByteArray | None:
+        """The sizes and places of the docks in the wide window."""
         return self._bytes("state")
 
     def remember_layout(self, geometry: QByteArray, state: QByteArray | None) -> None:
@@ -114,6 +117,7 @@ class WindowMemory:
 
     @property
     def side_sizes(self) -> QByteArray | None:
+        """How the sessions and the files share the panel at the left."""
         return self._bytes("side_sizes")
 
     def remember_side_sizes(self, sizes: QByteArray) -> None:
@@ -121,17 +125,14 @@ class WindowMemory:
 
     @property
     def arrangement(self) -> Arrangement:
-        try:
-            return msgspec.json.decode(str(self._store.value("sessions", "{}")), type=learned(Arrangement))
-        except msgspec.MsgspecError:
-            return Arrangement()
+        return self._read("sessions", Arrangement, Arrangement())
 
     def remember_arrangement(self, arrangement: Arrangement) -> None:
-        self._store.setValue("sessions", msgspec.json.encode(arrangement).decode())
+        self._write("sessions", arrangement)
 
     @property
     def diff_mode(self) -> RowMode | None:
-        """How the user chose to see diffs; `None` when they did not choose: what fits the width."""
+        """How the user chose to see diffs; None if they did not choose, which is what fits the width."""
         match self._store.value("diff_mode"):
             case "unified" | "side_by_side" as mode:
                 return mode
@@ -148,29 +149,34 @@ class WindowMemory:
 
     @property
     def version(self) -> str:
+        """The version that was started last; empty before the first start."""
         return str(self._store.value("version", ""))
 
     def remember_version(self, version: str) -> None:
         self._store.setValue("version", version)
 
     def models(self, name: Literal["favourite_models", "recent_models"]) -> Sequence[KeptModel]:
-        try:
-            return msgspec.json.decode(str(self._store.value(name, "[]")), type=learned(list[KeptModel]))
-        except msgspec.MsgspecError:
-            return ()
+        return self._read(name, list[KeptModel], [])
 
     def remember_models(self, name: Literal["favourite_models", "recent_models"], models: Sequence[KeptModel]) -> None:
-        self._store.setValue(name, msgspec.json.encode(models).decode())
+        self._write(name, models)
 
     @property
     def choices(self) -> Sequence[KeptChoice]:
-        try:
-            return msgspec.json.decode(str(self._store.value("recent_choices", "[]")), type=learned(list[KeptChoice]))
-        except msgspec.MsgspecError:
-            return ()
+        """What was chosen in the palette, the last first."""
+        return self._read("recent_choices", list[KeptChoice], [])
 
     def remember_choices(self, choices: Sequence[KeptChoice]) -> None:
-        self._store.setValue("recent_choices", msgspec.json.encode(choices).decode())
+        self._write("recent_choices", choices)
+
+    def _read(self, key: str, kind: type[T], default: T) -> T:
+        try:
+            return msgspec.json.decode(str(self._store.value(key, "")), type=learned(kind))
+        except msgspec.MsgspecError:
+            return default
+
+    def _write(self, key: str, value: object) -> None:
+        self._store.setValue(key, msgspec.json.encode(value).decode())
 
     def _bytes(self, key: str) -> QByteArray | None:
         value = self._store.value(key)

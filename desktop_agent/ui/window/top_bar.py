@@ -1,12 +1,22 @@
 """The bar at the top: folder and branch, the session's title, what waits for the user, and the menus."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
 
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui import jobs_panel
@@ -135,6 +145,7 @@ def _tr(text: str) -> str:
 
 
 _TITLE_CHARS = 120
+B = TypeVar("B", bound=QAbstractButton)
 
 
 class TopBar(QWidget):
@@ -148,20 +159,43 @@ class TopBar(QWidget):
         self._theme = theme
         self._actions = actions
         self.folder_menu = FolderMenu(actions, self)
-        self.workspace_button = self._build_workspace_button()
-        self.branch_label = self._build_branch_label()
-        self.title_label = self._build_title_label()
-        self.demo_label = self._build_demo_label()
-        self.search_button = self._build_search_button()
-        self.palette_button = self._build_palette_button()
+        self.workspace_button = MenuButton(self)
+        self.workspace_button.setObjectName("workspaceButton")
+        self.workspace_button.setMenu(self.folder_menu)
+        self.branch_label = QLabel(self)
+        self.branch_label.setProperty("role", "secondary")
+        self.branch_label.setVisible(False)
+        self.title_label = ElidedLabel(parent=self)
+        self.title_label.setProperty("role", "strong")
+        self.title_label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.title_label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.demo_label = QLabel(self.tr("Demo"), self)
+        self.demo_label.setProperty("role", "tag")
+        self.demo_label.setToolTip(self.tr("A scripted model answers. Tools, changes and undo are real."))
+        self.demo_label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.demo_label.setVisible(False)
+        self.search_button = self._build_shortcut_button(self.tr("Search"), actions.search)
+        self.search_button.setObjectName("searchButton")
+        self.search_button.setAccessibleName(self.tr("Search all sessions"))
+        self.palette_button = self._build_shortcut_button(self.tr("Commands"), actions.command_palette)
+        self.palette_button.setObjectName("paletteButton")
+        self.palette_button.setAccessibleName(self.tr("Command palette"))
         self.inbox_button = InboxButton(self)
         self.inbox_button.clicked.connect(actions.open_inbox.trigger)
-        self.jobs_button = self._build_hidden_button("", actions.toggle_jobs.trigger)
+        self.jobs_button = self._flat(QPushButton(self), actions.toggle_jobs, is_shown=False)
         self.jobs_button.setObjectName("jobsButton")
         self.jobs_button.setToolTip(actions.toggle_jobs.text())
-        self.review_button = self._build_hidden_button(self.tr("Review"), actions.toggle_review.trigger)
-        self.menu_button = self._build_menu_button()
-        self.side_button = self._build_side_button()
+        self.review_button = self._flat(QPushButton(self.tr("Review"), self), actions.toggle_review, is_shown=False)
+        self.menu_button = MenuButton(self)
+        self.menu_button.setProperty("variant", "flat")
+        self.menu_button.setText("⚙")
+        self.menu_button.setAccessibleName(self.tr("Menu"))
+        self.menu_button.setToolTip(self.tr("Settings and more"))
+        self.menu_button.setMenu(main_menu(actions, self.menu_button))
+        self.side_button = self._flat(QToolButton(self), actions.toggle_side, is_shown=False)
+        self.side_button.setText("☰")
+        self.side_button.setAccessibleName(actions.toggle_side.text())
+        self.side_button.setToolTip(actions.toggle_side.text())
         layout = QHBoxLayout(self)
         layout.setContentsMargins(Space.M, 0, Space.M, 0)
         layout.setSpacing(Space.S)
@@ -222,77 +256,14 @@ class TopBar(QWidget):
         self.workspace_button.setFont(self._theme.strong_font())
         self.branch_label.setFont(self._theme.code_font())
 
-    def _build_workspace_button(self) -> QToolButton:
-        button = MenuButton(self)
-        button.setObjectName("workspaceButton")
-        button.setAccessibleName(self.tr("Workspace folder"))
-        button.setMenu(self.folder_menu)
-        return button
-
-    def _build_side_button(self) -> QToolButton:
-        button = QToolButton(self)
-        button.setProperty("variant", "flat")
-        button.setText("☰")
-        button.setAccessibleName(self._actions.toggle_side.text())
-        button.setToolTip(self._actions.toggle_side.text())
-        button.setVisible(False)
-        button.clicked.connect(self._actions.toggle_side.trigger)
-        return button
-
-    def _build_branch_label(self) -> QLabel:
-        label = QLabel(self)
-        label.setProperty("role", "secondary")
-        label.setVisible(False)
-        return label
-
-    def _build_title_label(self) -> QLabel:
-        label = ElidedLabel(parent=self)
-        label.setProperty("role", "strong")
-        label.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        return label
-
-    def _build_demo_label(self) -> QLabel:
-        label = QLabel(self.tr("Demo"), self)
-        label.setProperty("role", "tag")
-        label.setToolTip(self.tr("A scripted model answers. Tools, changes and undo are real."))
-        label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        label.setVisible(False)
-        return label
-
-    def _build_search_button(self) -> ShortcutButton:
-        button = self._build_shortcut_button(self.tr("Search"), self._actions.search)
-        button.setObjectName("searchButton")
-        button.setAccessibleName(self.tr("Search all sessions"))
-        return button
-
-    def _build_palette_button(self) -> ShortcutButton:
-        button = self._build_shortcut_button(self.tr("Commands"), self._actions.command_palette)
-        button.setObjectName("paletteButton")
-        button.setAccessibleName(self.tr("Command palette"))
-        return button
-
     def _build_shortcut_button(self, text: str, action: QAction) -> ShortcutButton:
         button = ShortcutButton(self._theme, text, "", colour_role="muted", parent=self)
         self._actions.show_keys(action, button.set_keys)
-        button.setProperty("variant", "flat")
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # what it opens gives the keyboard back to where it was
+        return self._flat(button, action)
+
+    def _flat(self, button: B, action: QAction, *, is_shown: bool = True) -> B:
+        button.setProperty("variant", "flat")
+        button.setVisible(is_shown)
         button.clicked.connect(action.trigger)
-        return button
-
-    def _build_hidden_button(self, text: str, clicked: Callable[[], object]) -> QPushButton:
-        """Return a button that is there only while it has something to say."""
-        button = QPushButton(text, self)
-        button.setProperty("variant", "flat")
-        button.setVisible(False)
-        button.clicked.connect(clicked)
-        return button
-
-    def _build_menu_button(self) -> QToolButton:
-        button = MenuButton(self)
-        button.setProperty("variant", "flat")
-        button.setText("⚙")
-        button.setAccessibleName(self.tr("Menu"))
-        button.setToolTip(self.tr("Settings and more"))
-        button.setMenu(main_menu(self._actions, button))
         return button
