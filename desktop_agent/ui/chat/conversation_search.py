@@ -35,7 +35,7 @@ class Search:
         self._pattern = re.compile(re.escape(text), re.IGNORECASE)
         words = _WORD.findall(text.lower())
         self._rarest = max(words, key=len, default="")
-        """A word that must be in the source of everything that matches: most entries are dismissed by it."""
+        """A word that every match contains: entries without it are skipped."""
         self.found: dict[EntryRow, list[TextMatch]] = {}
         self._readings: dict[EntryRow, object] = {}
         """The rows that are being read, each with the reading that counts."""
@@ -78,7 +78,6 @@ class Search:
 
     @property
     def position(self) -> int:
-        """Which match the current one is, from 1; 0 when there is none."""
         if self.current is None or self.current[0] not in self.found:
             return 0
         row, match = self.current
@@ -87,7 +86,6 @@ class Search:
         return before + at + 1 if at >= 0 else 0
 
     def step(self, direction: int, origin: int) -> tuple[EntryRow, TextMatch] | None:
-        """Go to the next match (1) or the one before (-1), round the end. Begins near row `origin`."""
         rows = sorted(self.found, key=lambda row: row.index)
         if not rows:
             self.current = None
@@ -225,7 +223,6 @@ class Finder(QObject):
         return self._steps is not None
 
     def find(self, text: str) -> None:
-        """Search for `text`, not minding case; nothing for an empty one. Shows the match nearest to the end in view."""
         if text:
             self._candidates = self._unread = frozenset()
             self._sought = None
@@ -293,7 +290,6 @@ class Finder(QObject):
         self._report()
 
     def page_dropped(self, number: int | None) -> None:
-        """A page is no longer loaded."""
         self._unread |= self._candidates & {number}
 
     def _page_before(self, target: EntryRow | None, direction: int, origin: int) -> int | None:
@@ -383,7 +379,7 @@ class Finder(QObject):
 
 
 def _run(steps: Iterator[None]) -> bool:
-    """Take steps until the time for one turn is over. Whether that were all."""
+    """Take steps until the time for one turn is over; return whether all are done."""
     clock = QElapsedTimer()
     clock.start()
     while clock.elapsed() < _SLICE_MS:

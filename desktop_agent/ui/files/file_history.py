@@ -20,12 +20,11 @@ class FileTurn(NamedTuple):
     call_id: str
     """The first call that changed it in that turn; empty for the user's own change."""
     path: str
-    """What it was called then."""
     added: int
     removed: int
     is_mine: bool
     is_undone: bool
-    """Whether nothing of that is in force."""
+    """Whether all of it was undone."""
 
 
 def turns_of(path: str, records: Iterable[ChangeRecord]) -> list[FileTurn]:
@@ -81,7 +80,7 @@ def new_paths(event: ev.Event, known: Mapping[ChangeId, ChangeRecord]) -> dict[s
 
 
 def _moved_back(changes: Iterable[FileChange], known: Mapping[ChangeId, ChangeRecord]) -> Iterator[tuple[str, str]]:
-    """What an undo or redo took away from a path is where the renaming that it is about came from, or led to."""
+    """Yield old and new path of each renaming that an undo or redo reverses."""
     for change in changes:
         for item in change.reverts if change.after is None else ():
             record = known.get(item.change_id)

@@ -122,7 +122,6 @@ class FileTree(QWidget):
         self._filter.selectAll()
 
     def set_filter_shortcut(self, text: str) -> None:
-        """Show beside the heading which keys call `focus_filter`."""
         self._shortcut.setText(text)
 
     # --- building -------------------------------------------------------------------------------------------------

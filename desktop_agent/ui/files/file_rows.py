@@ -263,7 +263,6 @@ class ShownRows(QObject):
             self._tree.toggle(row)
 
     def step_in(self) -> None:
-        """Open the current folder, or go to the first entry of an open one."""
         row = self._rows.row
         if not self.is_filtering and row >= 0:
             shown = self._tree.row_at(row)
@@ -273,7 +272,6 @@ class ShownRows(QObject):
                 self._tree.open(row)
 
     def step_out(self) -> None:
-        """Close the current folder, or go to the one that holds the current entry."""
         row = self._rows.row
         if not self.is_filtering and row >= 0:
             if self._tree.row_at(row).is_open:

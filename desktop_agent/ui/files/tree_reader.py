@@ -48,7 +48,6 @@ class PathWatch(QObject):
         return self._watcher is not None
 
     def watch(self, paths: Iterable[str]) -> None:
-        """Watch these instead of the present ones."""
         self._paths = set(paths)
         self._update()
 
@@ -226,11 +225,9 @@ class TreeReader(QObject):
             self.read_repository()
 
     def forget_files(self) -> None:
-        """List the files again for the next `find`: some may have come or gone."""
         self._files = None
 
     def find(self, query: str) -> None:
-        """Look for files; the answer to the latest query comes by `matches_found`."""
         self._query = query
         self._run(_MATCHES, self._find)
 

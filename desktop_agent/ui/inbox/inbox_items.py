@@ -42,17 +42,17 @@ class InboxItem(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> tuple[SessionId, CallId]:
-        """What stays the same while the row says something new."""
+        """Identifies the row while its content changes."""
         return self.session_id, self.request.call_id if self.request is not None else self.kind
 
     @property
     def waits(self) -> bool:
-        """Whether something goes on only when the user answers."""
+        """Whether the session is blocked until the user answers."""
         return self.kind != "ended"
 
     @property
     def can_allow(self) -> bool:
-        """Whether the row shows all that a yes is for. It names the folder of the session, and no other."""
+        """Whether the row shows everything that is allowed. It names the folder of the session, and no other."""
         request = self.request
         is_here = request is not None and request.cwd in ("", self.workspace)
         return self.can_answer and is_here and request is not None and is_short(request)
@@ -170,7 +170,6 @@ def _tr(text: str) -> str:
 
 
 def title(item: InboxItem) -> str:
-    """Return the title of the session on one line, or a stand-in while there is none."""
     words = " ".join(named(item.title).split())
     cut = words if len(words) <= _MOST_TITLE_CHARS else f"{words[:_MOST_TITLE_CHARS]}…"
     return cut or _tr("New session")

@@ -44,7 +44,6 @@ class InboxRow(QWidget):
         self._is_answered = False
         self._arming = Arming(ARMING_DELAY_MS, self)
         self.buttons = self._build_buttons()
-        """The answers, and the way to the session as the last."""
         self._build(now)
         theme.changed.connect(self.update)
 
@@ -410,7 +409,6 @@ class InboxPopup(Popup):
         return margins.top() + sum(row.height_in(inner) for row in self._rows) + more + margins.bottom()
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
-        """Keep Tab inside: what lies below is out of reach until this is closed."""
         places: list[QWidget] = [self._seen]
         for row in self._rows:
             places += [row, *row.buttons]

@@ -43,7 +43,7 @@ class AccountOffers(Struct, frozen=True, kw_only=True):
     is_connected: bool = True
     """Whether there is a credential for it, or it needs none."""
     is_fixed: bool = False
-    """Whether it has these models and no others: the demo."""
+    """Whether it has only these models, like the demo."""
     is_plan: bool = False
     """Whether a subscription covers what its models cost."""
     is_listing: bool = False
@@ -75,12 +75,11 @@ class ChoiceRow(Struct, frozen=True):
     kind: RowKind
     text: str
     offer: ModelOffer | None = None
-    """What is chosen by it; None for a row that chooses no model."""
     account: AccountOffers | None = None
     spans: tuple[Span, ...] = ()
     """Why it fits, in `text`."""
     tells_account: bool = False
-    """Whether it says whose model it is, because the rows around it are of several."""
+    """Whether it shows the account, because the rows around it belong to several accounts."""
 
     @property
     def is_choice(self) -> bool:
@@ -95,14 +94,14 @@ class Choices(Struct, frozen=True, kw_only=True):
     recent: tuple[ModelKey, ...] = ()
     current: ModelKey | None = None
     effort: str = ""
-    """How much the current model is to think; empty for as much as it does by itself."""
+    """Of the current model; empty for the model's default."""
 
     @property
     def has_efforts(self) -> bool:
         return any(offer.known.efforts for account in self._connected() for offer in account.models)
 
     def effort_of(self, offer: ModelOffer) -> str:
-        """Return how much a model thinks; another one than the current begins with what is its own."""
+        """Return the effort to show: the chosen one for the current model, else the model's default."""
         return self.effort if offer.key == self.current else ""
 
     def all_rows(self) -> tuple[ChoiceRow, ...]:
@@ -180,7 +179,6 @@ class Choices(Struct, frozen=True, kw_only=True):
         return (account.offer(current.model), *account.models)
 
     def _row_of(self, key: ModelKey) -> ChoiceRow | None:
-        """The row of a favourite or recent model; none while its account is not there."""
         for account in self._connected():
             if (account.provider, account.account) == (key.provider, key.account):
                 offer = account.offer(key.model)
@@ -209,7 +207,7 @@ def _has_all(text: str, words: Iterable[str]) -> bool:
 
 
 def _name(account: AccountOffers, offer: ModelOffer) -> str:
-    """By which a model is found: account, name and label, which comes last because it is what is shown."""
+    """Return the text that is matched: account, name and label. The label is last, because it is what is shown."""
     parts = [account.label, offer.key.model] if offer.key.model != offer.label else [account.label]
     return "/".join([*parts, offer.label])
 

@@ -50,7 +50,6 @@ class ModelPicker(QObject):
         *,
         now: Callable[[], datetime],
     ) -> None:
-        """`over` is what it lies on, `home` what gets the keyboard back."""
         super().__init__(over)
         self._over = over
         self._button = button
@@ -76,7 +75,6 @@ class ModelPicker(QObject):
             self.open()
 
     def open(self) -> None:
-        """Show it, unless there is nothing to choose for."""
         if not (self._button.isVisible() and self._button.isEnabled()):
             return
         self.opened.emit()
@@ -95,7 +93,6 @@ class ModelPicker(QObject):
         self._show()
 
     def note_use(self) -> None:
-        """Remember that the model was asked something."""
         key = self._current
         if key is not None and key.provider != DEMO and self.recent[:1] != (key,):
             self.recent = (key, *(kept for kept in self.recent if kept != key))[:_MOST_RECENT]

@@ -291,7 +291,6 @@ class EffortChoice(QWidget):
 
     @property
     def tab_stop(self) -> QWidget | None:
-        """What Tab leads to: the level in force, from which the arrow keys lead to the others."""
         return next((button for button in self._buttons if button.isChecked()), None)
 
     def _build(self) -> None:
@@ -388,7 +387,6 @@ class ModelPopup(FilterPopup[ChoiceRow]):
         self._choices = Choices()
         self._all: tuple[ChoiceRow, ...] = ()
         self._find: Callable[[str], tuple[ChoiceRow, ...]] | None = None
-        """Made when the first letter is typed."""
         self._field.setObjectName("modelSearch")
         self._field.setAccessibleName(self.tr("Search models"))
         self._field.setPlaceholderText(self.tr("Search models, or type the name of another one"))
@@ -418,7 +416,6 @@ class ModelPopup(FilterPopup[ChoiceRow]):
             self._place()
 
     def open_popup(self) -> None:
-        """Show it with nothing typed, at the model that answers now."""
         self._type("")
         self._show_rows(self._choices.current)
         super().open_popup()
@@ -500,7 +497,6 @@ class ModelPopup(FilterPopup[ChoiceRow]):
     # --- Qt -----------------------------------------------------------------------------------------------------------
 
     def _place(self) -> None:
-        """Stand above the button, as high as the list needs and as there is room for."""
         corner = self._anchor.mapTo(self._over, QPoint(0, 0))
         rows = max(_LEAST_ROWS, min(self._rows.rowCount(), _MOST_ROWS))
         parts = [self._field, self._foot, *([self._effort] if self._effort.isVisibleTo(self) else [])]

@@ -17,7 +17,6 @@ Scope = Literal["all", "action", "setting", "command", "session", "file", "key"]
 """What is searched: everything but the keys, or one kind."""
 
 PREFIXES: Final[Mapping[str, Scope]] = {">": "action", "@": "session", "/": "command", ",": "setting", "?": "key"}
-"""What may stand before what is typed, to search one kind only."""
 
 
 class PaletteEntry(Struct, frozen=True, kw_only=True):
@@ -25,12 +24,12 @@ class PaletteEntry(Struct, frozen=True, kw_only=True):
 
     kind: EntryKind
     key: str
-    """By which the application knows it: the name of an action, a command or a setting, a session's id, a path."""
+    """Identifies it for the application: the name of an action, command or setting, a session's id, or a path."""
     title: str
     group: str = ""
     """Stands behind the title: the folder of a file or session, the section of a setting, what a command does."""
     also: str = ""
-    """By which it is found, too, without being shown."""
+    """More words that find it; they are not shown."""
     keys: str = ""
     """The keys that do the same, as this system writes them."""
     is_choice: bool = True
@@ -66,7 +65,6 @@ def query_of(typed: str, base: Scope) -> PaletteQuery:
 
 
 _MOST: Final = 100
-"""Rows of one kind, when nothing else is searched."""
 _MOST_BESIDE_OTHERS: Final = {"action": 6, "setting": 5, "command": 4, "session": 5, "file": 8, "key": 0}
 _MOST_RECENT: Final = 6
 _MOST_CONSIDERED: Final = 400
@@ -125,7 +123,7 @@ def rows_for(query: PaletteQuery, sources: PaletteSources) -> tuple[PaletteRow, 
 
 
 def _all_found(text: str, sources: PaletteSources) -> list[PaletteRow]:
-    """Return what fits of every kind, first the kinds with a title that fits, and no letters where words are found."""
+    """Return the matches of every kind, best kind first. Scattered letters count only where no words match."""
     kinds: tuple[EntryKind, ...] = ("action", "setting", "command", "session", "file")
     by_kind: dict[EntryKind, list[_Found]] = {
         kind: _found(kind, text, sources, _MOST_BESIDE_OTHERS[kind]) for kind in kinds
@@ -209,7 +207,7 @@ def _found_entries(text: str, entries: Sequence[PaletteEntry]) -> Iterator[_Foun
 
 
 def _name_of(entry: PaletteEntry) -> str:
-    """By what it is found: the title comes last, because that is what the ranker prefers, as in a path."""
+    """Return the text that is matched. The title is last: the ranker prefers the end, as in a path."""
     return "/".join(filter(None, (entry.also, entry.group, entry.title)))
 
 
@@ -269,7 +267,7 @@ def _tr(text: str) -> str:
 
 
 def place_key_entries(in_force: Mapping[str, tuple[str, ...]]) -> tuple[PaletteEntry, ...]:
-    """Return them as rows that are only read, part by part, with the keys that hold; without those that have none."""
+    """Return the keys of each part of the window, with the keys in force, as entries that cannot be chosen."""
     shown = ((each, in_force.get(each.name, each.keys)) for each in PLACE_KEYS)
     return tuple(_entry(each, keys) for each, keys in shown if keys)
 

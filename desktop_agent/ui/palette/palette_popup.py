@@ -107,7 +107,6 @@ class CommandPalette(FilterPopup[PaletteRow]):
         self._is_choosing = False
         """Enter was pressed before the rows were there."""
         self._before: QWidget | None = None
-        """What had the keyboard."""
         self._field.setObjectName("paletteField")
         self._field.setAccessibleName(self.tr("Command palette"))
         self._list.setObjectName("paletteList")
@@ -120,7 +119,7 @@ class CommandPalette(FilterPopup[PaletteRow]):
         vbox(self._field, (self._list, 1), hairline(), self._hint, on=self, margins=margins, spacing=Space.S)
 
     def made_ready(self) -> Iterator[None]:
-        """Do the most of what opening it for the first time takes, a little in each step."""
+        """Do most of the work of the first opening ahead of time, a little in each step."""
         for widget in (self, *self.findChildren(QWidget)):
             widget.ensurePolished()
             yield
@@ -202,7 +201,7 @@ class CommandPalette(FilterPopup[PaletteRow]):
             self.chosen.emit(row.entry)
 
     def _on_enter(self) -> None:
-        """Choose what is marked; where the answer to the last key is not there yet, the first of that."""
+        """Choose the current row; if the answer to the last key is still missing, choose its first row."""
         if self._shown == self.query:
             self._choose(self._list.currentIndex())
         else:

@@ -132,7 +132,6 @@ class SessionRow(NamedTuple):
     """The name of the session's folder when it is another one than the open one."""
     heading: str = ""
     group: str = ""
-    """The key of the group that the heading is above of."""
     folded: int = 0
     """How many sessions are out of sight below the heading."""
 
@@ -152,7 +151,6 @@ class SessionWords(QObject):
         return named(session.title) or self.tr("New session")
 
     def status(self, session: SessionSummary) -> str:
-        """Return what is said at the right edge: what the session is doing, else when it was last used."""
         match session.state:
             case "waiting":
                 return self.tr("asks")
@@ -162,7 +160,6 @@ class SessionWords(QObject):
                 return short_moment(session.active_at, self._now(), QLocale())
 
     def details(self, row: SessionRow, *, is_long: bool) -> str:
-        """Return the second line of a row: its folder; if it `is_long`, turns and cost as well, if they are known."""
         if row.session is None or not is_long:
             return row.folder
         usage = row.session.usage
@@ -170,7 +167,6 @@ class SessionWords(QObject):
         return " · ".join(filter(None, [row.folder, self._turns(row.session), cost]))
 
     def spoken(self, session: SessionSummary, details: str, *, is_selected: bool) -> str:
-        """Return what a screen reader says of the row; `details` is its second line."""
         selected = self.tr("selected") if is_selected else ""
         pinned = self.tr("pinned") if session.is_pinned else ""
         archived = self.tr("archived") if session.is_archived else ""

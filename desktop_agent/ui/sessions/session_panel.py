@@ -20,7 +20,6 @@ from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, stack, vbox
 
 SessionAction = Literal["pin", "unpin", "archive", "unarchive", "copy", "export", "folder", "window", "delete"]
-"""What a user may do with a session besides opening and renaming it."""
 
 
 def action_words(action: SessionAction) -> str:
@@ -75,7 +74,6 @@ class SelectionBar(QWidget):
         self.hide()
 
     def show_for(self, count: int, *, all_pinned: bool, all_archived: bool) -> None:
-        """Offer what can be done with `count` sessions; nothing is shown without any."""
         self._count.setText(plural("SelectionBar", count, "%n selected", "%n selected"))
         self._pin.setText(self.tr("Unpin") if all_pinned else self.tr("Pin"))
         self._pin.setProperty("action", "unpin" if all_pinned else "pin")
@@ -298,7 +296,6 @@ class SessionPanel(QWidget):
         self.arranged.emit(arrangement)
 
     def _choose(self) -> None:
-        """Show the session of the current row; on a heading, fold its group or unfold it."""
         index, row = self._list.currentIndex(), self._list.row
         if row is not None and row.session is not None:
             self._list.select_none()

@@ -164,7 +164,6 @@ class SessionRows(QListView):
 
     @property
     def row(self) -> SessionRow | None:
-        """The current row."""
         index = self.currentIndex()
         return self._sessions.row_at(index.row()) if index.isValid() else None
 
@@ -175,7 +174,6 @@ class SessionRows(QListView):
 
     @property
     def selected_ids(self) -> tuple[str, ...]:
-        """The selected sessions, from the top."""
         return tuple(session.id for _, session in self._sessions.sessions() if session.id in self._sessions.selected)
 
     def select(self, sessions: Iterable[str]) -> None:
@@ -198,7 +196,6 @@ class SessionRows(QListView):
         self.select(selected.difference(found) if selected.issuperset(found) else selected.union(found))
 
     def _extend(self) -> None:
-        """Select all from the last selected row to the current one."""
         current = self.currentIndex().row()
         anchor = self._sessions.find(self._anchor)
         if anchor < 0:

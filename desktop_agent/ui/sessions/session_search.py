@@ -190,7 +190,6 @@ class FoundList(QListView):
         return not self._found.rows
 
     def show_hits(self, hits: Sequence[SearchHit], sessions: Mapping[str, SessionSummary]) -> None:
-        """List these places in these sessions. The current one stays current if it is among them."""
         current = self._current_hit()
         self._found.show_hits(hits, sessions)
         same = (row for row, found in enumerate(self._found.rows) if current is not None and found.hit == current)
@@ -370,7 +369,6 @@ class SearchPanel(Popup):
 
     @property
     def query(self) -> SearchQuery | None:
-        """What is searched for; None while there is nothing to search for."""
         return self._query
 
     def show_hits(self, query: SearchQuery, hits: Sequence[SearchHit], sessions: Mapping[str, SessionSummary]) -> None:

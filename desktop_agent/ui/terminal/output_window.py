@@ -136,7 +136,6 @@ class PrintedView(QPlainTextEdit):
         painter.end()
 
     def createMimeDataFromSelection(self) -> QMimeData:
-        """Copy what was printed as one line as one line."""
         if not self._printed.continued:
             return super().createMimeDataFromSelection()
         cursor, data = self.textCursor(), QMimeData()

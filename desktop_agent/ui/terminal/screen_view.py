@@ -64,7 +64,6 @@ class RowPainter:
     def paint_row(
         self, painter: QPainter, left: float, top: float, row: KeptRow, selected: tuple[int, int | None] | None
     ) -> None:
-        """Paint the cells of a row; `selected` are those on the ground of a selection."""
         cells = len(row.cells)
         for run in _all_runs(row):
             text, ground = self._formats.colours(run.look)
@@ -177,12 +176,10 @@ class Sight:
         return max(LEAST_ROWS, min(rows, _MOST_ROWS)), max(LEAST_COLUMNS, min(columns, _MOST_COLUMNS))
 
     def place_at(self, point: QPointF) -> CellPosition:
-        """Return the place between two cells that is nearest."""
         column = round((point.x() - MARGIN) / self.painter.cell_width)
         return CellPosition(self._first + int((point.y() - TOP) // self.painter.row_height), max(0, column))
 
     def cell_at(self, point: QPointF) -> CellPosition:
-        """Return the cell at a point, by the place before it."""
         column = int((point.x() - MARGIN) // self.painter.cell_width)
         return CellPosition(self._first + int((point.y() - TOP) // self.painter.row_height), column)
 
@@ -490,7 +487,6 @@ class TerminalView(QAbstractScrollArea):
         self.refresh()
 
     def show_cursor(self, *, is_shown: bool) -> None:
-        """Show the cursor where the program has it, or none when there is no program any more."""
         self.sight.shows_cursor = is_shown
 
     def _paste_selection(self) -> None:

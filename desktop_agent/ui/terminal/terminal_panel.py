@@ -134,7 +134,6 @@ class TerminalPanel(QWidget):
         self.view.show_terminal(emulator)
 
     def show_state(self, ended: str, title: str) -> None:
-        """Say how the shell ended; nothing while it runs. `title` is what its program calls itself."""
         self._state.setText(ended)
         self._state.setVisible(bool(ended))
         self._again.setVisible(bool(ended))

@@ -15,7 +15,6 @@ from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
 
 TAKES_KEYS = "takesKeys"
-"""The property of the field that keys are for."""
 
 
 class PastedKeys(QValidator):
@@ -138,7 +137,6 @@ class AccountFields(QObject):
         self.header.currentIndexChanged.connect(self.changed)
 
     def begin(self, vendor: Vendor) -> None:
-        """Ask for another account of a vendor, whose own address and header are the usual ones."""
         self.name.clear()
         self.address.clear()
         self.address.setPlaceholderText(vendor.address)
@@ -190,7 +188,6 @@ class BrowserWait(QWidget):
         return QSize(320, super().sizeHint().height())
 
     def show_address(self, address: str, *, is_open: bool) -> None:
-        """Show where the sign-in goes on; `is_open` says that a browser seems to have opened there."""
         if is_open:
             self._words.setText(self.tr("Waiting for the browser…"))
             self._how.setText(self.tr("Sign in there within 10 minutes. If no browser opened, open this address:"))

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QPushButton, QStyle, QStyleOptionButton, QWidget
 from desktop_agent.ui.theme import Theme
 
 ARMING_DELAY_MS = 300
-"""An earlier key or click may have been meant for what was there before."""
+"""A key or click right after a question appears may have been meant for what was there before."""
 
 
 def answer_shortcut(keys: str, answer: Callable[[], object], owner: QWidget) -> QShortcut:

@@ -70,7 +70,6 @@ class Banner(BannerFrame):
         self.add_button(self.tr("Dismiss"), "bannerDismissButton", is_flat=True).clicked.connect(self.hide)
 
     def show_error(self, error: AgentError) -> None:
-        """Show what happened and what to do; the details are the tool tip."""
         self._error = error
         self.say(core_words(error.title), core_words(error.hint))
         self._folder.setVisible(isinstance(error, WorkspaceError))

@@ -69,7 +69,6 @@ class ContextMeter(DrawnButton):
         return self._share >= NEARLY_FULL
 
     def set_short(self, is_short: bool) -> None:
-        """Draw the ring alone, for want of room; the tooltip still has the numbers."""
         if is_short != self._is_short:
             self._is_short = is_short
             self.update()

@@ -37,7 +37,6 @@ class SeenParts:
         self._ends: list[int] = []
 
     def add(self, start: int, end: int) -> bool:
-        """Add what is from `start` to before `end`; return whether any of it is new."""
         first = bisect_left(self._ends, start)
         last = bisect_right(self._starts, end)
         if last - first == 1 and self._starts[first] <= start and end <= self._ends[first]:
@@ -119,7 +118,7 @@ class ExactText(QObject):
         cursor.endEditBlock()
 
     def between(self, start: int, end: int) -> str:
-        """Return what stands between two positions; a stand-in of which a part does, is there as a whole."""
+        """Return the text between two positions. A stand-in that is partly inside counts as a whole."""
         taken: list[str] = []
         for block in self._blocks():
             for part in self._parts_of(block):
@@ -133,7 +132,7 @@ class ExactText(QObject):
         return "".join(taken)
 
     def mend(self) -> None:
-        """Put the document in order after a change: no stand-in is there in part, nothing unseen as it is."""
+        """Repair the document after a change: no partial stand-ins, and no hidden characters without one."""
         if self.is_mending:
             return
         self.is_mending = True
@@ -148,7 +147,7 @@ class ExactText(QObject):
             self.is_mending = False
 
     def _replace(self, part: ShownPart, text: str, is_kept: str = "") -> None:
-        """Write a part anew, as one step with what changed it. A stand-in of which some is gone goes as a whole."""
+        """Replace a part, in one undo step with the change. A stand-in that lost characters is removed as a whole."""
         if is_kept and is_kept not in part.original:
             text = ""
         cursor = cursor_over(self._document, part.start, part.end)
@@ -211,7 +210,6 @@ def _place(found: Any) -> tuple[int, int, int]:
 
 
 _MOST_MARKED = 500
-"""So many stand-ins are coloured; more of them have their words alone."""
 _SLACK = 3
 """How many pixels of a line may be cut off while it still counts as seen."""
 _GROWN_LINES = 24
@@ -265,7 +263,6 @@ class ExactField(QPlainTextEdit):
         self._exact.insert(cursor, text)
 
     def setPlainText(self, text: str) -> None:
-        """Do what `set_text` does: Qt's own method would lose characters."""
         self.set_text(text)
 
     def mark(self, causes: tuple[str, ...]) -> None:

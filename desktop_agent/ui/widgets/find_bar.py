@@ -22,16 +22,13 @@ class FindTarget(Protocol):
         """Mark where `text` occurs, and go to one place; nothing is marked of an empty one."""
         ...
 
-    def step(self, by: int, /) -> None:
-        """Go on by so many places, round the end."""
-        ...
+    def step(self, by: int, /) -> None: ...
 
 
 class InputBar(QFrame):
     """A bar with a field. Escape closes it and goes back to `view`; Enter is for the subclass."""
 
     def __init__(self, view: QWidget, name: str, field_name: str, words: str) -> None:
-        """`words` say what is to be typed."""
         super().__init__()
         self.setObjectName(name)
         self.setProperty("role", "bar")

@@ -44,7 +44,7 @@ class FocusKeeper(QObject):
         self._conversation = conversation
         self._home = home
         self._places: deque[_Place] = deque(maxlen=_MAX_REMEMBERED)
-        """The one that had the focus last is the last."""
+        """The most recent is last."""
         cast("QApplication", QApplication.instance()).focusChanged.connect(self._on_focus_changed)
 
     def _on_focus_changed(self, old: QWidget | None, now: QWidget | None) -> None:

@@ -63,7 +63,6 @@ class Icons(QObject):
         _Attachment(self, button, name)
 
     def icon(self, name: IconName) -> QIcon:
-        """Return an icon as it looks now: empty before `load`, and in the colours of the present theme."""
         icon = QIcon()
         for mode, role in ((QIcon.Mode.Normal, "muted"), (QIcon.Mode.Disabled, "faint")):
             for density in _densities():

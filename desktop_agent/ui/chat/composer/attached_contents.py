@@ -30,7 +30,6 @@ class ContentPreview(NamedTuple):
     picture: CardPicture | None = None
     """Of a picture, made small; or why it cannot be shown."""
     is_too_large: bool = False
-    """Whether no model takes it as it is."""
 
 
 class AttachedContents(QObject):
@@ -65,7 +64,6 @@ class AttachedContents(QObject):
         self._arrange()
 
     def look_again(self) -> None:
-        """Ask for all of them again: the paths lead elsewhere now."""
         self._drop(list(self._chips))
         self._mentioned = ()
         self._on_text_changed()

@@ -44,7 +44,6 @@ class CostLabel(QLabel):
         ev.accept()
 
     def show_usage(self, session: Usage, turn: Usage, missed: CacheMiss | None = None) -> None:
-        """Show the sum of a session; the tooltip has the last turn and the tokens, too, and what no cache had."""
         text = cost_text(session.cost_usd, is_partial=session.is_cost_partial)
         self.setText(text)
         words = "\n".join(self._lines(session, turn, missed)) if text else ""
@@ -75,7 +74,6 @@ class ControlRow(QObject):
     changed = Signal()  # place it again
 
     def __init__(self, theme: Theme, composer: QWidget, *, tab_from: QWidget) -> None:
-        """To the first control, Tab comes from `tab_from`."""
         super().__init__(composer)
         self._composer = composer
         self._tab_from = tab_from
@@ -132,7 +130,6 @@ class ControlRow(QObject):
             control.setEnabled(is_enabled)
 
     def place(self, area: QRect) -> int:
-        """Place the controls on the left and status and buttons on the right; return where they end."""
         controls = [control for control in self._controls if not control.isHidden()]
         buttons = [button for button in (self.stop, self.send) if not button.isHidden()]
         pickers = [control for control in controls if isinstance(control, PickerButton)]
@@ -281,7 +278,6 @@ class Composer(QWidget):
         self._arrange()
 
     def _asked_words(self) -> str:
-        """Say what the keys do while a question waits; actions without keys are not named."""
         send, at_once = (self.edit.keys.shown(action) for action in ("send", "send_at_once"))
         denies = self.tr("{keys} denies with this reason.").format(keys=send) if send else ""
         steers = self.tr("{keys} sends it into the turn and leaves the question open.").format(keys=at_once)
@@ -409,7 +405,6 @@ class Composer(QWidget):
             self.denied.emit(self._asked, prompt_of(written))
 
     def _take(self) -> str:
-        """Return what is written and clear the field; empty if nothing can be sent."""
         written = self.edit.toPlainText()
         text = written.strip()
         if not text or self._blocked:

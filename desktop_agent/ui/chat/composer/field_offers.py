@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from desktop_agent.ui.chat.composer.offer_popups import CommandPopup, ListPopup, MentionPopup
 
 PASTED = "pasted"
-"""What stands before the colon in a mention of what was pasted."""
+"""The source in a mention of pasted content: what comes before the colon."""
 
 _LONGEST_TEXT = 50_000
-"""In a longer one nothing is marked: it is read again with every key."""
+"""Longer texts are not marked: the text is read again with every key."""
 
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
@@ -121,19 +121,16 @@ class CommandOffers(FieldOffers["CommandPopup"]):
         edit.focus_changed.connect(self._on_focus_changed)
 
     def show(self, commands: Sequence[Declaration]) -> None:
-        """Offer these commands from now on."""
         self._commands = commands
         self._follow()
 
     def place(self, area: QRect) -> None:
-        """Stand above `area` of the composer, inside the window."""
         self._area = area
         if self._popup is not None:
             field = QRect(self._composer.mapTo(self._composer.window(), area.topLeft()), area.size())
             self._popup.place(field, field.top() - Space.XS)
 
     def _follow(self) -> None:
-        """Show the commands that fit what is written, when that begins with a slash."""
         text = self._edit.toPlainText()
         if not text.startswith("/"):
             self._close()
@@ -174,7 +171,7 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         super().__init__(edit, theme, composer)
         self._typed: TypedMention | None = None
         self._dismissed_at = -1
-        """Where the mention begins whose list the user closed."""
+        """The start of the mention whose list the user closed."""
         self._offers: tuple[MentionOffer, ...] | None = None
         """What fits what is being typed, without symbols; None until that is known."""
         self._symbols: tuple[MentionOffer, ...] = ()
@@ -203,7 +200,6 @@ class MentionOffers(FieldOffers["MentionPopup"]):
                 self._show_all(typed, is_more=True)
 
     def set_known(self, is_path: Callable[[str], bool], sources: frozenset[str]) -> None:
-        """Say what is there: paths, and what may stand before a colon."""
         self._is_path, self._sources = is_path, sources | _OWN_SOURCES
         self._mark()
 
@@ -215,7 +211,6 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         self._edit.insert_word(written(PASTED, name))
 
     def place(self, area: QRect) -> None:
-        """Stand above `area` of the composer, where the `@` is."""
         self._area = area
         if self._popup is None or self._typed is None:
             return

@@ -50,7 +50,6 @@ class PromptHistory:
         return history
 
     def add(self, prompt: str) -> None:
-        """Remember a prompt that was sent, and be at the draft again."""
         self._added = [*self._added, prompt][-_LIMIT:]
         if not self._prompts or self._prompts[-1] != prompt:
             self._prompts = [*self._prompts, prompt][-_LIMIT:]
@@ -93,7 +92,6 @@ class FieldMarks:
         """From where to where each part on a ground goes, in the order of the text."""
 
     def show(self, spans: Sequence[tuple[int, int]], ground: QColor, colour: QColor) -> None:
-        """Let these parts stand out, and no others: text of this colour on a rounded ground."""
         self.spans, self._ground = spans, ground
         text_format = QTextCharFormat()
         text_format.setForeground(colour)
@@ -101,7 +99,6 @@ class FieldMarks:
         self._apply()
 
     def underline(self, spans: Sequence[tuple[int, int]], colour: QColor) -> None:
-        """Underline these parts, and no others, with waves of this colour, as programs do with misspelled words."""
         text_format = QTextCharFormat()
         text_format.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
         text_format.setUnderlineColor(colour)
@@ -129,7 +126,6 @@ class FieldMarks:
         painter.end()
 
     def _areas_of(self, start: int, end: int) -> Iterator[QRectF]:
-        """Yield where a part of one paragraph stands, line by line."""
         block = self._edit.document().findBlock(start)
         layout, first = block.layout(), block.position()
         top = self._edit.blockBoundingGeometry(block).topLeft()
@@ -146,7 +142,7 @@ class FieldMarks:
 MIN_LINES = 2
 MAX_LINES = 10
 LONGEST_PASTED = 20_000
-"""Characters. What is longer is mentioned instead: nobody reads it in a field of ten lines."""
+"""Characters. Longer texts become a mention: nobody reads them in a field of ten lines."""
 
 _MARGIN = 2
 _WRITING = ("", "send", "send_at_once", "break_line")
@@ -275,7 +271,7 @@ class MessageEdit(QPlainTextEdit):
             super().insertFromMimeData(source)
 
     def _gives(self, source: QMimeData) -> bool:
-        """Hand on what is no short text; whether it was that."""
+        """Hand on files, pictures and long texts; return whether there was one."""
         if files := _files_in(source):
             self.files_given.emit(files)
         elif source.hasImage() and not source.hasText():  # a cell of a table is both, and wanted as text

@@ -193,7 +193,6 @@ class CommandPopup(ListPopup):
         self.raise_()
 
     def place(self, area: QRect, bottom: int) -> None:
-        """Stand above `bottom`, as wide as `area`, as high as needed and as there is room for."""
         self._place_above(area.x(), area.width(), bottom)
 
     def takes(self, event: QKeyEvent) -> bool:
@@ -351,12 +350,10 @@ class MentionPopup(ListPopup):
         self.raise_()
 
     def add_offers(self, offers: Sequence[MentionOffer]) -> None:
-        """Show those of these that are not there yet below the others, which stay as they are."""
         shown = {(offer.label, offer.detail) for offer in self.offers}
         self._offers.add([offer for offer in offers if (offer.label, offer.detail) not in shown])
 
     def place(self, at: QPoint) -> None:
-        """Stand above this place of the window, moved to the left where there is no room."""
         room = self._window.width() - 2 * Space.S
         width = max(min(_WIDTH, room), min(_LEAST_WIDTH, room))
         x = max(Space.S, min(at.x() - Space.S, self._window.width() - width - Space.S))

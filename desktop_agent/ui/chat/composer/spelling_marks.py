@@ -95,12 +95,10 @@ class SpellingMenu(QObject):
         self._edit = edit
         self._marks = marks
         self._asked: tuple[ProseWord, QPoint] | None = None
-        """The word that others are wanted for, and where the menu goes."""
         edit.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         edit.customContextMenuRequested.connect(self._on_requested)
 
     def offer(self, word: str, suggestions: Sequence[str]) -> None:
-        """Open the menu with these other words for one, if it is still wanted and the word still there."""
         if self._asked is None or self._asked[0].text != word:
             return
         (asked, at), self._asked = self._asked, None

@@ -265,7 +265,6 @@ class WaitingPrompts(QObject):
             self.move_requested.emit(prompt_id, order[place] if place < len(order) else "")
 
     def drop(self, prompt_id: str, y: int) -> None:
-        """Put a prompt where it was let go of: `y` is in the composer."""
         above = [card for card in self._cards if card.prompt_id != prompt_id and card.geometry().center().y() < y]
         self._place_at(prompt_id, len(above))
 
@@ -287,7 +286,6 @@ class WaitingPrompts(QObject):
             card.set_steerable(is_steerable=is_steerable)
 
     def place(self, left: int, y: int, width: int) -> int:
-        """Stand below each other from `y`; return where the field may begin."""
         for card in self._cards:
             card.place(QRect(left, y, width, card.sizeHint().height()))
             y += card.height() + Space.XS

@@ -115,7 +115,6 @@ class FilePage(QWidget):
         super().__init__()
         self.root = root
         self.path = path
-        """From that folder on, as it was asked for."""
         self.content: FileContent | None = None
         self.text: TextPage | None = None
         self.wanted_line = 1
@@ -148,7 +147,6 @@ class FilePage(QWidget):
         return self.text is not None and self.text.is_dirty
 
     def show_content(self, content: FileContent) -> None:
-        """Show what was read, in place of what was shown; the user stays where they were in it."""
         before = self.content
         if before is not None and (before.path, before.obstacle, before.digest) == (
             content.path,

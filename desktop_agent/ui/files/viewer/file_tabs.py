@@ -42,7 +42,7 @@ class FileTabs(QWidget):
         self._make_page = make_page
         self._closed: list[ClosedTab] = []
         self._looked_at: list[FilePage] = []
-        """The pages, that which was looked at last at the end."""
+        """The pages, the most recently shown last."""
         self.bar = QTabBar()
         self.bar.setObjectName("viewerTabs")
         self.bar.setAccessibleName(self.tr("Open files"))
@@ -69,7 +69,6 @@ class FileTabs(QWidget):
         return pages[index] if 0 <= index < len(pages) else None
 
     def open(self, root: Path, path: str) -> FilePage:
-        """Show a file, in the tab that it has, or in a new one at the right of the current one."""
         page = next((page for page in self.pages if (page.root, page.path) == (root, path)), None)
         if page is None:
             page = self._make_page(root, path)

@@ -67,7 +67,6 @@ def read_content(root: Path, path: str) -> FileContent:
 
 
 def content_of(path: str, content: bytes) -> FileContent:
-    """Return what there is to show of these bytes. Blocks."""
     kind = file_type(content[:HEAD_BYTES])
     known = FileContent(path, digest=digest_of(content), size_bytes=len(content), type_name=kind.name)
     if kind.picture is not None and (kind.picture != "svg" or path.lower().endswith(".svg")):
