@@ -118,9 +118,6 @@ class ReviewContent(QWidget):
         self._listing.listed.connect(self._show_list_state)
         self._listing.listed.connect(self._on_listed)
         self._decisions.problem.connect(self._bar.set_problem)
-        for action, slot in (("next_change", self._next_change), ("previous_change", self._previous_change)):
-            shortcut = self._keys.bind(action, slot, self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         self._connect_file()
         self._connect_bar()
 
@@ -146,6 +143,13 @@ class ReviewContent(QWidget):
         review.hunks.requested.connect(self._decide)
         review.comments.added.connect(self._add_comment)
         review.comments.removed.connect(self._remove_comment)
+        navigation = review.view.navigation
+        for action, slot in (
+            ("next_change", navigation.next_change),
+            ("previous_change", navigation.previous_change),
+        ):
+            shortcut = self._keys.bind(action, slot, self)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
     def _connect_bar(self) -> None:
         bar = self._bar
@@ -271,12 +275,6 @@ class ReviewContent(QWidget):
             return
         if self._listing.files.select_next_undecided(backwards=backwards) or is_open:
             self._loader.start_at_undecided(backwards=backwards)
-
-    def _next_change(self) -> None:
-        self._pane.view.navigation.next_change()
-
-    def _previous_change(self) -> None:
-        self._pane.view.navigation.previous_change()
 
     # -- undos that did not do all they were asked for --
 

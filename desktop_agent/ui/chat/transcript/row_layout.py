@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
+from desktop_agent.ui.chat.entries.prompt import EDIT
 from desktop_agent.ui.chat.text.column import Slice
 from desktop_agent.ui.chat.text.file_links import KnownFiles
 from desktop_agent.ui.chat.text.styles import TextStyles
@@ -234,8 +235,6 @@ class RowLayout(QObject):
 
     def show_edits(self, edits: Mapping[int, str]) -> None:
         """Restore the user's unsent edits of earlier prompts, by turn."""
-        from desktop_agent.ui.chat.entries.prompt import EDIT
-
         for row in self.rows:
             if isinstance(row.entry, PromptSubmitted) and row.entry.turn in edits:
                 row.drafts[EDIT] = edits[row.entry.turn]

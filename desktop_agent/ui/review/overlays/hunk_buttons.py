@@ -44,18 +44,18 @@ class HunkActions(QWidget):
         self.row = -1
         self._is_kept = False
         self._shown: object = None
-        self._comment = self._make_button("commentHunkButton")
-        self._undo = self._make_button("undoHunkButton", "destructive")
-        self._redo = self._make_button("redoHunkButton")
-        self._keep = self._make_button("keepHunkButton", "good")
+        self._comment = self._make_button("commentHunkButton", self.tr("Comment"))
+        self._undo = self._make_button("undoHunkButton", self.tr("Undo"), "destructive")
+        self._redo = self._make_button("redoHunkButton", self.tr("Redo"))
+        self._keep = self._make_button("keepHunkButton", "", "good")
         hbox(self._comment, self._undo, self._redo, self._keep, on=self, spacing=Space.S - 2)
         self.setCursor(Qt.CursorShape.ArrowCursor)
         self.setFixedHeight(_HEIGHT)
         self.hide()
 
-    def _make_button(self, object_name: str, variant: str = "") -> QPushButton:
+    def _make_button(self, object_name: str, text: str, variant: str = "") -> QPushButton:
         return make_button(
-            object_name=object_name, clicked=self._on_clicked, variant=variant, is_compact=True, parent=self
+            text, object_name=object_name, clicked=self._on_clicked, variant=variant, is_compact=True, parent=self
         )
 
     def show_hunk(self, row: int, key: HunkKey, place: str, decisions: HunkDecisions) -> None:
@@ -66,10 +66,7 @@ class HunkActions(QWidget):
             return
         self._shown = shown
         self._is_kept = state == "kept"
-        self._comment.setText(self.tr("Comment"))
         keys = self._keys
-        self._undo.setText(self.tr("Undo"))
-        self._redo.setText(self.tr("Redo"))
         self._keep.setText(self.tr("✓ Kept") if self._is_kept else self.tr("Keep"))
         self._show_buttons(is_undone=state == "undone")
         self._comment.setToolTip(keys.hint(self.tr("Write a comment on these lines"), "comment"))
