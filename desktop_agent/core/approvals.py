@@ -227,20 +227,16 @@ class LiveRules:
     def __init__(self, file: RulesFile) -> None:
         """Does not read yet: there are no rules before the first `look`."""
         self.file = file
-        self._loaded = LoadedRules()
+        self.loaded = LoadedRules()
         self._stamp: FileStamp | None = None
         self._is_read = False
         self._has_held = False
         self._lock = threading.Lock()
 
     @property
-    def loaded(self) -> LoadedRules:
-        return self._loaded
-
-    @property
     def faults(self) -> tuple[FileProblem, ...]:
         """Why nothing may run: a rule that forbids or asks cannot be read, and no earlier rules replace it."""
-        return () if self._has_held else tuple(problem for problem in self._loaded.problems if problem.is_fault)
+        return () if self._has_held else tuple(problem for problem in self.loaded.problems if problem.is_fault)
 
     def go_on(self) -> None:
         """Put the readable rules in force. Only the user decides that."""
@@ -254,9 +250,10 @@ class LiveRules:
                 return
             found = self.file.load()
             if found.is_forbidding_broken and self._has_held:
-                found = _with_what_held(found, self._loaded)
+                found = _with_what_held(found, self.loaded)
             self._has_held = self._has_held or not found.is_forbidding_broken
-            self._loaded = found if found != self._loaded else self._loaded
+            if found != self.loaded:
+                self.loaded = found
             self._stamp, self._is_read = stamp, True
 
 

@@ -5528,6 +5528,17 @@
     </message>
 </context>
 <context>
+    <name>InboxNotifier</name>
+    <message>
+        <source>Deny</source>
+        <translation>Ablehnen</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>Anzeigen</translation>
+    </message>
+</context>
+<context>
     <name>InboxPopup</name>
     <message>
         <source>And {0} more: answer some of these first.</source>
@@ -5575,17 +5586,6 @@
     <message>
         <source>{0}: {1}</source>
         <translation>{0}: {1}</translation>
-    </message>
-</context>
-<context>
-    <name>InboxNotifier</name>
-    <message>
-        <source>Deny</source>
-        <translation>Ablehnen</translation>
-    </message>
-    <message>
-        <source>Show</source>
-        <translation>Anzeigen</translation>
     </message>
 </context>
 <context>
@@ -8477,17 +8477,17 @@
     </message>
 </context>
 <context>
+    <name>SessionChoice</name>
+    <message>
+        <source>Open a folder</source>
+        <translation>Ordner öffnen</translation>
+    </message>
+</context>
+<context>
     <name>SessionDelegate</name>
     <message>
         <source>Title of the session</source>
         <translation>Titel der Sitzung</translation>
-    </message>
-</context>
-<context>
-    <name>WindowSessions</name>
-    <message>
-        <source>Take this session over to go on with it here.</source>
-        <translation>Übernehmen Sie diese Sitzung, um hier weiterzumachen.</translation>
     </message>
 </context>
 <context>
@@ -11384,13 +11384,6 @@
     </message>
 </context>
 <context>
-    <name>SessionChoice</name>
-    <message>
-        <source>Open a folder</source>
-        <translation>Ordner öffnen</translation>
-    </message>
-</context>
-<context>
     <name>WebResultsBody</name>
     <message>
         <source>Show fewer</source>
@@ -11448,6 +11441,13 @@
     <message>
         <source>Your files and conversations are safe. The details are in the log.</source>
         <translation>Ihre Dateien und Unterhaltungen sind sicher. Einzelheiten stehen im Protokoll.</translation>
+    </message>
+</context>
+<context>
+    <name>WindowSessions</name>
+    <message>
+        <source>Take this session over to go on with it here.</source>
+        <translation>Übernehmen Sie diese Sitzung, um hier weiterzumachen.</translation>
     </message>
 </context>
 <context>

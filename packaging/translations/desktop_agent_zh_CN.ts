@@ -5506,6 +5506,17 @@
     </message>
 </context>
 <context>
+    <name>InboxNotifier</name>
+    <message>
+        <source>Deny</source>
+        <translation>拒绝</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>显示</translation>
+    </message>
+</context>
+<context>
     <name>InboxPopup</name>
     <message>
         <source>And {0} more: answer some of these first.</source>
@@ -5553,17 +5564,6 @@
     <message>
         <source>{0}: {1}</source>
         <translation>{0}：{1}</translation>
-    </message>
-</context>
-<context>
-    <name>InboxNotifier</name>
-    <message>
-        <source>Deny</source>
-        <translation>拒绝</translation>
-    </message>
-    <message>
-        <source>Show</source>
-        <translation>显示</translation>
     </message>
 </context>
 <context>
@@ -8439,17 +8439,17 @@
     </message>
 </context>
 <context>
+    <name>SessionChoice</name>
+    <message>
+        <source>Open a folder</source>
+        <translation>打开文件夹</translation>
+    </message>
+</context>
+<context>
     <name>SessionDelegate</name>
     <message>
         <source>Title of the session</source>
         <translation>会话标题</translation>
-    </message>
-</context>
-<context>
-    <name>WindowSessions</name>
-    <message>
-        <source>Take this session over to go on with it here.</source>
-        <translation>接管此会话以在此继续。</translation>
     </message>
 </context>
 <context>
@@ -11308,13 +11308,6 @@
     </message>
 </context>
 <context>
-    <name>SessionChoice</name>
-    <message>
-        <source>Open a folder</source>
-        <translation>打开文件夹</translation>
-    </message>
-</context>
-<context>
     <name>WebResultsBody</name>
     <message>
         <source>Show fewer</source>
@@ -11372,6 +11365,13 @@
     <message>
         <source>Your files and conversations are safe. The details are in the log.</source>
         <translation>您的文件和对话是安全的。详情见日志。</translation>
+    </message>
+</context>
+<context>
+    <name>WindowSessions</name>
+    <message>
+        <source>Take this session over to go on with it here.</source>
+        <translation>接管此会话以在此继续。</translation>
     </message>
 </context>
 <context>

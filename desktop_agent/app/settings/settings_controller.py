@@ -49,16 +49,12 @@ class SettingsController(QObject):
         self._shown: ProjectProposal | None = None
         """The proposal that the user sees and answers; the file may have changed since."""
         self._is_looking = False
-        self._timer = QTimer(self)
-        self._timer.setTimerType(Qt.TimerType.CoarseTimer)
-        self._timer.setInterval(_LOOK_EVERY_MS)
+        self._timer = QTimer(self, interval=_LOOK_EVERY_MS, timerType=Qt.TimerType.CoarseTimer)
         self._timer.timeout.connect(self._look_at_files)
         self._watcher = QFileSystemWatcher(self)
         self._watcher.directoryChanged.connect(self._on_change_on_disk)
         self._watcher.fileChanged.connect(self._on_change_on_disk)
-        self._again = QTimer(self)
-        self._again.setSingleShot(True)
-        self._again.setInterval(_SETTLED_MS)
+        self._again = QTimer(self, interval=_SETTLED_MS, singleShot=True)
         self._again.timeout.connect(self._look_at_files)
         application = QGuiApplication.instance()
         assert isinstance(application, QGuiApplication)

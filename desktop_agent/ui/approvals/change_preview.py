@@ -59,10 +59,9 @@ class ChangePreview(QWidget):
         listed = hbox(self._list, margins=(Space.M, 0, Space.M, 0))
         vbox(listed, self._bar, (self.view, 1), on=self)
         self._show_current()
-        self._patience = QTimer(self)
-        self._patience.setSingleShot(True)
+        self._patience = QTimer(self, interval=LOADING_DELAY_MS, singleShot=True)
         self._patience.timeout.connect(self._on_taking_long)
-        self._patience.start(LOADING_DELAY_MS)
+        self._patience.start()
         spawn(self._fetch())
 
     def set_compact(self, *, is_compact: bool) -> None:

@@ -111,27 +111,23 @@ def expiry_moment(expiry: Expiry, now: datetime) -> datetime | None:
 
 
 def expiry_words(expiry: Expiry) -> str:
-    match expiry:
-        case "never":
-            return _tr("Never")
-        case "hour":
-            return _tr("In 1 hour")
-        case "today":
-            return _tr("At the end of today")
-        case "week":
-            return _tr("In 7 days")
-        case "month":
-            return _tr("In 30 days")
+    words: dict[Expiry, str] = {
+        "never": _tr("Never"),
+        "hour": _tr("In 1 hour"),
+        "today": _tr("At the end of today"),
+        "week": _tr("In 7 days"),
+        "month": _tr("In 30 days"),
+    }
+    return words[expiry]
 
 
 def scope_words(scope: RuleScope) -> str:
-    match scope:
-        case "session":
-            return _tr("Also from now on in this session")
-        case "project":
-            return _tr("Also from now on in this folder")
-        case "always":
-            return _tr("Also from now on everywhere")
+    words: dict[RuleScope, str] = {
+        "session": _tr("Also from now on in this session"),
+        "project": _tr("Also from now on in this folder"),
+        "always": _tr("Also from now on everywhere"),
+    }
+    return words[scope]
 
 
 def allow_words(
@@ -171,9 +167,8 @@ class PatternRow(QWidget):
         self.field.setObjectName("rulePatternEdit")
         self.field.setEditable(True)
         self.field.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        self.field.setCompleter(
-            QCompleter(self)
-        )  # knows no words: a completed pattern would be a wider rule than the one that was typed
+        # A completer without words: a completed pattern would be a wider rule than the one that was typed.
+        self.field.setCompleter(QCompleter(self))
         self.field.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.field.addItems(list(patterns))
         # A style sheet of the application would give the field the font of the text again.
@@ -220,14 +215,12 @@ class RulePreview(QWidget):
 
     finished = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._would_allow: Callable[[str], Verdict] = _nothing
         self._waiting: list[str] = []
         self._is_allowed: dict[str, Verdict] = {}
-        self._next = QTimer(self)
-        self._next.setSingleShot(True)
-        self._next.setInterval(0)
+        self._next = QTimer(self, interval=0, singleShot=True)
         self._next.timeout.connect(self._go_on)
         self._allowed = _Half(theme, self.tr("Would have been allowed"), "ruleAllowedList")
         self._asking = _Half(theme, self.tr("Would still ask"), "ruleAskingList")

@@ -36,8 +36,7 @@ class Step(QWidget):
         self._explanation = make_label(explanation, role="secondary", wraps=True, is_plain=True)
         self.column: QVBoxLayout = vbox(self._title, self._explanation, Space.S, on=self, spacing=Space.XS)
         self.buttons: list[QPushButton] = []
-        """Every button that may lead on.
-        """
+        """Every button that may lead on."""
 
     @property
     def primary(self) -> QPushButton | None:

@@ -22,8 +22,8 @@ class RuleRow(QFrame):
 
     revoked = Signal(str)  # a rule's id
 
-    def __init__(self, theme: Theme, rule: Rule, now: datetime, locale: QLocale, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, rule: Rule, now: datetime, locale: QLocale) -> None:
+        super().__init__()
         self.setObjectName("ruleRow")
         self._rule = rule
         what, shown, details = self._what(), one_line(rule.pattern), self._details(now, locale)

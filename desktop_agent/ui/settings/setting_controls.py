@@ -21,8 +21,8 @@ _WIDTH, _HEIGHT, _RING = 34, 18, 3
 class Switch(QAbstractButton):
     """Checked is on; the side of the knob shows it, not only its colour."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

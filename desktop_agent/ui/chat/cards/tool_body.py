@@ -134,8 +134,7 @@ class ToolBody(QObject):
     unfolded = Signal()
 
     ground: ClassVar[str] = "sunken"
-    """The colour role it stands on.
-    """
+    """The colour role it stands on."""
     is_result: ClassVar[bool] = False
     """Whether the result is what the user wants to see: it unfolds even if all went well."""
 
