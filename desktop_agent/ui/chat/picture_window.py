@@ -1,5 +1,7 @@
 """A picture in a window of its own: fitted into it, or in any size, to look at closely."""
 
+from functools import partial
+
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QKeySequence, QPainter, QPaintEvent, QResizeEvent, QShortcut, QWheelEvent
 from PySide6.QtWidgets import QDialog, QPushButton, QScrollArea, QWidget
@@ -40,10 +42,10 @@ class PictureWindow(QDialog):
         self._label = make_label(role="secondary", parent=self)
         self._fit = self._zoom(self.tr("Fit"), self._on_fit, "Ctrl+0")
         self._fit.setCheckable(True)
-        actual = self._zoom(self.tr("100 %"), self._on_actual, "Ctrl+1")
+        actual = self._zoom(self.tr("100 %"), partial(self._zoom_to, 1.0), "Ctrl+1")
         zoom_out, zoom_in = QKeySequence.StandardKey.ZoomOut, QKeySequence.StandardKey.ZoomIn
-        smaller = self._zoom("\N{MINUS SIGN}", self._on_smaller, zoom_out, self.tr("Smaller"))
-        larger = self._zoom("+", self._on_larger, zoom_in, self.tr("Larger"))
+        smaller = self._zoom("\N{MINUS SIGN}", partial(self._zoom_by, 1 / _STEP), zoom_out, self.tr("Smaller"))
+        larger = self._zoom("+", partial(self._zoom_by, _STEP), zoom_in, self.tr("Larger"))
         close = make_button(self.tr("Close"), clicked=self.close, parent=self)
         zooms = hbox(self._fit, actual, smaller, larger, (self._label, 1), close, spacing=Space.S)
         vbox((self._area, 1), zooms, on=self, margins=(Space.M, Space.M, Space.M, Space.M), spacing=Space.S)
@@ -72,22 +74,15 @@ class PictureWindow(QDialog):
         self._fit.setChecked(self._is_fitted)
 
     def _zoom_by(self, factor: float) -> None:
+        self._zoom_to(self._picture.scale * factor)
+
+    def _zoom_to(self, scale: float) -> None:
         self._is_fitted = False
-        self._show_at(self._picture.scale * factor)
+        self._show_at(scale)
 
     def _on_fit(self) -> None:
         self._is_fitted = True
         self._fit_in()
-
-    def _on_actual(self) -> None:
-        self._is_fitted = False
-        self._show_at(1.0)
-
-    def _on_smaller(self) -> None:
-        self._zoom_by(1 / _STEP)
-
-    def _on_larger(self) -> None:
-        self._zoom_by(_STEP)
 
     def _on_area_resized(self) -> None:
         if self._is_fitted:

@@ -115,11 +115,8 @@ class ModelPicker(QObject):
         popup.connect_requested.connect(self.connect_requested)
         popup.refresh_requested.connect(self.refresh_requested)
         popup.favourite_toggled.connect(self._toggle_favourite)
-        popup.closing.connect(self._on_closing)
+        popup.closing.connect(self._home.setFocus)
         return popup
-
-    def _on_closing(self) -> None:
-        self._home.setFocus()
 
     def _show(self) -> None:
         if self._popup is None:

@@ -155,7 +155,7 @@ class SessionRows(QListView):
         self.setLayoutMode(QListView.LayoutMode.Batched)  # thousands of rows are not laid out at once
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.clicked.connect(self._on_clicked)
+        self.clicked.connect(self.chosen)
         theme.changed.connect(self.viewport().update)
 
     @property
@@ -166,9 +166,6 @@ class SessionRows(QListView):
     def row(self) -> SessionRow | None:
         index = self.currentIndex()
         return self._sessions.row_at(index.row()) if index.isValid() else None
-
-    def _on_clicked(self) -> None:
-        self.chosen.emit()
 
     # --- the selection --------------------------------------------------------------------------------------------
 

@@ -293,9 +293,6 @@ class PointerSelection(QObject):
             first = screen.first_row if screen.modes.is_alternate else screen.forgotten_rows
             self.select(Selection(CellPosition(first, 0), CellPosition(screen.first_row + screen.height, 0)))
 
-    def clear(self) -> None:
-        self.select(None)
-
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if not isinstance(event, QMouseEvent) or self._sight.emulator is None:
             return False
@@ -458,7 +455,7 @@ class TerminalView(QAbstractScrollArea):
         theme.changed.connect(self._on_theme_changed)
 
     def show_terminal(self, emulator: Emulator | None) -> None:
-        self.pointer.clear()
+        self.pointer.select(None)
         self.sight.show(emulator)
         if emulator is not None:
             emulator.colours = (self.sight.painter.text, self.sight.painter.ground)
@@ -466,9 +463,6 @@ class TerminalView(QAbstractScrollArea):
 
     def refresh(self) -> None:
         self._refreshing.trigger()
-
-    def fitting(self) -> tuple[int, int]:
-        return self.sight.fitting()
 
     def recent_text(self, rows: int) -> str:
         emulator = self.sight.emulator
@@ -546,7 +540,7 @@ class TerminalView(QAbstractScrollArea):
                 if emulator is None or not belongs_to_the_shell(event):
                     super().keyPressEvent(event)
                 elif content := typed(event, cursor_keys=emulator.screen.modes.cursor_keys):
-                    self.pointer.clear()
+                    self.pointer.select(None)
                     self.follow()
                     self.typed.emit(content)
 

@@ -1,6 +1,7 @@
 """Where a prompt is written: a field that grows, what it will be sent with, and what waits to be sent."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QHideEvent, QMouseEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent
@@ -216,7 +217,7 @@ class Composer(QWidget):
         self.edit = MessageEdit(self)
         self.edit.gives_contents = True
         self.edit.submitted.connect(self._on_submitted)
-        self.edit.submitted_at_once.connect(self._on_submitted_at_once)
+        self.edit.submitted_at_once.connect(partial(self._send, is_at_once=True))
         self.edit.textChanged.connect(self._on_text_changed)
         self.edit.focus_changed.connect(self.update)
         self.edit.keys.changed.connect(self._say_state)
@@ -236,7 +237,7 @@ class Composer(QWidget):
         self.waiting.changed.connect(self._arrange)
         self.controls = ControlRow(theme, self, tab_from=self.attach)
         self.controls.changed.connect(self._arrange)
-        self.controls.send.clicked.connect(self._on_clicked)
+        self.controls.send.clicked.connect(partial(self._send, is_at_once=False))
         self.contents = AttachedContents(self.edit, theme, self)
         self.contents.changed.connect(self._arrange)
         self.mentions = MentionOffers(self.edit, theme, self)
@@ -377,17 +378,11 @@ class Composer(QWidget):
 
     # -- sending --
 
-    def _on_clicked(self) -> None:
-        self._send(is_at_once=False)
-
     def _on_submitted(self) -> None:
         if not self._asked or is_command(self.edit.toPlainText()):
             self._send(is_at_once=False)
         elif self._arming.is_armed:  # otherwise the question is new: the text was meant to be sent, and stays
             self._deny()
-
-    def _on_submitted_at_once(self) -> None:
-        self._send(is_at_once=True)
 
     def _send(self, *, is_at_once: bool) -> None:
         written = self._take()

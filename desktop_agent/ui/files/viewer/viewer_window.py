@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSize, Qt
@@ -51,8 +52,8 @@ class ViewerWindow(QWidget):
             ("save", self._saving.save_current),
             ("close_tab", self._on_close_tab),
             ("reopen_tab", self._on_reopen),
-            ("next_tab", self._on_next),
-            ("previous_tab", self._on_previous),
+            ("next_tab", partial(self._go_on, 1)),
+            ("previous_tab", partial(self._go_on, -1)),
         ):
             keys.bind(action, slot, self)
         resize_within_screen(self, _SIZE, _MINIMUM)
@@ -116,12 +117,6 @@ class ViewerWindow(QWidget):
     def _on_reopen(self) -> None:
         if (closed := self.tabs.take_closed()) is not None:
             self.open_file(closed.root, closed.path, closed.line)
-
-    def _on_next(self) -> None:
-        self._go_on(1)
-
-    def _on_previous(self) -> None:
-        self._go_on(-1)
 
     def _go_on(self, by: int) -> None:
         if pages := self.tabs.pages:
