@@ -64,10 +64,7 @@ def _plain_folder(folder: Path) -> Path:
 
     macOS runs folders by their names, and some by what is in them.
     """
-    while sys.platform in ("darwin", "win32") and _may_start(folder) and folder != folder.parent:
-        folder = folder.parent
+    if sys.platform in ("darwin", "win32"):
+        while (folder.suffix or (folder / "Contents").exists()) and folder != folder.parent:
+            folder = folder.parent
     return folder
-
-
-def _may_start(folder: Path) -> bool:
-    return bool(folder.suffix) or (folder / "Contents").exists()

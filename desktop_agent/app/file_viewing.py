@@ -70,13 +70,6 @@ class FileViewing(QObject):
 
     # -- files that are renamed --
 
-    def _follow_bridge(self) -> None:
-        if self._handle is not None:
-            self._handle.happened.disconnect(self._on_happened)
-        if (handle := self._panels.session.handle) is not None:
-            handle.happened.connect(self._on_happened)
-        self._handle = handle
-
     def _on_happened(self, event: ev.Event) -> None:
         root = self._navigator.workspace
         if self._viewer is None or self._handle is None or root is None:
@@ -87,7 +80,11 @@ class FileViewing(QObject):
     # -- what paths in the conversation lead to --
 
     def _on_shown(self) -> None:
-        self._follow_bridge()
+        if self._handle is not None:
+            self._handle.happened.disconnect(self._on_happened)
+        self._handle = self._panels.session.handle
+        if self._handle is not None:
+            self._handle.happened.connect(self._on_happened)
         if self._files.known is None and (root := self._navigator.workspace) is not None:
             self._panels.transcript.row_layout.files.set_files(str(root), frozenset(), {})
             self._spawn(self._list())

@@ -160,28 +160,22 @@ class PaletteOpening(QObject):
             case "action":
                 getattr(self._panels.window.actions_, entry.key).trigger()
             case "setting":
-                self._show_setting(entry.key)
+                sections: dict[str, Section] = {section: section for section in SECTIONS}
+                if (section := sections.get(entry.key)) is not None:
+                    self._setup.open_section(section)
+                else:
+                    self._setup.find_setting(entry.key)
             case "session":
                 self._sessions.choice.show(entry.key)
             case "file":
                 self._open_file(entry.key)
             case "command":
-                self._begin_command(entry.key)
+                # Put it before what is written there; the user sends it.
+                composer = self._panels.composer
+                composer.set_text(f"/{entry.key} {composer.text()}")
+                composer.setFocus()
             case "key":
                 pass
-
-    def _show_setting(self, key: str) -> None:
-        sections: dict[str, Section] = {section: section for section in SECTIONS}
-        if key in sections:
-            self._setup.open_section(sections[key])
-        else:
-            self._setup.find_setting(key)
-
-    def _begin_command(self, name: str) -> None:
-        """Put a command into the message, before what is written there. The user sends it."""
-        composer = self._panels.composer
-        composer.set_text(f"/{name} {composer.text()}")
-        composer.setFocus()
 
     def _remember(self, entry: PaletteEntry) -> None:
         if entry.kind != "key":

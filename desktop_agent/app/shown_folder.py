@@ -48,27 +48,24 @@ class FolderFiles(QObject):
         if workspace is None:
             return None
         if self.known is None:
-            async with self._listing:
-                if self.known is None:
-                    await self._list(workspace)
+            await self._list(workspace, is_first=True)
         elif asyncio.get_running_loop().time() - self._listed_at > _FRESH_S and not self._listing.locked():
-            self._try(self._list_again(workspace))
+            self._try(self._list(workspace))
         return self.known
 
     def _on_workspace_changed(self, _root: Path) -> None:
         self.known = None
 
-    async def _list_again(self, workspace: Path) -> None:
+    async def _list(self, workspace: Path, *, is_first: bool = False) -> None:
+        """List the files; a folder that cannot be listed has none. The first list is made once."""
         async with self._listing:
-            await self._list(workspace)
-
-    async def _list(self, workspace: Path) -> None:
-        """List the files; a folder that cannot be listed has none."""
-        paths = await _paths_of(workspace, self._bench.environ)
-        if workspace == self._navigator.workspace:
-            before, self.known = self.known, paths
-            self._listed_at = asyncio.get_running_loop().time()
-            self.listed.emit(paths, before is not None and before.files != paths.files)
+            if is_first and self.known is not None:
+                return
+            paths = await _paths_of(workspace, self._bench.environ)
+            if workspace == self._navigator.workspace:
+                before, self.known = self.known, paths
+                self._listed_at = asyncio.get_running_loop().time()
+                self.listed.emit(paths, before is not None and before.files != paths.files)
 
 
 async def _paths_of(workspace: Path, environ: Mapping[str, str]) -> FolderPaths:

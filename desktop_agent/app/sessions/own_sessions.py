@@ -172,14 +172,12 @@ class OwnSession(SessionHandle):
                 self._sent.append(op.text)
                 self._keep_sent()
             self._pass_on(op)
-        elif self._error is not None:
+            return
+        if self._error is not None:
             for text in _texts([op]):
                 self.deliver(ev.PromptRejected(text=text))
             self.failed.emit(self._error)
-        else:
-            self._let_wait(op)
-
-    def _let_wait(self, op: ops.Op) -> None:
+            return
         name = new_prompt_id()
         match op:
             case ops.Unqueue(prompt_id=prompt_id) if prompt_id in self._asked:

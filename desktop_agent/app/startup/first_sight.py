@@ -1,7 +1,6 @@
 """What the window shows before what opens a session is loaded: all sessions, and the end of the one to open."""
 
 import os
-from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 
@@ -35,12 +34,9 @@ def first_session(catalog: Catalog, arguments: WindowArguments) -> SessionId | N
         return catalog.latest(arguments.workspace or current_folder())
     if arguments.resume is not None:
         return catalog.find(arguments.resume)
-    return _last_usable(catalog.summaries()) if arguments.workspace is None else None
-
-
-def _last_usable(summaries: Iterable[SessionSummary]) -> SessionId | None:
-    """Return the session last used whose folder still exists."""
-    found = (item for item in summaries if item.workspace and item.is_listed)
+    if arguments.workspace is not None:
+        return None
+    found = (item for item in catalog.summaries() if item.workspace and item.is_listed)
     return next((item.id for item in found if os.path.isdir(item.workspace)), None)  # noqa: PTH112 - Path's raises
 
 

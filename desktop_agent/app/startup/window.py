@@ -23,7 +23,6 @@ from desktop_agent.ui.window.main_window import MainWindow
 if TYPE_CHECKING:
     import asyncio
 
-    from desktop_agent.app.sessions.own_sessions import OwnSession
     from desktop_agent.app.startup.early_actions import EarlyActions
     from desktop_agent.app.startup.first_sight import FirstSight
     from desktop_agent.app.window_controller import WindowController
@@ -106,7 +105,9 @@ class Window(QObject):
             make_widget_classes()
             bench = await self._wait_for_core(early)
             early.stop_listening()
-            self._controller = controller = self._build_controller(bench, begun)
+            from desktop_agent.app.window_controller import WindowController
+
+            self._controller = controller = WindowController(self.panels, self.theme, self._arguments, bench, begun)
             early.watch_choices(controller.bring_along)
             await controller.start()
             if not self._quit.is_set():  # else what is written is kept
@@ -161,11 +162,6 @@ class Window(QObject):
         """Quit as if the user had closed the window: with a question if an agent is working."""
         if self._panels is not None:
             self._panels.spawner.spawn(self._quit_if_allowed())
-
-    def _build_controller(self, bench: "Workbench", begun: "OwnSession | None") -> "WindowController":
-        from desktop_agent.app.window_controller import WindowController
-
-        return WindowController(self.panels, self.theme, self._arguments, bench, begun)
 
     async def _quit_if_allowed(self) -> None:
         if self._controller is None or await self._controller.may_close():

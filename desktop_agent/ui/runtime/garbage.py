@@ -44,19 +44,11 @@ _LOADED: Final = 30_000
 """This many objects at once take a frame or more: 60,000 take 40 ms."""
 
 
-def collect_all() -> None:
-    """Collect what is older, too, after much was closed at once. On the window's thread only.
+async def return_memory() -> None:
+    """Collect all garbage once the window rests, and return the freed memory to the system, on the window's loop.
 
     A full collection also clears Python's lists of free objects. A few of those, scattered over arenas that are
     otherwise empty, kept 20 MB after a long session.
-    """
-    gc.collect()
-
-
-async def return_memory() -> None:
-    """Collect garbage once the window rests, and return the freed memory to the system.
-
-    Await it on the window's loop.
     """
     load, waited_s = _Load(time.monotonic, time.thread_time), 0.0
     while waited_s < _MOST_PATIENCE_S:
@@ -64,7 +56,7 @@ async def return_memory() -> None:
         waited_s += _PATIENCE_MS / 1_000
         if load.share() <= _REST_SHARE:
             break
-    collect_all()
+    gc.collect()
     await give_back_memory()
 
 
@@ -178,7 +170,7 @@ class WindowThreadCollector(QObject):
         wants_full = old and now >= self._full_again_at
         if not (middle or is_large or wants_full):
             return _YOUNG if young else None
-        is_long = is_large or (wants_full and _has_many_old())
+        is_long = is_large or (wants_full and len(gc.get_objects(generation=_FULL)) >= _SLICE)
         if share <= (_REST_SHARE if is_long else _BUSY_SHARE):
             if not young and self._put_off_until is None:
                 return None
@@ -190,7 +182,3 @@ class WindowThreadCollector(QObject):
             return _YOUNG if young and not is_large else None
         self._put_off_until = None
         return _FULL if wants_full and not is_long else _MIDDLE
-
-
-def _has_many_old() -> bool:
-    return len(gc.get_objects(generation=_FULL)) >= _SLICE

@@ -12,7 +12,6 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import Job
 from desktop_agent.core.slash.declarations import typed_prompt
 from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.approvals.rule_judging import RuleMaths
@@ -196,7 +195,9 @@ class SessionController(ShownSession):
             self._window.top_bar.set_title(session.title, is_demo=is_demo)
         self._panels.pickers.show_mode(session.model, session.approval, session.sandbox)
         if self._is_news("jobs", *session.jobs):
-            self._show_jobs(session.jobs)
+            self._panels.jobs.show_jobs(session.jobs)
+            running = sum(job.state == "running" for job in session.jobs)
+            self._window.top_bar.set_jobs(running=running, total=len(session.jobs))
         if self._is_news("rules", *session.rules):
             self.rules_changed.emit(session.rules)
         # There is something to stop: a turn, or a summary that the user asked for.
@@ -219,10 +220,6 @@ class SessionController(ShownSession):
         is_news = self._last.get(part) != values
         self._last[part] = values
         return is_news
-
-    def _show_jobs(self, jobs: Sequence[Job]) -> None:
-        self._panels.jobs.show_jobs(jobs)
-        self._window.top_bar.set_jobs(running=sum(job.state == "running" for job in jobs), total=len(jobs))
 
     def _show_in_composer(self, transcript: Transcript, *, is_busy: bool) -> None:
         composer, turns = self._panels.composer, transcript.turns

@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.ui.runtime.eventloop import run
-from desktop_agent.ui.runtime.garbage import WindowThreadCollector, collect_all, return_memory
+from desktop_agent.ui.runtime.garbage import WindowThreadCollector, return_memory
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -269,20 +269,6 @@ def test_automatic_collection_is_as_before_afterwards(qapp: QApplication) -> Non
     gc.disable()
     run(qapp, main)
     assert not gc.isenabled()
-
-
-def test_all_that_is_not_frozen_can_be_collected_at_once() -> None:
-    gc.freeze()
-    old, young = grow_old(), weakref.ref(Node())
-    assert None not in (old(), young())
-    collect_all()
-    assert (old(), young()) == (None, None)
-
-
-def test_a_collection_of_all_leaves_nothing_dead_however_much_it_is() -> None:
-    dead = die_in_great_numbers()
-    collect_all()
-    assert left_of(dead) == 0
 
 
 def test_memory_is_returned_once_the_window_rests(qapp: QApplication) -> None:
