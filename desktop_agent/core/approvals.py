@@ -35,8 +35,8 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import Aborted, ApprovalRequest, Decision, Rule, RuleEffect, RuleKind, RuleScope
 from desktop_agent.core.settings import FileProblem
+from desktop_agent.core.settings.loading import FoundTable
 from desktop_agent.core.settings.table_file import (
-    TableEntry,
     TableFile,
     TableList,
     choice_in,
@@ -180,10 +180,10 @@ class RulesFile:
             self._file.change(take)
         return found
 
-    def _problem_of(self, entry: TableEntry, error: ValueError) -> FileProblem:
+    def _problem_of(self, entry: FoundTable, error: ValueError) -> FileProblem:
         value = entry.value
         effect = cast("dict[str, object]", value).get("effect") if isinstance(value, dict) else None
-        return self._file.problem_of(entry, f"{error}; it does not count", is_fault=effect != "allow")
+        return entry.problem(f"{error}; it does not count", is_fault=effect != "allow")
 
 
 def _drop(tables: TableList, rule_id: str) -> bool:

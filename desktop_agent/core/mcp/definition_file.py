@@ -161,20 +161,16 @@ def read_definitions(tables: Iterable[FoundTable]) -> Definitions:
             definition = definition_in(table.value)
             _require_no_secrets(definition)
         except ValueError as error:
-            problems.append(_problem(table, str(error)))
+            problems.append(table.problem(str(error)))
             continue
         if definition.name in found:
             message = f"there is another server named {definition.name!r}; only the first counts"
-            problems.append(_problem(table, message))
+            problems.append(table.problem(message))
         else:
             origin: DefinedBy = "project" if table.is_project else "user"
             folder = table.path.parent.parent if table.is_project else table.path.parent
             found[definition.name] = replace(with_folder(definition, folder), defined_by=origin)
     return Definitions(servers=tuple(found.values()), problems=tuple(problems))
-
-
-def _problem(table: FoundTable, message: str) -> FileProblem:
-    return FileProblem(table.path, f"{LIST} {table.number}", message, table.line)
 
 
 def _require_no_secrets(definition: ServerDefinition) -> None:

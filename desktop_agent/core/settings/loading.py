@@ -70,44 +70,6 @@ def with_last_line_ended(content: bytes) -> bytes:
     return content + (b"\r\n" if b"\r\n" in content else b"\n")
 
 
-LISTS = frozenset({"mcp.definitions"})
-"""The dotted keys of the lists that a settings file may have beside its settings."""
-
-
-class FoundTable(Struct, frozen=True, kw_only=True):
-    """One table of a list (`[[mcp.definitions]]`), or what stands in the place of one, handed on as it is."""
-
-    key: str
-    """The dotted key of its list."""
-    number: int
-    value: object
-    path: Path
-    line: int | None
-    """Where it begins in the file; None for one that is written in a line with others."""
-    is_project: bool = False
-    """Whether a project says it, and not the user."""
-
-
-def tables_in(key: str, value: object, path: Path, text: str) -> tuple[FoundTable, ...]:
-    """Return the tables of the list `key`. Raises `ValueError` for what is no list."""
-    if not isinstance(value, list):
-        raise ValueError(f"entries must be tables, written as [[{key}]]")  # noqa: TRY004 -- as all mistakes in a file
-    lines = _lines(text, key)
-    return tuple(
-        FoundTable(
-            key=key, number=number, value=entry, path=path, line=lines[number - 1] if number <= len(lines) else None
-        )
-        for number, entry in enumerate(cast("list[object]", value), start=1)
-    )
-
-
-@lru_cache(maxsize=4)
-def _lines(text: str, key: str) -> tuple[int, ...]:
-    name = r"\s*\.\s*".join(map(re.escape, key.split(".")))
-    header = re.compile(rf"\s*\[\[\s*{name}\s*\]\]")
-    return tuple(number for number, line in enumerate(text.split("\n"), start=1) if header.match(line))
-
-
 _NAMING = "DESKTOP_AGENT_CONFIG"
 """The variable that names another settings file than the usual one."""
 
@@ -135,6 +97,48 @@ class FileProblem(Struct, frozen=True):
     def is_about_the_file(self) -> bool:
         """Whether nothing of the file could be used."""
         return not self.key
+
+
+LISTS = frozenset({"mcp.definitions"})
+"""The dotted keys of the lists that a settings file may have beside its settings."""
+
+
+class FoundTable(Struct, frozen=True, kw_only=True):
+    """One table of a list (`[[mcp.definitions]]`), or what stands in the place of one, handed on as it is."""
+
+    key: str
+    """The dotted key of its list."""
+    number: int
+    value: object
+    path: Path
+    line: int | None
+    """Where it begins in the file; None for one that is written in a line with others."""
+    is_project: bool = False
+    """Whether a project says it, and not the user."""
+
+    def problem(self, message: str, *, is_fault: bool = False) -> FileProblem:
+        """Return what is wrong with it; its key is its number in the file: `rule 1`."""
+        return FileProblem(self.path, f"{self.key} {self.number}", message, self.line, is_fault=is_fault)
+
+
+def tables_in(key: str, value: object, path: Path, text: str) -> tuple[FoundTable, ...]:
+    """Return the tables of the list `key`. Raises `ValueError` for what is no list."""
+    if not isinstance(value, list):
+        raise ValueError(f"entries must be tables, written as [[{key}]]")  # noqa: TRY004 -- as all mistakes in a file
+    lines = _lines(text, key)
+    return tuple(
+        FoundTable(
+            key=key, number=number, value=entry, path=path, line=lines[number - 1] if number <= len(lines) else None
+        )
+        for number, entry in enumerate(cast("list[object]", value), start=1)
+    )
+
+
+@lru_cache(maxsize=4)
+def _lines(text: str, key: str) -> tuple[int, ...]:
+    name = r"\s*\.\s*".join(map(re.escape, key.split(".")))
+    header = re.compile(rf"\s*\[\[\s*{name}\s*\]\]")
+    return tuple(number for number, line in enumerate(text.split("\n"), start=1) if header.match(line))
 
 
 class SettingSource(Struct, frozen=True):

@@ -78,7 +78,7 @@ class ModelsFile:
                 model = _model(entry.value, models)
                 models[model.provider, model.name] = model
             except ValueError as error:
-                problems.append(self._file.problem_of(entry, str(error), is_fault=False))
+                problems.append(entry.problem(str(error)))
         return StatedModels(tuple(models.values()), tuple(problems))
 
 

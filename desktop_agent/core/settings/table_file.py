@@ -4,7 +4,6 @@ What stands in a table is its reader's business. The functions `…_in` return t
 be; everything wrong with one is a `ValueError` in words.
 """
 
-import re
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -17,9 +16,10 @@ from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.settings.loading import (
     LARGEST_BYTES,
     FileProblem,
-    FileText,
+    FoundTable,
     read_file,
     read_plain,
+    tables_in,
     with_last_line_ended,
 )
 from desktop_agent.core.system.file_writes import write_atomically
@@ -32,18 +32,8 @@ if TYPE_CHECKING:
 _LOCK_TIMEOUT_S = 5.0
 
 
-class TableEntry(Struct, frozen=True):
-    """One table of the list, or what stands in the place of one."""
-
-    number: int
-    """Counted from 1."""
-    value: object
-    line: int | None
-    """Where it begins in the file."""
-
-
 class LoadedTables(Struct, frozen=True):
-    entries: tuple[TableEntry, ...] = ()
+    entries: tuple[FoundTable, ...] = ()
     problems: tuple[FileProblem, ...] = ()
     """What is wrong with the file as a whole; each is a fault."""
 
@@ -118,21 +108,17 @@ class TableFile:
         if file.problem is not None:
             message = f"{file.problem.message}; none of the {self._plural} in it count"
             return LoadedTables(problems=(replace(file.problem, message=message),))
-        lines = self._lines(file.text)
-        entries = file.document.get(self._table, [])
-        problems = self._unknown(file, lines)
-        if not isinstance(entries, list):
-            message = f"{self._table}: {self._plural} are written as [[{self._table}]]"
-            problems.append(FileProblem(self.path, "", message, lines.get(self._table), is_fault=True))
-            return LoadedTables(problems=tuple(problems))
-        numbered = enumerate(cast("list[object]", entries), start=1)
-        return LoadedTables(
-            tuple(TableEntry(number, value, lines.get(number)) for number, value in numbered), tuple(problems)
+        message = f"{self._plural} are written as [[{self._table}]]"
+        refused = {key: f"unknown key; {message}" for key in file.document if key != self._table}
+        try:
+            entries = tables_in(self._table, file.document.get(self._table, []), self.path, file.text)
+        except ValueError:
+            entries, refused[self._table] = (), message
+        problems = (
+            FileProblem(self.path, "", f"{key}: {why}", file.line_of(key), is_fault=True)
+            for key, why in refused.items()
         )
-
-    def problem_of(self, entry: TableEntry, message: str, *, is_fault: bool) -> FileProblem:
-        """Return what is wrong with one table; its key is its number in the file: `rule 1`."""
-        return FileProblem(self.path, f"{self._table} {entry.number}", message, entry.line, is_fault=is_fault)
+        return LoadedTables(entries, tuple(problems))
 
     def change(self, change: Callable[[TableList], None]) -> None:
         """Read, change and write the list in one step, or not at all. Blocks. Raises `StorageError`, `UsageError`."""
@@ -180,28 +166,6 @@ class TableFile:
         """Take out a list without a table: it is written as a value, to which no table can be added."""
         if self._table in document and document[self._table] == []:
             document.remove(self._table)
-
-    def _unknown(self, file: FileText, lines: Mapping[str | int, int]) -> list[FileProblem]:
-        message = f"unknown key; {self._plural} are written as [[{self._table}]]"
-        unknown = (key for key in file.document if key != self._table)
-        return [FileProblem(self.path, "", f"{key}: {message}", lines.get(key), is_fault=True) for key in unknown]
-
-    def _lines(self, text: str) -> dict[str | int, int]:
-        """Return the line on which the table of each number begins, and everything else at the top by its name."""
-        lines: dict[str | int, int] = {}
-        count = 0
-        for number, line in enumerate(text.splitlines(), start=1):
-            if (header := _HEADER.match(line)) is None:
-                continue
-            name = header["name"].strip("\"' \t")
-            if name == self._table and header["list"]:
-                count += 1
-                lines[count] = number
-            lines.setdefault(name, number)
-        return lines
-
-
-_HEADER = re.compile(r"\s*\[(?P<list>\[?)(?P<name>[^\[\]]+)\]")
 
 
 # ruff: noqa: TRY004 - one kind of error for everything wrong with an entry

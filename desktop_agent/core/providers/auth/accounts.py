@@ -96,7 +96,7 @@ class AccountsFile:
             try:
                 accounts.append(_account(entry.value, accounts))
             except ValueError as error:
-                problems.append(self._file.problem_of(entry, str(error), is_fault=True))
+                problems.append(entry.problem(str(error), is_fault=True))
         return LoadedAccounts(tuple(accounts), tuple(problems))
 
     def address_of(self, model: ModelRef) -> str:
