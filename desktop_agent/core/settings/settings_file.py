@@ -45,69 +45,98 @@ def save_setting(path: Path, key: str, value: object) -> None:
     Raises `UsageError` when the file is not valid TOML or the value is no text that a file can hold (then it is left
     alone), and `StorageError` when it cannot be read or written.
     """
-    document, mark = _read(path)
-    *sections, name = key.split(".")
-    table: _Section | TOMLDocument = document
+    file = _Edited(path)
     written = list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
     try:
-        for section in sections:
-            if section not in table:
-                table[section] = tomlkit.table()
-            table = _inner(table, section, path)
-        table[name] = written
+        section, name = file.place_of(key)
+        section[name] = written
     except ValueError as error:  # a section in braces can hold no other
-        raise _unsuitable(key, path) from error
-    _write(path, document, mark, (key, written))
+        raise file.unsuitable(key) from error
+    file.write(key, written)
 
 
 def remove_setting(path: Path, key: str) -> None:
     """Take the dotted `key` out of the file, if it is there. Blocks. Raises as `save_setting` does."""
-    document, mark = _read(path)
-    *sections, name = key.split(".")
-    table: _Section | TOMLDocument = document
-    for section in sections:
-        if section not in table:
-            return
-        table = _inner(table, section, path)
-    if name in table:
-        del table[name]
-        _write(path, document, mark, (key, None))
+    file = _Edited(path)
+    section, name = file.place_of(key)
+    if name in section:
+        del section[name]
+        file.write(key, None)
 
 
-def change_tables(path: Path, key: str, change: Callable[[TableList], None]) -> None:
+def change_tables(
+    path: Path,
+    key: str,
+    change: Callable[[TableList], None],
+    *,
+    called: str = "settings file",
+    mode: int | None = None,
+) -> None:
     """Let `change` work on the file's list of tables `key`. Blocks. Raises as `save_setting` and `change` do."""
-    document, mark = _read(path)
-    *sections, name = key.split(".")
-    table: _Section | TOMLDocument = document
-    for section in sections:
-        if section not in table:
-            table[section] = tomlkit.table(is_super_table=True)
-        table = _inner(table, section, path)
-    if name not in table or table[name] == []:
-        table[name] = tomlkit.aot()
-    tables = table[name]
+    file = _Edited(path, called, mode)
+    section, name = file.place_of(key)
+    if name not in section or section[name] == []:  # to a list without a table, which is a value, none can be added
+        section[name] = tomlkit.aot()
+    tables = section[name]
     if not isinstance(tables, AoT):
-        title = f"{key} is not written as [[{key}]] in the settings file."
-        raise UsageError(title, hint=f"Mend {path} first.")
+        raise UsageError(f"{key} is not written as [[{key}]] in the {called}.", hint=f"Mend {path} first.")
     change(TableList(tables))
     expected = tables.unwrap()
     if not tables:
-        del table[name]
-    _write(path, document, mark, (key, expected))
+        del section[name]
+    file.write(key, expected)
 
 
-def _read(path: Path) -> tuple[TOMLDocument, bytes]:
-    try:
-        # As bytes: whatever ends the lines must end them afterwards.
-        content = with_last_line_ended(_content_of(path))
-        mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
-        return tomlkit.parse(content.removeprefix(mark).decode()), mark
-    except (OSError, UnicodeDecodeError) as error:
-        raise StorageError("The settings file cannot be read.", detail=f"{path}: {error}") from error
-    except TOMLKitError as error:
-        raise UsageError(
-            "The settings file is not valid TOML, so nothing was saved.", hint=f"Mend {path} first.", detail=str(error)
-        ) from error
+class _Edited:
+    """A file while something in it is changed."""
+
+    def __init__(self, path: Path, called: str = "settings file", mode: int | None = None) -> None:
+        """It gets the permissions `mode`, or keeps those it has. Raises as `save_setting` does."""
+        self._path, self._called, self._mode = path, called, mode
+        try:
+            # As bytes: whatever ends the lines must end them afterwards.
+            content = with_last_line_ended(_content_of(path))
+            self._mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
+            self._document = tomlkit.parse(content.removeprefix(self._mark).decode())
+        except (OSError, UnicodeDecodeError) as error:
+            raise StorageError(f"The {called} cannot be read.", detail=f"{path}: {error}") from error
+        except TOMLKitError as error:
+            title = f"The {called} is not valid TOML, so nothing was saved."
+            raise UsageError(title, hint=f"Mend {path} first.", detail=str(error)) from error
+
+    def place_of(self, key: str) -> tuple[_Section | TOMLDocument, str]:
+        """Return the section of the dotted `key`, made if need be, and the name in it."""
+        *sections, name = key.split(".")
+        table: _Section | TOMLDocument = self._document
+        for section in sections:
+            if section not in table:
+                table[section] = tomlkit.table()
+            inner = table[section]
+            if not isinstance(inner, AbstractTable | OutOfOrderTableProxy):
+                raise UsageError(f"{section} is not a section in the {self._called}.", hint=f"Mend {self._path} first.")
+            table = inner
+        return table, name
+
+    def write(self, key: str, value: object) -> None:
+        """Write it, once its text was read back and has at `key` what it should; None for nothing."""
+        try:
+            content = tomlkit.dumps(self._document).encode()
+            if (_value_in(content, key) or None) != (value or None):
+                raise self.unsuitable(key)
+            make_private_folder(self._path.parent)
+            mode = self._mode if self._path.exists() else PRIVATE_FILE
+            write_atomically(self._path, self._mark + content, mode=mode)
+        except OSError as error:
+            raise StorageError(f"The {self._called} could not be saved.", detail=f"{self._path}: {error}") from error
+        except UnicodeEncodeError as error:
+            wrong = repr(error.object[error.start : error.end])
+            title = f"The {self._called} is UTF-8, which has nothing for {wrong}, so nothing was saved."
+            raise UsageError(title) from error
+
+    def unsuitable(self, key: str) -> UsageError:
+        title = f"{key} cannot be changed in the {self._called} as it is written there, so nothing was saved."
+        hint = f"Write each section of {self._path} once, in lines below its [name], and try again."
+        return UsageError(title, hint=hint)
 
 
 def _content_of(path: Path) -> bytes:
@@ -115,30 +144,6 @@ def _content_of(path: Path) -> bytes:
         return read_plain(path, LARGEST_BYTES)
     except FileNotFoundError:
         return b""
-
-
-def _inner(table: _Section | TOMLDocument, section: str, path: Path) -> _Section:
-    inner = table[section]
-    if not isinstance(inner, AbstractTable | OutOfOrderTableProxy):
-        raise UsageError(f"{section} is not a section in the settings file.", hint=f"Mend {path} first.")
-    return inner
-
-
-def _write(path: Path, document: TOMLDocument, mark: bytes, changed: tuple[str, object]) -> None:
-    """Write the file, once its text was read back and has at the key of `changed` what it should; None for nothing."""
-    key, value = changed
-    try:
-        content = tomlkit.dumps(document).encode()
-        if (_value_in(content, key) or None) != (value or None):
-            raise _unsuitable(key, path)
-        make_private_folder(path.parent)
-        mode = None if path.exists() else PRIVATE_FILE
-        write_atomically(path, mark + content, mode=mode)
-    except OSError as error:
-        raise StorageError("The settings could not be saved.", detail=f"{path}: {error}") from error
-    except UnicodeEncodeError as error:
-        wrong = repr(error.object[error.start : error.end])
-        raise UsageError(f"The settings file is UTF-8, which has nothing for {wrong}, so nothing was saved.") from error
 
 
 def _value_in(content: bytes, key: str) -> object:
@@ -150,8 +155,3 @@ def _value_in(content: bytes, key: str) -> object:
     for name in key.split("."):
         found = cast("dict[str, object]", found).get(name) if isinstance(found, dict) else None
     return found
-
-
-def _unsuitable(key: str, path: Path) -> UsageError:
-    title = f"{key} cannot be changed in the settings file as it is written there, so nothing was saved."
-    return UsageError(title, hint=f"Write each section of {path} once, in lines below its [name], and try again.")

@@ -12,21 +12,16 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from desktop_agent.core.base.errors import StorageError, UsageError
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.settings.loading import (
-    LARGEST_BYTES,
     FileProblem,
     FoundTable,
     read_file,
-    read_plain,
     tables_in,
-    with_last_line_ended,
 )
-from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
 if TYPE_CHECKING:
-    from tomlkit import TOMLDocument
     from tomlkit.items import AoT
 
 _LOCK_TIMEOUT_S = 5.0
@@ -122,50 +117,21 @@ class TableFile:
 
     def change(self, change: Callable[[TableList], None]) -> None:
         """Read, change and write the list in one step, or not at all. Blocks. Raises `StorageError`, `UsageError`."""
-        import tomlkit
         from filelock import FileLock, Timeout
-        from tomlkit.exceptions import TOMLKitError
+
+        from desktop_agent.core.settings.settings_file import change_tables
 
         lock = self.path.with_name(f".{self.path.name}.lock")
         try:
             make_private_folder(self.path.parent)
             with FileLock(lock, timeout=_LOCK_TIMEOUT_S, mode=PRIVATE_FILE):
-                try:
-                    # From bytes: whatever ends the lines must end them afterwards.
-                    content = with_last_line_ended(read_plain(self.path, LARGEST_BYTES))
-                    document = tomlkit.parse(content.decode("utf-8-sig"))
-                except FileNotFoundError:
-                    document = tomlkit.document()
-                change(TableList(self._list_in(document)))
-                self._drop_empty_list(document)
-                write_atomically(self.path, tomlkit.dumps(document).encode(), mode=PRIVATE_FILE)
+                change_tables(self.path, self._table, change, called=f"file of the {self._plural}", mode=PRIVATE_FILE)
         except Timeout as error:
             raise StorageError(
                 f"The {self._plural} are being changed by another process.", hint="Try again."
             ) from error
-        except (OSError, UnicodeDecodeError) as error:
+        except OSError as error:
             raise StorageError(f"The {self._plural} could not be saved.", detail=f"{self.path}: {error}") from error
-        except TOMLKitError as error:
-            title = f"The file of the {self._plural} is not valid TOML, so nothing was saved."
-            raise UsageError(title, hint=f"Mend {self.path} first.") from error
-
-    def _list_in(self, document: "TOMLDocument") -> "AoT":
-        import tomlkit
-        from tomlkit.items import AoT
-
-        self._drop_empty_list(document)  # earlier versions left it behind the last rule
-        if self._table not in document:
-            document.append(self._table, tomlkit.aot())
-        entries = document[self._table]
-        if not isinstance(entries, AoT):
-            title = f"The {self._plural} in the file are not written as [[{self._table}]]."
-            raise UsageError(title, hint=f"Mend {self.path} first.")
-        return entries
-
-    def _drop_empty_list(self, document: "TOMLDocument") -> None:
-        """Take out a list without a table: it is written as a value, to which no table can be added."""
-        if self._table in document and document[self._table] == []:
-            document.remove(self._table)
 
 
 # ruff: noqa: TRY004 - one kind of error for everything wrong with an entry
