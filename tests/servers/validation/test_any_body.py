@@ -1,11 +1,9 @@
-"""Whatever is sent, a checker has an answer, and finds a good body with something foreign in it bad."""
+"""A checker finds a good body with something foreign in it bad, wherever that is."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, cast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from desktop_agent.core.protocol.model import JsonObject
 from tests.servers.validation import anthropic, chat, responses
@@ -27,13 +25,6 @@ FORMATS = [
     Format(chat.check_request, CHAT),
     Format(responses.check_request, ITEMS),
 ]
-NAMES = st.sampled_from(["type", "role", "content", "id", "call_id", "tool_calls", "input", "text", "summary"])
-WORDS = st.sampled_from(["message", "user", "assistant", "tool", "reasoning", "function_call", "text", "image_url", ""])
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=3) | WORDS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
-    max_leaves=6,
-)
 
 
 def places(value: object, path: str = "") -> Iterator[tuple[str, object]]:
@@ -46,14 +37,6 @@ def places(value: object, path: str = "") -> Iterator[tuple[str, object]]:
         inner += enumerate(cast("list[object]", value))
     for step, item in inner:
         yield from places(item, f"{path}.{step}" if path else str(step))
-
-
-@pytest.mark.parametrize("spoken", FORMATS, ids=["messages", "chat", "responses"])
-@given(data=st.data())
-def test_nothing_that_is_sent_breaks_a_checker(spoken: Format, data: st.DataObject) -> None:
-    path, _ = data.draw(st.sampled_from(list(places(spoken.good))))
-    body = changed(spoken.good, path, data.draw(JSON))
-    assert all(isinstance(problem, str) for problem in spoken.check(body))
 
 
 @pytest.mark.parametrize("spoken", FORMATS, ids=["messages", "chat", "responses"])
