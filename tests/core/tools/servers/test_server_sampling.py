@@ -193,7 +193,7 @@ async def test_a_limit_of_costs_holds_for_what_servers_ask(ground: Ground) -> No
         reply = await reply_to(s, Allowed(scope="session"))
         reason = s.rx.all(ev.TurnEnded)[-1].reason
 
-    assert "may not spend more" in reply
+    assert "has reached its spending limit" in reply
     assert reason == "limit"
 
 

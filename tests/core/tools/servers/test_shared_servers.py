@@ -35,7 +35,8 @@ class Application:
 
     @property
     def pids(self) -> list[int]:
-        return [status.pid for status in self._bench.shared_tools.servers.statuses() if status.pid is not None]
+        connections = self._bench.shared_tools.servers.connections(self._ground.workspace)
+        return [each.status.pid for each in connections if each.status.pid is not None]
 
 
 async def echo(s: Open, text: str) -> str:
