@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 
+from desktop_agent.core.providers.auth.sign_ins import SignInServices
 from tests.servers.authorization_server import AuthorizationServer
 from tests.servers.browser import UserInBrowser
 from tests.servers.dialects.dialect import Dialect
@@ -44,6 +45,6 @@ def service(
     """A service to sign in with, and the models that this opens."""
     with serve(*answers, dialect=dialect) as models, in_thread(AuthorizationServer()) as (server, _):
         server.resource = models.url
-        monkeypatch.setattr("desktop_agent.core.providers.auth.sign_ins.CHATGPT", server.chatgpt())
-        monkeypatch.setattr("desktop_agent.core.providers.auth.sign_ins.OPENROUTER", server.openrouter())
+        services = SignInServices(server.chatgpt(), server.openrouter())
+        monkeypatch.setattr("desktop_agent.core.providers.auth.sign_ins.SignInServices", lambda: services)
         yield server, models
