@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from PySide6.QtCore import QCoreApplication, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.models.account import Account, is_same_name
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.settings.model_choice import Destination
-from desktop_agent.ui.settings.page_parts import Removal, form, name_of, picker
+from desktop_agent.ui.settings.page_parts import AddingForm, Removal, form, name_of, picker
 from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.account_fields import AccountFields
@@ -72,11 +71,10 @@ def _tr(text: str) -> str:
     return QCoreApplication.translate("Accounts", text)
 
 
-class AccountForm(QWidget):
+class AccountForm(AddingForm):
     """Asks for a new account of one provider."""
 
     added = Signal(object)  # an Account
-    cancelled = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,27 +82,18 @@ class AccountForm(QWidget):
         self._others: tuple[Account, ...] = ()
         self._title = make_label("", role="strong")
         self._fields = AccountFields("accountNameEdit", "accountAddressEdit")
-        self._problem = Note("", "error")
-        self._problem.hide()
         self._lay_out()
         self._fields.confirmed.connect(self._on_add)
-        self._fields.changed.connect(self._problem.hide)
+        self._fields.changed.connect(self.problem.hide)
 
     def begin(self, provider: str, others: Sequence[Account]) -> None:
         self._provider, self._others = provider, tuple(others)
         vendor = vendor_of(provider)
         self._title.setText(self.tr("New account of {0}").format(vendor.label))
         self._fields.begin(vendor)
-        self._problem.hide()
+        self.problem.hide()
         self.show()
         self._fields.name.setFocus()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Let Escape close the form, not the dialog around it."""
-        if event.key() == Qt.Key.Key_Escape:
-            self.cancelled.emit()
-        else:
-            super().keyPressEvent(event)
 
     def _lay_out(self) -> None:
         fields = form()
@@ -117,13 +106,12 @@ class AccountForm(QWidget):
         add = make_button(self.tr("Add account"), object_name="addAccountButton", clicked=self._on_add)
         cancel = make_button(self.tr("Cancel"), object_name="cancelAccountButton", clicked=self.cancelled.emit)
         buttons = hbox(name_of(""), add, cancel, STRETCH, spacing=Space.S)
-        vbox(self._title, fields, self._problem, buttons, on=self, spacing=Space.M)
+        vbox(self._title, fields, self.problem, buttons, on=self, spacing=Space.M)
 
     def _on_add(self) -> None:
         account = self._fields.account(self._provider)
         if problem := self._fields.why_not(account, self._others):
-            self._problem.say(problem, "error")
-            self._problem.show()
+            self.say(problem)
             return
         self.added.emit(account)
 

@@ -25,7 +25,6 @@ class ApprovalsPage(Page):
         super().__init__(section_title("approvals"))
         self._theme = theme
         self._actions = actions
-        self._view: SettingsView | None = None
         self._rows = SettingRows(settings_of("execution", _HAND_MADE), theme, actions)
 
     def _build(self) -> Iterator[None]:
@@ -52,21 +51,15 @@ class ApprovalsPage(Page):
         self.column.addLayout(row)
         self.column.addWidget(hairline())
         self._sandbox.currentIndexChanged.connect(self._on_sandbox)
+        self._show_consequence()
         yield
         self.column.addLayout(self._rows)
         yield from self._rows.build()
         self.column.addStretch()
 
-    def _on_built(self) -> None:
-        self._show_consequence()
-        if self._view is not None:
-            self._show(self._view)
-
     def show_view(self, view: SettingsView) -> None:
-        self._view = view
         self._rows.show_view(view)
-        if self.is_built:
-            self._show(view)
+        super().show_view(view)
 
     def _show(self, view: SettingsView) -> None:
         settings = view.settings.execution

@@ -193,7 +193,6 @@ class SearchPage(Page):
         super().__init__(self.tr("Found settings"))
         self._theme = theme
         self._actions = actions
-        self._view: SettingsView | None = None
         self._rows: dict[str, SettingRow] = {}
         self._list = QVBoxLayout()
         self._list.setSpacing(Space.M)
@@ -203,7 +202,7 @@ class SearchPage(Page):
         self.column.addStretch()
 
     def show_view(self, view: SettingsView) -> None:
-        self._view = view
+        super().show_view(view)
         for row in self._rows.values():
             row.show_view(view)
 
@@ -232,8 +231,8 @@ class SearchPage(Page):
         row = SettingRow(setting, self._theme, self._actions, section=section)
         row.setObjectName(f"found_{setting.key}")
         self._rows[setting.key] = row
-        if self._view is not None:
-            row.show_view(self._view)
+        if self.view is not None:
+            row.show_view(self.view)
         return row
 
 

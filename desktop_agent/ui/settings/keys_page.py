@@ -186,21 +186,18 @@ class KeysPage(Page):
     def __init__(self, actions: SettingsActions) -> None:
         super().__init__(section_title("keyboard"))
         self._actions = actions
-        self._view: SettingsView | None = None
         self._table = KeyTable({}, {})
         self._is_more = False
         self._list: KeyList | None = None
 
-    def show_view(self, view: SettingsView) -> None:
-        self._view = view
-        if self.is_built and self._list is not None:
-            self._table = KeyTable.of(view.values)
-            self._list.show_table(self._table)
-            self._problems.setText(
-                "\n".join(filter(None, (view.problem_of(setting.key) for setting in key_settings().values())))
-            )
-            self._problems.setVisible(bool(self._problems.text()))
-            self._update()
+    def _show(self, view: SettingsView) -> None:
+        assert self._list is not None
+        self._table = KeyTable.of(view.values)
+        self._list.show_table(self._table)
+        problems = filter(None, (view.problem_of(setting.key) for setting in key_settings().values()))
+        self._problems.setText("\n".join(problems))
+        self._problems.setVisible(bool(self._problems.text()))
+        self._update()
 
     # --- building -------------------------------------------------------------------------------------------------
 
@@ -225,10 +222,6 @@ class KeysPage(Page):
         self.column.addWidget(self._question)
         self.column.addWidget(self._recorder)
         self._connect(self._list)
-
-    def _on_built(self) -> None:
-        if self._view is not None:
-            self.show_view(self._view)
 
     def _build_buttons(self) -> QWidget:
         row = QWidget()

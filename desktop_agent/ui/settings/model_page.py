@@ -126,7 +126,6 @@ class ModelPage(Page):
         self._actions = actions
         self.key = KeyEditor(usual_account(VENDORS[0].id), actions)
         self.sign_in = SignInPanel(actions)
-        self._view: SettingsView | None = None
         self._accounts = AccountsView()
         self._connecting = ""
         """The provider whose key is entered although another is chosen; else empty."""
@@ -135,10 +134,8 @@ class ModelPage(Page):
         self._rows = SettingRows(settings_of("model", _HAND_MADE), theme, actions)
 
     def show_view(self, view: SettingsView) -> None:
-        self._view = view
         self._rows.show_view(view)
-        if self.is_built:
-            self._show(view)
+        super().show_view(view)
 
     def _show(self, view: SettingsView) -> None:
         variables = [variable for key in _HAND_MADE if (variable := view.variable_of(key))]
@@ -149,21 +146,21 @@ class ModelPage(Page):
     def connect_provider(self, provider: str) -> None:
         """Show the key of a provider without choosing it."""
         self._connecting = provider
-        if self.is_built and self._view is not None:
-            self._show_provider(self._view)
+        if self.is_built and self.view is not None:
+            self._show_provider(self.view)
 
     def show_accounts(self, accounts: AccountsView) -> None:
         self._accounts = accounts
-        if self.is_built and self._view is not None:
-            self._show_provider(self._view)
+        if self.is_built and self.view is not None:
+            self._show_provider(self.view)
 
     def show_server(self, account: Account, server: LocalServer) -> None:
         self._found = (account, server)
         if not self.is_built:
             return
         self._server.show_server(account, server)
-        if self._view is not None and account == self._chooser.account:
-            self._show_name(self._view)
+        if self.view is not None and account == self._chooser.account:
+            self._show_name(self.view)
 
     def show_key(self, do: Callable[[], object]) -> None:
         """Show the key field, for the demo as well, and call `do` when it is there."""
@@ -227,7 +224,7 @@ class ModelPage(Page):
         self._build_provider()
         yield
         self._asked = QWidget(self.widget())
-        self._asked.setVisible(self._view is not None and self._view.settings.model.provider != DEMO)
+        self._asked.setVisible(self.view is not None and self.view.settings.model.provider != DEMO)
         asked = vbox(on=self._asked, spacing=Space.M)
         self.column.addWidget(self._asked)
         self._unchosen = Note("")
@@ -253,16 +250,14 @@ class ModelPage(Page):
         self._connect()
 
     def _on_built(self) -> None:
-        if self._view is not None:
-            self._show(self._view)
         if self._found is not None:
             self.show_server(*self._found)
 
     def _build_provider(self) -> None:
         self._provider = picker(self.tr("Provider"), [(words(PROVIDER_LABELS[known]), known) for known in PROVIDER_IDS])
         self._provider.setMinimumContentsLength(24)
-        if self._view is not None:
-            pick(self._provider, self._connecting or self._view.settings.model.provider)
+        if self.view is not None:
+            pick(self._provider, self._connecting or self.view.settings.model.provider)
         self._provider.currentIndexChanged.connect(self._on_provider)
         who = form()
         self.column.addLayout(who)

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QFormLayout, QLabel, QPushButton, QScrollArea, QWidget
 
 from desktop_agent.ui.runtime.pacing import GradualWork, in_next_turn
 from desktop_agent.ui.settings.settings_view import SettingsView
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import Picker, make_button
-from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.labels import Note, make_label
 from desktop_agent.ui.widgets.layouts import scroll_down, vbox
 
 _NAME_WIDTH = 92
@@ -26,6 +26,7 @@ class Page(QScrollArea):
     def __init__(self, title: str) -> None:
         super().__init__()
         self.title = title
+        self.view: SettingsView | None = None
         self._is_begun = False
         self.is_built = False
         self._when_built: list[Callable[[], object]] = []
@@ -59,6 +60,8 @@ class Page(QScrollArea):
         yield
         yield from self._build()
         self.is_built = True
+        if self.view is not None:
+            self._show(self.view)
         self._on_built()
         self._content.show()
         for do in self._when_built:
@@ -69,10 +72,16 @@ class Page(QScrollArea):
         yield from ()
 
     def _on_built(self) -> None:
-        """Show what arrived before the page was built."""
+        """Show what else arrived before the page was built."""
 
     def show_view(self, view: SettingsView) -> None:
         """Show the settings in force, as far as they are on this page. Emits nothing."""
+        self.view = view
+        if self.is_built:
+            self._show(view)
+
+    def _show(self, view: SettingsView) -> None:
+        """Show the settings; called only once the page is built."""
 
 
 def form() -> QFormLayout:
@@ -107,6 +116,27 @@ def pick(box: Picker, value: object) -> None:
         box.addItem(str(value), value)
     box.setCurrentIndex(box.findData(value))
     box.blockSignals(False)
+
+
+class AddingForm(QWidget):
+    """Asks for something to add. Escape closes the form, not the dialog around it."""
+
+    cancelled = Signal()
+
+    def __init__(self, problem_name: str = "") -> None:
+        super().__init__()
+        self.problem = Note("", "error", object_name=problem_name)
+        self.problem.hide()
+
+    def say(self, problem: str) -> None:
+        self.problem.setText(problem)
+        self.problem.show()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.cancelled.emit()
+        else:
+            super().keyPressEvent(event)
 
 
 class Removal(QObject):

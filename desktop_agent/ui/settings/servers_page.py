@@ -3,15 +3,14 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.mcp.definition import ServerDefinition, ServerSandbox
 from desktop_agent.core.mcp.new_servers import KNOWN_SERVERS, is_address, known_server, typed_definition, typed_sandbox
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
-from desktop_agent.ui.settings.page_parts import Page, form, name_of, picker
+from desktop_agent.ui.settings.page_parts import AddingForm, Page, form, name_of, picker
 from desktop_agent.ui.settings.server_card import ServerCard
 from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_view import ServersView, SettingsActions, SettingsView, section_title
@@ -187,14 +186,13 @@ class SandboxFields(ServerFields):
         self.edited.emit()
 
 
-class ServerForm(QWidget):
+class ServerForm(AddingForm):
     """Asks for a new server."""
 
     added = Signal(object, str)  # a ServerDefinition, and its client's secret
-    cancelled = Signal()
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__()
+        super().__init__("serverProblem")
         self._names: tuple[str, ...] = ()
         self._name = make_line("serverNameEdit", self.tr("Name of the server"), self.tr("For example: git"))
         self._where = make_line(
@@ -213,16 +211,14 @@ class ServerForm(QWidget):
             label.hide()
         self._sandbox = SandboxFields(theme)
         self._address = AddressFields()
-        self._problem = Note("", "error", object_name="serverProblem")
-        self._problem.hide()
         self._lay_out()
         for line in (self._name, self._where):
             line.returnPressed.connect(self._on_add)
-            line.textEdited.connect(self._problem.hide)
+            line.textEdited.connect(self.problem.hide)
         self._where.textChanged.connect(self._on_where)
         for fields in (self._sandbox, self._address):
             fields.submitted.connect(self._on_add)
-            fields.edited.connect(self._problem.hide)
+            fields.edited.connect(self.problem.hide)
         self._on_where("")
 
     def begin(self, names: tuple[str, ...]) -> None:
@@ -232,16 +228,9 @@ class ServerForm(QWidget):
         self._where.clear()
         self._sandbox.show_sandbox(None)
         self._address.clear()
-        self._problem.hide()
+        self.problem.hide()
         self.show()
         self._name.setFocus()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Let Escape close the form, not the dialog around it."""
-        if event.key() == Qt.Key.Key_Escape:
-            self.cancelled.emit()
-        else:
-            super().keyPressEvent(event)
 
     def _lay_out(self) -> None:
         fields = form()
@@ -260,7 +249,7 @@ class ServerForm(QWidget):
             fields,
             self._sandbox,
             self._address,
-            self._problem,
+            self.problem,
             buttons,
             on=self,
             spacing=Space.M,
@@ -268,7 +257,7 @@ class ServerForm(QWidget):
 
     def _on_known(self) -> None:
         name = self._known.currentData()
-        self._problem.hide()
+        self.problem.hide()
         self._about.setVisible(name is not None)
         self._needs.setVisible(name is not None)
         if name is None:
@@ -294,16 +283,12 @@ class ServerForm(QWidget):
             else:
                 definition = typed_definition(name, where, self._sandbox.sandbox)
         except ValueError as error:
-            self._say(self.tr("The server cannot be added: {0}.").format(error))
+            self.say(self.tr("The server cannot be added: {0}.").format(error))
             return
         if definition.name in self._names:
-            self._say(self.tr("A server with this name already exists."))
+            self.say(self.tr("A server with this name already exists."))
             return
         self.added.emit(definition, secret)
-
-    def _say(self, text: str) -> None:
-        self._problem.setText(text)
-        self._problem.show()
 
 
 class ServersPage(Page):
