@@ -18,7 +18,7 @@ from desktop_agent.ui.chat.markdown.blocks import Block
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, InlineSpan, RichText, rich_text
 from desktop_agent.ui.chat.text.boxes import RULE_HEIGHT, Box, Passage, TablePassage, code_padding
 from desktop_agent.ui.chat.text.column_text import ColumnHighlights, ColumnText, TextPosition
-from desktop_agent.ui.chat.text.file_links import FileLink, file_links, with_file_links
+from desktop_agent.ui.chat.text.file_links import file_links, with_file_links
 from desktop_agent.ui.chat.text.passage import TextPassage, is_right_to_left
 from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, LINK_TINT, TextMark, TextStyles
 from desktop_agent.ui.widgets.text_colours import Colouring, Lexers, colour_code, format_ranges
@@ -452,10 +452,10 @@ def _estimate_lines(text: str, letters: float) -> int:
     return ceil(len(text) / max(letters, 1.0)) + text.count("\n") if text else 1
 
 
-def _links_beside(marks: Sequence[TextMark], found: Iterable[FileLink]) -> list[InlineSpan]:
+def _links_beside(marks: Sequence[TextMark], found: Iterable[InlineSpan]) -> list[InlineSpan]:
     """Return the links that no mark overlaps."""
     return [
-        InlineSpan(place.start, place.length, 0, place.href)
-        for place in found
-        if not any(mark.start < place.start + place.length and place.start < mark.start + mark.length for mark in marks)
+        link
+        for link in found
+        if not any(mark.start < link.start + link.length and link.start < mark.start + mark.length for mark in marks)
     ]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from desktop_agent.ui.chat.markdown.inline import CODE, LINK, InlineSpan, RichText
 from desktop_agent.ui.wording.visible_text import utf16_length
@@ -63,15 +62,7 @@ _PATH = re.compile(
 _SCHEME = "file:"
 
 
-class FileLink(NamedTuple):
-    """Where a path stands in a text, as UTF-16 units, and where it leads."""
-
-    start: int
-    length: int
-    href: str
-
-
-def file_links(text: str, known: KnownFiles) -> Iterator[FileLink]:
+def file_links(text: str, known: KnownFiles) -> Iterator[InlineSpan]:
     """Yield the places in `text` that lead to files, in its order: a path, with the line behind it if there is one."""
     if not known or ("." not in text and "/" not in text):
         return
@@ -84,7 +75,7 @@ def file_links(text: str, known: KnownFiles) -> Iterator[FileLink]:
             end = found.start() + len(path)
         if file := known.find(path):
             start = found.start() if is_ascii else utf16_length(text[: found.start()])
-            yield FileLink(start, utf16_length(text[found.start() : end]), f"{_SCHEME}{file}:{line or 0}")
+            yield InlineSpan(start, utf16_length(text[found.start() : end]), 0, f"{_SCHEME}{file}:{line or 0}")
 
 
 def file_of(href: str) -> tuple[str, int] | None:
@@ -116,7 +107,7 @@ def with_file_links(rich: RichText, known: KnownFiles) -> RichText:
     return RichText(rich.text, tuple(spans))
 
 
-def _linked(start: int, end: int, style: int, links: list[FileLink]) -> Iterator[InlineSpan]:
+def _linked(start: int, end: int, style: int, links: list[InlineSpan]) -> Iterator[InlineSpan]:
     """Yield the part of a text between these places, which has one style, cut up by the links in it."""
     for link in links:
         if start <= link.start and link.start + link.length <= end:

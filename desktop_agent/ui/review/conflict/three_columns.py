@@ -42,13 +42,6 @@ class VersionCell(NamedTuple):
     """Whether others have a line here."""
 
 
-class ClashRows(NamedTuple):
-    """Which rows a clash takes, from `first` to before `stop`."""
-
-    first: int
-    stop: int
-
-
 class ThreeRows:
     """Knows what stands in every row, and marks it by what was decided."""
 
@@ -78,9 +71,9 @@ class ThreeRows:
     def clash_at(self, row: int) -> int | None:
         return self._clash_numbers.get(self._at(row)[0])
 
-    def rows_of(self, clash: int) -> ClashRows | None:
+    def rows_of(self, clash: int) -> range | None:
         found = (index for index, number in self._clash_numbers.items() if number == clash)
-        return next((ClashRows(self._starts[index], self._starts[index + 1]) for index in found), None)
+        return next((range(self._starts[index], self._starts[index + 1]) for index in found), None)
 
     def lines(self, source: Source, first: int, last: int) -> list[int]:
         """Return the lines of a version in the rows from `first` to before `last`."""
@@ -190,9 +183,9 @@ class ThreeColumns(QAbstractScrollArea):
     def scroll_to_clash(self, number: int) -> None:
         """Show this clash in the middle; from some lines above it when it is higher than the view."""
         if self._rows and (rows := self._rows.rows_of(number)):
-            margin = (self.viewport().height() - (rows.stop - rows.first) * ROW_HEIGHT) // 2
+            margin = (self.viewport().height() - len(rows) * ROW_HEIGHT) // 2
             bar = self.verticalScrollBar()
-            bar.setValue(rows.first * ROW_HEIGHT - max(margin, _CONTEXT_ROWS * ROW_HEIGHT))
+            bar.setValue(rows.start * ROW_HEIGHT - max(margin, _CONTEXT_ROWS * ROW_HEIGHT))
             self._placed = (number, bar.value())
 
     def _columns(self) -> list[QRect]:
@@ -278,7 +271,7 @@ class ThreeColumns(QAbstractScrollArea):
         if framed := rows.rows_of(self._current):
             painter.setPen(QPen(self._theme.colour("warning_text" if rows.is_open(self._current) else "accent"), 1))
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            y, height = framed.first * ROW_HEIGHT - top, (framed.stop - framed.first) * ROW_HEIGHT
+            y, height = framed.start * ROW_HEIGHT - top, len(framed) * ROW_HEIGHT
             painter.drawRect(0, y, self.viewport().width() - 1, height - 1)
 
     def _request_colours(self, rows: ThreeRows, first: int, last: int) -> None:
