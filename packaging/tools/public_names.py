@@ -158,6 +158,8 @@ def _values_given(
             continue  # a subclass with parameters of its own
         if (value := _argument(call, parameters, name)) is not None:
             yield from _values(package, module, call, value)
+        elif (default := _default(function, name)) is not None:
+            yield from _values(package, home, function, default)
 
 
 def _values_of_field(package: _Package, module: _Module, node: ast.Attribute, name: str) -> Iterator[str]:
@@ -202,6 +204,16 @@ def _argument(call: ast.Call, parameters: list[str], name: str) -> ast.expr | No
     if index < len(call.args):
         return call.args[index]
     return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+
+
+def _default(function: Function, name: str) -> ast.expr | None:
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults = zip(reversed(positional), reversed(arguments.defaults), strict=False)
+    found = {
+        item.arg: value for item, value in (*defaults, *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True))
+    }
+    return found.get(name)
 
 
 def _parameters(function: Function) -> list[str]:

@@ -203,7 +203,7 @@ class QuestionHead(QWidget):
             (question.called, "approvalCall", self.tr("What would be called")),
             (question.details, "approvalDetails", self.tr("Details")),
         )
-        self._fields = [self._make_field(*field) for field in shown if field[0]]
+        self._fields = [self._make_field(text, name, title) for text, name, title in shown if text]
         self._lay_out()
         self.show_request(request)
 

@@ -298,27 +298,28 @@ class UsagePages(QStackedWidget):
         self._filled.add(by)
 
     def _build(self, by: Grouping) -> UsagePage:
+        theme, figures = self._theme, FigureTable(self._theme)
         match by:
             case "day":
-                table = "usageDayTable", self.tr("Usage by day")
-                plots = (
-                    ("costOverTimePlot", self.tr("Cost over time")),
-                    ("tokensOverTimePlot", self.tr("Tokens over time")),
-                )
+                figures.setObjectName("usageDayTable")
+                figures.setAccessibleName(self.tr("Usage by day"))
+                first = PlotCard(self.tr("Cost over time"), ColumnPlot(theme), "costOverTimePlot")
+                second = PlotCard(self.tr("Tokens over time"), ColumnPlot(theme), "tokensOverTimePlot")
             case "model":
-                table = "usageModelTable", self.tr("Usage by model")
-                plots = ("answerTimePlot", self.tr("Time for an answer")), ("costByModelPlot", self.tr("Cost"))
+                figures.setObjectName("usageModelTable")
+                figures.setAccessibleName(self.tr("Usage by model"))
+                first = PlotCard(self.tr("Time for an answer"), BarPlot(theme), "answerTimePlot")
+                second = PlotCard(self.tr("Cost"), BarPlot(theme), "costByModelPlot")
             case "tool":
-                table = "usageToolTable", self.tr("Usage by tool")
-                plots = ("toolTimePlot", self.tr("Time of a call")), ("toolErrorsPlot", self.tr("Failed calls"))
+                figures.setObjectName("usageToolTable")
+                figures.setAccessibleName(self.tr("Usage by tool"))
+                first = PlotCard(self.tr("Time of a call"), BarPlot(theme), "toolTimePlot")
+                second = PlotCard(self.tr("Failed calls"), BarPlot(theme), "toolErrorsPlot")
             case "folder":
-                table = "usageFolderTable", self.tr("Usage by folder")
-                plots = ("costByFolderPlot", self.tr("Cost")), ("timeByFolderPlot", self.tr("Time of turns"))
-        figures = FigureTable(self._theme)
-        figures.setObjectName(table[0])
-        figures.setAccessibleName(table[1])
-        kind = ColumnPlot if by == "day" else BarPlot
-        first, second = (PlotCard(title, kind(self._theme), name) for name, title in plots)
+                figures.setObjectName("usageFolderTable")
+                figures.setAccessibleName(self.tr("Usage by folder"))
+                first = PlotCard(self.tr("Cost"), BarPlot(theme), "costByFolderPlot")
+                second = PlotCard(self.tr("Time of turns"), BarPlot(theme), "timeByFolderPlot")
         return UsagePage((first, second), figures)
 
 
