@@ -48,7 +48,7 @@ class Comparer:
         return self._process.pid if self._process else None
 
     async def diff(self, change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
-        """Return what `diff_change` returns, with landmarks; a coarse one after too long. Raises `AgentError`."""
+        """Return what `diff_change` returns, with landmarks; one edit if it takes too long. Raises `AgentError`."""
         if not is_big(before, after):
             return await asyncio.to_thread(_compare, change, before, after)
         try:
@@ -161,7 +161,7 @@ class LineCounter:
         self._process: ComparisonProcess | None = None
 
     def count(self, before: bytes | None, after: bytes | None) -> tuple[int, int]:
-        """Return how many lines were added and removed; what takes long counts as one edit, as shown. Blocks."""
+        """Return how many lines were added and removed; what takes too long to match is one edit. Blocks."""
         if not (before and after) or before == after or not is_big(before, after):
             return count_lines(before, after)
         if is_binary(before) or is_binary(after):

@@ -131,7 +131,7 @@ Match = Callable[[bytes, bytes], list[Edit]]
 def diff_change(
     change: FileChange, before: bytes | None, after: bytes | None, *, match: Match | None = None
 ) -> FileDiff:
-    """Return the difference `change` made, from both contents; without lines, with a note, if binary or too large."""
+    """Return the difference `change` made; for binary and too large files a note in place of lines."""
     is_too_large = _is_too_large(before or b"", after or b"")
     old = Version.of(change.before, before, is_text_wanted=not is_too_large)
     new = Version.of(change.after, after, is_text_wanted=not is_too_large)

@@ -86,7 +86,7 @@ class FileMentions:
         return attached
 
     async def text(self, mention: PathMention) -> str:
-        """Return the text of a file that a mention certainly leads to. Raises `UsageError` for none, or too much."""
+        """Return the text of a mentioned file. Raises `UsageError` if it cannot be attached, or is too large."""
         boundary = self._box.boundary()
         place = await asyncio.to_thread(_find, mention, boundary)
         assert place is not None  # only what is not certain may be text

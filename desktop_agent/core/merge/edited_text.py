@@ -39,7 +39,7 @@ class EditedText:
         """The lines, each ended by a line feed, but for the last one if the file's last line is not."""
 
     def encoded(self, edited: str) -> bytes:
-        """Return the file's bytes with this text, its lines with LF. Raises `UnicodeEncodeError`."""
+        """Return the file's bytes with this text, whose lines end with LF. Raises `UnicodeEncodeError`."""
         if edited == self.shown:
             return self._text.encoded()
         contents = edited.split("\n")

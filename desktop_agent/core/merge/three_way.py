@@ -84,7 +84,7 @@ class ThreeWay(Struct, frozen=True):
 
 
 def compare_three(base: bytes, wanted: bytes, yours: bytes) -> ThreeWay | None:
-    """Return how three versions correspond; None when they only can be settled whole (no text, too long)."""
+    """Return how three versions correspond; None for what can only be chosen whole: no text, or too long."""
     if len(base) + len(wanted) + len(yours) > MAX_BYTES:
         return None
     texts = [read_text(content) for content in (base, wanted, yours)]

@@ -24,7 +24,7 @@ _FAILED = 1
 
 
 async def update_beside(sessions: Path, blobs: Path, cache: Path) -> bool:
-    """Bring the index up to date in a process of its own, which ends when cancelled; whether that was possible."""
+    """Bring the index up to date in a process that ends when this is cancelled; return whether that worked."""
     try:
         process = await asyncio.create_subprocess_exec(
             *module_command(_MODULE, *map(str, (sessions, blobs, cache))),

@@ -124,7 +124,7 @@ class SessionSearch:
 
 
 def _batches(new_bytes: Mapping[SessionId, int]) -> Iterator[Sequence[SessionId]]:
-    """Yield groups of sessions, the newest first; the oldest first within each, so that the index grows at its end."""
+    """Yield groups of sessions, the newest group first, each from its oldest on so that the index grows at its end."""
     batch: list[SessionId] = []
     size = 0
     for name in sorted(new_bytes, reverse=True):
@@ -241,7 +241,7 @@ _BLANK = re.compile(r"\s+")
 
 
 def snippet_of(text: str, question: SessionQuestion) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Return one line around the first match and where its matches are; the beginning where only accents differ."""
+    """Return one line around the first match, and its matches; the text's beginning if only accents differ."""
     pattern = _pattern(question)
     first = pattern.search(text) if pattern is not None else None
     at = first.start() if first is not None else 0

@@ -74,7 +74,7 @@ class _SectionMeta(StructMeta):
 
 
 class Section(Struct, metaclass=_SectionMeta, frozen=True, kw_only=True):
-    """Settings that belong together, each by `setting` or `section`; made in a thirtieth of a dataclass' time."""
+    """Settings that belong together, each declared by `setting` or `section`; 30 times faster than a dataclass."""
 
 
 class _Declaring(Protocol[P]):

@@ -334,7 +334,7 @@ def touches_safety(key: str) -> bool:
 
 
 def meant_by(key: str) -> str:
-    """Return the key that an unknown one was probably meant to be, one for safety first; empty for none."""
+    """Return the known key that was probably meant, rather one that safety depends on; empty for none."""
     section, _, name = key.rpartition(".")
     beside = {known for known in _places() if known.rpartition(".")[0] == section}
     return _likeliest(name, beside) or _likeliest(name, _places())

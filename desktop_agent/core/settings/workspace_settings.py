@@ -308,7 +308,7 @@ class WorkspaceSettings:
         return tuple(problem for problem in proposal.problems if problem.is_fault)
 
     def _combine(self, user_loaded: LoadedSettings) -> LoadedSettings:
-        """Return the user's settings as the project tightens them: by a changed file, as it was when trusted."""
+        """Return the user's settings as the project tightens them; a changed file counts as it was when trusted."""
         file, trust = self._project.file, self._project.trust
         if file is None or not trust.text or trust.answer_to(file.text) == "ignored":
             return user_loaded

@@ -55,7 +55,7 @@ class BlobFile(Struct, frozen=True):
             return stated_length(file)
 
     def blocks(self, size: int | None) -> Iterator[bytes]:
-        """Yield the content in blocks of `size` bytes. Raises `OSError`, and `DamagedError` for other content."""
+        """Yield the content in blocks. Raises `OSError`, and `DamagedError` if it is not what the name says."""
         hasher = new_hasher()
         total = 0
         with self.path.open("rb") as file:
@@ -156,7 +156,7 @@ class Blobs:
         return b"" if image.kind == "folder" else self.get(image.digest, size=image.size)
 
     def blocks(self, digest: Digest, *, size: int | None = None) -> Iterator[bytes]:
-        """Yield the content in blocks of at most 1 MiB. Raises like `get`, for damage perhaps only at the end."""
+        """Yield the content in blocks of at most 1 MiB. Raises like `get`; damage may show only at the end."""
         try:
             yield from self._found(digest).blocks(size)
         except (OSError, DamagedError) as error:

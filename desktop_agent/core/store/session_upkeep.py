@@ -254,7 +254,7 @@ def remove_session(folder: Path) -> None:
 
 
 def discard_session(folder: Path) -> None:
-    """Remove a session never written nor open anywhere, or leave it to `verify`. Blocks; raises nothing."""
+    """Remove a session that was never written; `verify` tries again if that fails. Blocks; never raises."""
     with suppress(OSError):
         if (folder / JOURNAL_NAME).stat().st_size == 0:
             shutil.rmtree(folder)

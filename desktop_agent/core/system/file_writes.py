@@ -55,7 +55,7 @@ def exchange(one: Path, other: Path) -> None:
 
 
 def rename_to_free(source: Path, target: Path) -> None:
-    """Rename to a name that must be free (`FileExistsError`). Raises `OSError`, or `ExchangeUnsupportedError`."""
+    """Rename, unless the new name is taken: `FileExistsError`. Raises `OSError`, or `ExchangeUnsupportedError`."""
     _rename(source, target, _NOREPLACE)
 
 
@@ -195,7 +195,7 @@ def require_mode(path: Path, descriptor: int, mode: int) -> None:
 
 
 def take_over(target: Path, descriptor: int, old: os.stat_result) -> None:
-    """Give the new file the old one's owner and extended attributes but system labels. Raises `OSError`."""
+    """Give the new file the old one's owner and extended attributes. Raises `OSError` when it cannot have them."""
     if os.name == "nt":
         return
     new = retried(os.fstat, descriptor)
@@ -365,7 +365,7 @@ def _write_by_rename(
 
 
 def _write_in_place(target: Path, content: bytes, mode: int | None, old: os.stat_result, expected: Expected) -> None:
-    """Write over `target`, or put its content back. Raises `OSError` when it is not the file `old`, or linked anew."""
+    """Write over `target`, or else put its content back. Raises `OSError`, also when it is not `old` any more."""
     descriptor = retried(os.open, target, os.O_RDWR | O_CLOEXEC | O_BINARY | O_NOFOLLOW)
     try:
         now = retried(os.fstat, descriptor)

@@ -41,7 +41,7 @@ def make_private_folder(folder: Path) -> None:
 
 
 def make_private_file(path: Path) -> None:
-    """Make an empty file for its owner only, if none is there: SQLite's side files get its mode. Raises `OSError`."""
+    """Make an empty private file if none is there; files that SQLite puts beside it get its mode. Raises `OSError`."""
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_SAFE, PRIVATE_FILE))
 

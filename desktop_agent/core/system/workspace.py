@@ -325,7 +325,7 @@ class HeldWorkspace:
         return True
 
     def accept(self) -> FolderIdentity | None:
-        """Accept the folder that is there, which the user was told of; return its identity if the session has none."""
+        """Accept the folder that is there, as the user wants; return its identity if the session has none yet."""
         if self.root.is_symlink():
             return None
         if self._has_refused:
@@ -415,7 +415,7 @@ def _is_cover(entry: os.DirEntry[str]) -> bool:
 
 
 def walk_files(path: Path, limit: int = MAX_LISTED_FILES) -> tuple[list[str], bool]:
-    """Return the files below `path`, breadth first, without following links, and if all. For no git."""
+    """Return the files below `path`, breadth first, links not followed, and whether these are all."""
     found: list[str] = []
     waiting = [""]
     for folder in waiting:
@@ -472,7 +472,7 @@ _DIGITS: Final = re.compile(r"\d+")
 
 
 def natural_key(name: str) -> str:
-    """Return the key of the natural order: `page2` before `page10`, case last, and no two names alike."""
+    """Return what to sort `name` by: `page2` comes before `page10`, and case decides last."""
     return f"{_DIGITS.sub(_longer_is_larger, name.casefold())}\0{name}"
 
 

@@ -96,7 +96,7 @@ class Journal:
             raise _cannot_write(path, error) from error
 
     def append(self, event: JournalEvent, *, is_durable: bool) -> None:
-        """Write one record; `is_durable` also waits for the disk. Raises `StorageError`, the journal as before."""
+        """Write one record; `is_durable` waits for the disk. Raises `StorageError` and leaves the journal as it was."""
         line = self._encode(event)
         try:
             self._check()

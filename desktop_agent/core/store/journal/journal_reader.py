@@ -159,7 +159,7 @@ class Readable(NamedTuple):
 
 
 def read_journal(path: Path, blobs: Blobs) -> tuple[list[JournalEvent], list[Damage]]:
-    """Return all readable events and what could not be read. Raises `StorageError` when that is the file."""
+    """Return all readable events and what could not be read. Raises `StorageError` for an unreadable file."""
     events: list[JournalEvent] = []
     damages: list[Damage] = []
     for line, found in read_each_line(path, blobs):
@@ -174,7 +174,7 @@ def read_journal(path: Path, blobs: Blobs) -> tuple[list[JournalEvent], list[Dam
 def read_each_line(
     path: Path, blobs: Blobs, start: int = 0, blobs_of: Callable[[Line], Blobs] | None = None
 ) -> Iterator[tuple[Line, Readable | Damage]]:
-    """Yield each line from byte `start` on, what it says or why it does not count. Raises `StorageError`."""
+    """Yield each line from byte `start` on, with its event or what is wrong with it. Raises `StorageError`."""
     is_first = start == 0
     try:
         refuse_links(path)

@@ -255,7 +255,7 @@ class KnownRefs:
         return refs
 
     def unmoved(self, folder: Path, repository: Repository) -> Refs | None:
-        """Return what `read` would without asking git, for `folder`'s `repository`; None to ask git. Blocks."""
+        """Return what `read` would, without asking git; None where git has to be asked. Blocks."""
         return self._still(folder, _stamp_of(repository))
 
     def last_if_unmoved(self, folder: Path) -> Refs | None:
@@ -268,7 +268,7 @@ class KnownRefs:
 
 
 def refs_stamp(folder: Path) -> RefsStamp | None:
-    """Return a stamp of the refs of a folder's repository, to take before reading them; None if unknown. Blocks."""
+    """Return what changes when a ref does, to be taken before the refs are read; None if unknown. Blocks."""
     repository = find_repository(folder)
     return None if repository is None else _stamp_of(repository)
 

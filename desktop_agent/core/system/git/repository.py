@@ -120,7 +120,7 @@ def read_regular(path: Path, limit_bytes: int) -> bytes:
 
 
 def stranger_of(repository: Repository) -> Path | None:
-    """Return what of the repository is another user's; git, pointed to one as we do, leaves that check out. Blocks."""
+    """Return what of the repository belongs to another user: git does not check that when pointed to it. Blocks."""
     if not hasattr(os, "geteuid"):
         return None
     own = {os.geteuid()}

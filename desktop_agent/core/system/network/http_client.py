@@ -51,7 +51,7 @@ def model_client(
 def page_client(
     headers: Mapping[str, str], *, timeout_s: float, proxy: Proxy | None = None, environ: Mapping[str, str] = os.environ
 ) -> httpx2.AsyncClient:
-    """Return a keyless client for pages, which the caller bounds and judges. Raises `ProviderError`."""
+    """Return a client for web pages, without a key and without limits. Raises `ProviderError`."""
     return _client(_transport(proxy, environ), httpx2.Timeout(timeout_s), headers)
 
 

@@ -45,7 +45,7 @@ class ProcessEnd(Struct, frozen=True, kw_only=True):
 
 
 class ChildPipes(asyncio.SubprocessProtocol):
-    """What is heard of one child: its output, by descriptor to a sink or all to a `reader`, its exit, the end."""
+    """What is heard of one child: its output (a sink for each descriptor, or one `reader`), its exit, the end."""
 
     def __init__(self, sinks: Mapping[int, Sink], reader: OutputReader | None = None) -> None:
         loop = asyncio.get_running_loop()

@@ -59,7 +59,7 @@ _SWEEPS = 200
 
 
 def marked_limit(mark: str) -> int:
-    """Return the resident-set limit with a mark: one application's limits share the quotient by `LIMIT_UNIT`."""
+    """Return the resident-set limit that marks processes: divided by `LIMIT_UNIT`, it names their application."""
     application, _, number = mark.partition(".")
     digest = int.from_bytes(blake2b(application.encode(), digest_size=4).digest()) >> 2
     return ((1 << 30 | digest) << _NUMBER_BITS | int(number or 0) % (1 << _NUMBER_BITS)) * _KIB
@@ -76,7 +76,7 @@ def put_mark(pid: int, mark: str) -> None:
 
 
 class ProcessTree:
-    """The processes of one command (from `root` on) or, without, all with the mark. For one thread at a time."""
+    """The processes below `root`, or without one all that carry the mark. For one thread at a time."""
 
     def __init__(
         self, mark: str, root: int | None = None, group: CommandGroup | None = None, *, since: float | None = None
@@ -407,7 +407,7 @@ class Activity:
         return not self._cpu or any(_cpu_ns(pid) != cpu_ns for pid, cpu_ns in self._cpu.items())
 
     def _written_since(self, counted: dict[tuple[int, float], _Counted], received: int) -> int | None:
-        """Return how much it wrote elsewhere than to us; ended processes count for the parent that waited."""
+        """Return how much it wrote elsewhere than to us; a parent has the bytes of ended children."""
         pids = {one.entry.pid for one in counted.values()}
         lost = (one for key, one in self._counted.items() if key not in counted and one.entry.parent not in pids)
         if any(one.written is None for one in counted.values()) or any(True for _ in lost):

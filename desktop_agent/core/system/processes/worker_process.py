@@ -72,7 +72,7 @@ class WorkerProcess:
 
     @contextmanager
     def limited(self, time_limit_s: float, stop: threading.Event | None = None) -> Generator[None]:
-        """Kill the process, which may not move at all, when this block takes longer, or soon after `stop` is set."""
+        """Kill the process when this block takes longer than allowed, or soon after `stop` is set."""
         done = threading.Event()
         watcher = threading.Thread(
             target=self._watch, args=(done, time_limit_s, stop), name="worker limit", daemon=True
