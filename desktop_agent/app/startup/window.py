@@ -4,6 +4,7 @@ The order is for the user who waits: the window's frame is built and painted fir
 imported in a thread while the window already answers.
 """
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -128,7 +129,6 @@ class Window(QObject):
     async def _wait_for_core(self, early: "EarlyActions") -> "Workbench":
         """Import and build the core. An error is shown, and raised once the user has closed the window."""
         import asyncio
-        import logging
 
         assert self._quit is not None
         try:
@@ -177,8 +177,6 @@ class Window(QObject):
 
     def _on_error(self, error: BaseException) -> None:
         """Log an exception of background work in full, and show it in the banner."""
-        import logging
-
         logging.getLogger(__name__).error("Background work failed", exc_info=error)
         title = self.tr("Something went wrong inside the application.")
         hint = self.tr("Your files and conversations are safe. The details are in the log.")

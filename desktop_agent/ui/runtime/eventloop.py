@@ -1,29 +1,30 @@
 """Runs asyncio on Qt's event loop, and keeps hold of background work. The only importer of qasync.
 
-Importing this module is cheap: asyncio and qasync (45 ms together) are loaded by `run`, after the window was painted.
+Import this module after the window was painted: asyncio and qasync take 45 ms together.
 
 qasync's own `run` and `asyncClose` are not used. They leave tasks and asynchronous generators unfinished, step tasks
 without a running loop on Python 3.14, and spin `processEvents`. A dialog must never be `exec`'d from a coroutine: the
 nested Qt loop loses every task that becomes ready meanwhile. Use `open()` and a future.
 """
 
+import asyncio
 import logging
 import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Final
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
 
 from PySide6.QtCore import QAbstractEventDispatcher
 from PySide6.QtWidgets import QApplication
 
-if TYPE_CHECKING:
-    import asyncio
+from desktop_agent.ui.runtime.garbage import WindowThreadCollector
 
 Work = Coroutine[object, object, None]
 
 GRACE_S: Final = 10.0
-"""How long cancelled tasks may take to clean up at the end. Killing a process group and closing a journal fit in."""
+"""How long cancelled tasks may take to clean up: enough to kill a process group and close a journal."""
 
 SWITCH_INTERVAL_S: Final = 0.0001
 """How long another thread may keep the interpreter to itself while the window wants it. Python's own 5 ms are a third
@@ -47,10 +48,6 @@ def run(
     signal, `main` is cancelled. Being cancelled like that, or by `QApplication.quit`, is a return value of 0. Closing
     the last window ends nothing. An exception of `main` is raised here. Garbage is collected on this thread only.
     """
-    from concurrent.futures import ThreadPoolExecutor
-
-    from desktop_agent.ui.runtime.garbage import WindowThreadCollector
-
     app.setQuitOnLastWindowClosed(False)
     loop = _new_loop(app)
     workers = ThreadPoolExecutor(_WORKER_THREADS, thread_name_prefix="worker")
@@ -72,7 +69,7 @@ def run(
             loop.close()
 
 
-def _new_loop(app: QApplication) -> "asyncio.AbstractEventLoop":
+def _new_loop(app: QApplication) -> asyncio.AbstractEventLoop:
     os.environ["QT_API"] = "pyside6"  # qasync would prefer any other binding that happens to be installed
     import qasync
 
@@ -92,12 +89,10 @@ def _new_loop(app: QApplication) -> "asyncio.AbstractEventLoop":
 
 
 def _run_main(
-    loop: "asyncio.AbstractEventLoop",
+    loop: asyncio.AbstractEventLoop,
     main: Callable[[], Coroutine[object, object, int]],
     on_signal: Callable[[], None] | None,
 ) -> int:
-    import asyncio
-
     task = loop.create_task(main(), name="main")
     task.add_done_callback(lambda _: loop.stop())
     with _Signals(loop, task, on_signal):
@@ -111,7 +106,7 @@ def _run_main(
         return 0
 
 
-def _run_to_end(loop: "asyncio.AbstractEventLoop", work: Work) -> None:
+def _run_to_end(loop: asyncio.AbstractEventLoop, work: Work) -> None:
     task = loop.create_task(work)
     task.add_done_callback(lambda _: loop.stop())
     while not task.done():
@@ -120,8 +115,6 @@ def _run_to_end(loop: "asyncio.AbstractEventLoop", work: Work) -> None:
 
 
 async def _cancel_leftovers() -> None:
-    import asyncio
-
     leftovers = asyncio.all_tasks() - {asyncio.current_task()}
     for task in leftovers:
         task.cancel()
@@ -136,9 +129,7 @@ async def _cancel_leftovers() -> None:
 
 
 async def idle() -> None:
-    """Return when what waits for this loop was handled once: what was shown before is painted. Only in `run`'s loop."""
-    import asyncio
-
+    """Return once the loop has nothing to do: what was shown before is painted. Only in `run`'s loop."""
     is_idle = asyncio.Event()
     dispatcher = QAbstractEventDispatcher.instance()
     dispatcher.aboutToBlock.connect(is_idle.set)
@@ -152,7 +143,7 @@ class _Signals:
     """While entered, signals ask the application to end instead of ending the process."""
 
     def __init__(
-        self, loop: "asyncio.AbstractEventLoop", task: "asyncio.Task[int]", on_signal: Callable[[], None] | None
+        self, loop: asyncio.AbstractEventLoop, task: asyncio.Task[int], on_signal: Callable[[], None] | None
     ) -> None:
         self._loop = loop
         self._task = task
@@ -206,14 +197,14 @@ class TaskSpawner:
         return self._is_closed
 
     def start(self) -> None:
-        """Start what waits, and everything after it at once. Call it with the loop running."""
+        """Start the work that waits. Call it with the loop running."""
         self._is_started = True
         waiting, self._waiting = self._waiting, []
         for work in waiting:
             self._start(work)
 
     def spawn(self, work: Work) -> None:
-        """Run `work` to its end in the background. After `aclose` it is dropped without being started."""
+        """Run `work` in the background. After `aclose` it is dropped without being started."""
         if self._is_closed:
             work.close()
         elif self._is_started:
@@ -230,21 +221,17 @@ class TaskSpawner:
 
     async def aclose(self) -> None:
         """Take no more work, cancel what runs, and return when it has ended."""
-        import asyncio
-
         self._is_closed = True
         self.cancel_all()
         if self._tasks:
             await asyncio.wait(set(self._tasks))
 
     def _start(self, work: Work) -> None:
-        import asyncio
-
         task = asyncio.get_running_loop().create_task(work, name=getattr(work, "__qualname__", None))
         self._tasks.add(task)
         task.add_done_callback(self._on_done)
 
-    def _on_done(self, task: "asyncio.Task[None]") -> None:
+    def _on_done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._on_error(error)

@@ -22,16 +22,16 @@ from PySide6.QtCore import QAbstractEventDispatcher, QObject, QTimer
 from desktop_agent.core.system.allocator import give_back_memory
 
 _PATIENCE_MS: Final = 250
-"""How long garbage waits once there is enough of it. Meanwhile it is measured whether the thread is busy."""
+"""How long garbage waits once there is enough of it, while the load of the thread is measured."""
 _YOUNG: Final = 0
 _MIDDLE: Final = 1
 _FULL: Final = 2
 _FULL_SHARE: Final = 0.001
 """A full collection stops the window for as long as it takes; at most this share of the time goes to it."""
 _BUSY_SHARE: Final = 0.25
-"""A window's thread that worked for more of the last interval is painting what the user scrolls or types."""
+"""Above this share the window is painting what the user scrolls or types."""
 _REST_SHARE: Final = 0.02
-"""A window that works for less of the time is at rest: nobody types, scrolls or points."""
+"""Below this share the window is at rest: nobody types, scrolls or points."""
 _MOST_PATIENCE_S: Final = 10.0
 """How long garbage may wait for a busy time to end."""
 _MOST_PATIENCE_FOR_REST_S: Final = 120.0
@@ -39,7 +39,7 @@ _MOST_PATIENCE_FOR_REST_S: Final = 120.0
 _SLICE: Final = 6_000
 """This many objects take about 3 ms. Survivors then join the oldest generation, before they become too many."""
 _MOST_OF_A_MODULE: Final = 300
-"""A module brings about 150 objects. Many more than that per module were not made by imports."""
+"""A module brings about 150 objects; many more per module were not made by imports."""
 _LOADED: Final = 30_000
 """This many objects at once take a frame or more: 60,000 take 40 ms."""
 
@@ -61,7 +61,7 @@ async def return_memory() -> None:
 
 
 class _Load:
-    """The share of the time that a thread works."""
+    """Measures the share of the time that a thread works."""
 
     def __init__(self, clock: Callable[[], float], work_clock: Callable[[], float]) -> None:
         self._clocks = clock, work_clock
@@ -98,7 +98,7 @@ class WindowThreadCollector(QObject):
         self._was_enabled = False
         self._threshold = 0
         self._modules = 0
-        """How many modules there were when their objects were last exempted."""
+        """The number of modules whose objects are exempt."""
         self._middle_objects = 0
         """The most objects in the middle generation."""
         self._full_again_at = 0.0
@@ -111,7 +111,7 @@ class WindowThreadCollector(QObject):
         self._timer.timeout.connect(self.collect_due)
 
     def start(self) -> None:
-        """Turn automatic collection off, and collect from here."""
+        """Turn automatic collection off."""
         self._was_enabled = gc.isenabled()
         gc.disable()
         gc.freeze()  # what is there already stays; going over it again and again would stop the window
@@ -123,14 +123,14 @@ class WindowThreadCollector(QObject):
         QAbstractEventDispatcher.instance().awake.connect(self._on_work)
 
     def stop(self) -> None:
-        """Leave it to Python again."""
+        """Restore automatic collection."""
         self._timer.stop()
         QAbstractEventDispatcher.instance().awake.disconnect(self._on_work)
         if self._was_enabled:
             gc.enable()
 
     def _on_work(self) -> None:
-        """Begin to wait once there is enough. Called whenever the loop goes round."""
+        """Start the timer once there is enough garbage. Called on each turn of the loop."""
         if gc.get_count()[0] >= self._threshold and not self._timer.isActive():
             self._load.restart()
             self._timer.start()

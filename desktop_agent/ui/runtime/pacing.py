@@ -32,7 +32,7 @@ class Throttle(QObject):
             self.run_now()
 
     def run_now(self) -> None:
-        """Run the action at once if it is wanted, and begin a new interval."""
+        """Run the action at once if it was asked for, and begin a new interval."""
         if not self._is_wanted:
             return
         self._is_wanted = False
@@ -41,7 +41,6 @@ class Throttle(QObject):
         self._action()
 
     def pause(self) -> None:
-        """Run nothing and keep no timer until `resume`."""
         self._is_paused = True
         self._timer.stop()
 
@@ -55,9 +54,9 @@ class Throttle(QObject):
 
 
 def in_next_turn(owner: QObject, do: Callable[[], object]) -> None:
-    """Call this in the next turn of the loop, unless `owner` has ended by then.
+    """Call this in the next turn of the loop, unless `owner` has been deleted.
 
-    `QTimer.singleShot(0)` is an event of the turn that is going on.
+    `QTimer.singleShot(0)` fires in the current turn.
     """
     timer = QTimer(owner, interval=0, singleShot=True)
     timer.timeout.connect(do)
@@ -66,7 +65,7 @@ def in_next_turn(owner: QObject, do: Callable[[], object]) -> None:
 
 
 def open_next_turn(dialog: QDialog) -> None:
-    """Open a dialog in the next turn of the loop: to make it takes a while, and to show it again."""
+    """Open a dialog in the next turn of the loop: making and showing it both take a while."""
 
     def show() -> None:
         dialog.open()
@@ -87,7 +86,7 @@ class GradualWork(QObject):
     """
 
     def __init__(self, parent: QObject, slice_s: float = _SLICE_S, *, pause_ms: int = 0) -> None:
-        """`pause_ms` is left to everything else between two slices; a timer of the same turn counts as that, too."""
+        """`pause_ms` is left to other work between two slices."""
         super().__init__(parent)
         self._slice_s = slice_s
         self._steps: Iterator[object] = iter(())
@@ -95,7 +94,7 @@ class GradualWork(QObject):
         self._timer.timeout.connect(self._go_on)
 
     def begin(self, steps: Iterator[object]) -> None:
-        """Do this in place of what was begun before. The first steps, at least one, are taken before this returns."""
+        """Take these steps in place of earlier ones; the first are taken before this returns."""
         self._steps = steps
         self._go_on()
 
@@ -123,14 +122,14 @@ _T = TypeVar("_T")
 
 
 class BackgroundCall(Generic[_T]):
-    """Calls once. Who started it asks again instead of getting a signal: it may be gone before the thread is done."""
+    """Calls once. The caller polls for the result: it may be deleted before the thread is done."""
 
     def __init__(self, call: Callable[[], _T], default: _T) -> None:
         self._call = call
         self.is_started = False
         self.is_done = False
         self.result = default
-        """What was returned; the default until then, and when the call raised."""
+        """The default until the call has returned, and if it raised."""
 
     def start(self) -> None:
         """Call in a thread, unless it was started."""

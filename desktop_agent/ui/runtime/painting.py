@@ -29,7 +29,7 @@ def show_painted(app: QApplication, window: QWidget, part: QWidget) -> None:
 
 
 class _FirstPaint(QObject):
-    """Ends Qt's loop as soon as what it watches was painted for the first time."""
+    """Ends Qt's loop after the first painting of the widget it watches."""
 
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
@@ -63,11 +63,11 @@ def make_widget_classes() -> None:
 
 
 _EFFECTS: Final = Qt.UIEffect.UI_General
-"""Without it there is none of the others: of menus, lists that open, and tool tips."""
+"""Enables all others: of menus, lists that open, and tool tips."""
 
 
 class Movement(QObject):
-    """Stands still as long as the theme says that nothing moves. Marks that pulse ask the theme themselves."""
+    """Stops animations and blinking while the theme says that nothing moves."""
 
     def __init__(self, app: QApplication, window: QMainWindow, theme: Theme) -> None:
         super().__init__(app)
@@ -82,7 +82,7 @@ class Movement(QObject):
         self._update()
 
     def stop(self) -> None:
-        """Leave everything as it was found."""
+        """Restore the settings of the application."""
         self._theme.motion_changed.disconnect(self._update)
         self._allow(moves=True)
 

@@ -21,7 +21,7 @@ _POLL: Final = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint, ct
 `errno` after it, which is a signal's at times: what we do in between must not change it."""
 
 _MAIN_CONTEXT: Final = None
-"""The default one, which Qt uses on the main thread."""
+"""The default context, which Qt uses on the main thread."""
 
 _given: Final[list[object]] = []
 """What GLib was given to call. It keeps no reference, and calling what has been freed ends the process."""
@@ -88,7 +88,7 @@ _log = logging.getLogger(__name__)
 
 
 class Stalls(NamedTuple):
-    """How often the window stood still for longer than the limit, and for how long at worst."""
+    """How many stalls were longer than the limit, and the longest."""
 
     number: int = 0
     worst_ms: float = 0.0
@@ -158,7 +158,7 @@ class Watchdog(QObject):
         self._busy_since = None
 
     def _end_of_work(self) -> float:
-        """Count what was done until now if it was a stall, and return the time."""
+        """Count the work until now if it was a stall, and return the time."""
         now = self._clock()
         if self._busy_since is not None and (took_s := now - self._busy_since) > self._limit_s:
             self._stalls = Stalls(self._stalls.number + 1, max(self._stalls.worst_ms, took_s * 1000))
@@ -185,7 +185,7 @@ class Watchdog(QObject):
             self._over.wait(left_s if left_s > 0 else self._limit_s)
 
     def _sleep(self) -> None:
-        """Return when there has been work for as long as it may take, so that short work wakes this thread once."""
+        """Return when the loop has worked for the limit, so that short work wakes this thread once."""
         self._stir.clear()
         self._is_asleep = True
         if self._busy_since is None and not self._over.is_set():

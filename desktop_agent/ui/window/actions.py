@@ -15,7 +15,7 @@ def _tr(text: str) -> str:
 
 
 class _Declaration(Struct, frozen=True):
-    """One action: its stable name, its words and its shortcut (portable text, may be empty)."""
+    """An action: its stable name, its text, and its shortcut as portable text, which may be empty."""
 
     name: str
     text: str
@@ -122,10 +122,7 @@ class Actions:
         action.triggered.connect(slot)
 
     def set_keys(self, keys: Mapping[str, tuple[str, ...]]) -> None:
-        """Give the actions, by name, these keys from now on; who shows them is told by `QAction.changed`.
-
-        Those of single parts, by `part.action`, are for the parts.
-        """
+        """Give the actions, by name, these keys. Keys of `part.action` go to the parts of the window."""
         self.parts.use(keys)
         for action in self.all:
             wanted = [QKeySequence(each) for each in keys.get(action.objectName(), ())]
@@ -133,7 +130,7 @@ class Actions:
                 action.setShortcuts(wanted)
 
     def show_keys(self, action: QAction, show: Callable[[str], object]) -> None:
-        """Give `show` the keys of `action` as people read them, now and whenever they change; empty for none."""
+        """Call `show` with the keys of `action` as people read them, now and whenever they change."""
 
         def tell() -> None:
             show(action.shortcut().toString(QKeySequence.SequenceFormat.NativeText))

@@ -62,7 +62,7 @@ class ViewingBar(BannerFrame):
 
 
 class ConversationPane(QWidget):
-    """One above the other: what holds for the session, what went wrong, what asks, the search, the transcript."""
+    """The bars above the conversation, and the conversation."""
 
     def __init__(self, transcript: TranscriptView) -> None:
         super().__init__()

@@ -11,7 +11,7 @@ from desktop_agent.ui.widgets.layouts import vbox
 Side = Literal["left", "right"]
 
 _MARGIN = 56
-"""How much of what lies below stays visible, so that it is plain that a drawer can be closed."""
+"""How much of the conversation stays visible, which shows that a drawer can be closed."""
 
 
 class Drawer(QFrame):
@@ -45,7 +45,6 @@ class Drawer(QFrame):
         panel.setFocus(Qt.FocusReason.PopupFocusReason)
 
     def close_drawer(self) -> None:
-        """Close it, if it is open, also in a window that is hidden."""
         if not self.isHidden():
             self._over.removeEventFilter(self)
             self.hide()
@@ -93,7 +92,7 @@ class EdgePanel(QObject):
         self.dock = QDockWidget(title, window)
         self.dock.setObjectName(name)
         self._place = QWidget(self.dock)
-        """Keeps the room of the panel in the dock, also while the panel is elsewhere or not shown yet."""
+        """Keeps the room of the panel in the dock while the panel is elsewhere or not shown yet."""
         self._layout = vbox(self._panel, on=self._place)
         self.dock.setWidget(self._place)
         # The panels have headings of their own; a second title above each would only be noise.
@@ -117,7 +116,6 @@ class EdgePanel(QObject):
             self.dock.raise_()
 
     def toggle(self) -> None:
-        """Hide the panel if it is in sight, else show it."""
         if not self._is_narrow:
             self.dock.setVisible(not self.dock.isVisible())
         elif self.drawer.isVisible():
@@ -126,7 +124,7 @@ class EdgePanel(QObject):
             self.show()
 
     def set_narrow(self, *, is_narrow: bool) -> None:
-        """Leave the dock in a window that became narrow, and be as before in one that became wide."""
+        """Hide the dock in a window that becomes narrow; restore it in one that becomes wide."""
         if is_narrow and not self._is_narrow:
             self._was_open = not self.dock.isHidden()
         elif self._is_narrow and not is_narrow and self._was_open:
@@ -137,13 +135,13 @@ class EdgePanel(QObject):
             self.dock.hide()
 
     def _show_beside(self) -> None:
-        """Take the place beside the conversation. What was in sight in the drawer stays in sight."""
+        """Return to the place beside the conversation. A panel in the drawer stays visible."""
         if self.dock.window().isVisible() and not self.drawer.isVisible():
             self._panel.hide()
         self.dock.show()
 
     def fill(self) -> bool:
-        """Show the panel in a place that was made for it in the wider window; whether there was one to fill."""
+        """Show the panel if its dock is empty, and return whether it was."""
         is_empty = self._panel.isHidden()
         self._panel.show()
         return is_empty

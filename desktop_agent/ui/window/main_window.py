@@ -65,11 +65,11 @@ class SettledColumn(QVBoxLayout):
         self._room: QRect | None = None
 
     def unsettle(self) -> None:
-        """Wait until `settle`, whatever size the window has."""
+        """Wait for `settle` in a window of any size."""
         self._window_size = QSize()
 
     def settle(self, window_size: QSize) -> None:
-        """Take the room there is now: all panels are where they belong in a window of this size."""
+        """Lay out: the panels are in their places for a window of this size."""
         self._window_size = window_size
         if self._room is not None:
             room, self._room = self._room, None
@@ -94,7 +94,7 @@ KeptChoice = tuple[Literal["action", "setting", "command", "session", "file"], s
 
 
 class WindowMemory:
-    """What the next start of the window is told of this one, in one file. Damaged values count as not kept."""
+    """What the next start needs to know of this one, in one file. Damaged values count as missing."""
 
     def __init__(self, store: QSettings) -> None:
         self._store = store
@@ -109,7 +109,7 @@ class WindowMemory:
         return self._bytes("state")
 
     def remember_layout(self, geometry: QByteArray, state: QByteArray | None) -> None:
-        """Keep sizes and places; without `state`, those of the docks stay as they were kept last."""
+        """Without `state`, the docks keep their last remembered places."""
         self._store.setValue("geometry", geometry)
         if state is not None:
             self._store.setValue("state", state)
@@ -184,12 +184,12 @@ class WindowMemory:
 
 
 NARROW_BELOW = 1180
-"""Below this width the panels at the sides become drawers: beside them the transcript would be too narrow to read."""
+"""Below this width the side panels are drawers: beside them the transcript would be too narrow to read."""
 
 _LEAST_FIRST_SIZE = QSize(1440, 900)
 _MOST_FIRST_SIZE = QSize(1920, 1200)
 _FIRST_SHARE = 0.85
-"""Of the screen, within the two sizes above, and never more than the screen has: a window that was never opened."""
+"""The share of the screen of a window that was never opened, within the two sizes above."""
 _MINIMUM_SIZE = QSize(720, 480)
 _SIDE_WIDTH = 236
 _REVIEW_WIDTH = 540
@@ -255,7 +255,7 @@ class MainWindow(QMainWindow):
         self.close()
 
     def hide_jobs(self) -> None:
-        """Put the background commands out of sight; who had the focus in there goes on writing."""
+        """Hide the background commands; the keyboard goes from there to the message field."""
         had_focus = self._jobs.isAncestorOf(self.focusWidget() or self)
         self._jobs.hide()
         if had_focus:
@@ -332,7 +332,7 @@ class MainWindow(QMainWindow):
             self._column.settle(self.size())
 
     def _settle(self) -> None:
-        """Lay out the conversation and then each panel in a turn of its own: together they take longer than a frame."""
+        """Lay out the conversation and each panel in turns of their own: together they take more than a frame."""
         self._column.settle(self.size())
         in_next_turn(self, self._fill_edges)
 

@@ -14,16 +14,16 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _MAX_LABEL = 28
 _SHORTENED = re.compile(r"^claude[- ]|^[^:/]{1,20}: ", re.IGNORECASE)
-"""What is left out of a name where there is little room: of routers' labels, whose model it is."""
+"""Left out of a name where there is little room: in a router's label, the vendor."""
 
 
 class ModePickers(QObject):
-    """Three buttons, two with menus. They show the session's mode and ask for another; models are chosen elsewhere.
+    """Three buttons, two with menus, which show the session's mode. Models are chosen elsewhere.
 
     Signals:
-        model_shown: this model (a `ModelRef`) answers now, and another one did before.
-        approval_chosen: an approval policy.
-        sandbox_chosen: a sandbox mode.
+    model_shown: another model (a `ModelRef`) answers now.
+    approval_chosen: an approval policy.
+    sandbox_chosen: a sandbox mode.
     """
 
     model_shown = Signal(object)
@@ -61,7 +61,7 @@ class ModePickers(QObject):
         self._show_sandbox()
 
     def show_label(self, model: ModelRef, label: str) -> None:
-        """Show what people call the model that answers, if that is still `model`; its name stays in the tooltip."""
+        """Show the common name of `model`, if that still answers; its id stays in the tooltip."""
         if model == self._model and label != self._label:
             self._label = label
             self._show_model(model)
@@ -87,12 +87,11 @@ class ModePickers(QObject):
         self.model_button.show()
 
     def show_sandbox_availability(self, is_available: bool, reason: str) -> None:
-        """Say whether this machine can confine commands at all; if not, `reason` says why and what would help."""
+        """Show whether this machine can confine commands; `reason` says why not, and what would help."""
         self._sandbox_obstacle = None if is_available else reason
         self._show_sandbox()
 
     def _show_sandbox(self) -> None:
-        """Warn where nothing confines commands, in words and in colour."""
         if self._sandbox is None:
             return
         _show(self.sandbox_button, self._sandbox_group, self._sandbox)
@@ -146,7 +145,6 @@ class ModePickers(QObject):
 
 
 def _whose(model: ModelRef) -> str:
-    """By whom, and as which account, a model is asked."""
     label = PROVIDER_LABELS.get(model.provider, model.provider)
     return f"{label} ({model.account})" if model.account else label
 

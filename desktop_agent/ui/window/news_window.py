@@ -12,10 +12,10 @@ _LEAST = QSize(360, 240)
 
 
 class NewsWindow(QWidget):
-    """Shows a part of the changelog, and deletes itself when it is closed. Links lead to a browser, by a click."""
+    """Shows a part of the changelog, and deletes itself when closed. Links open in a browser, by a click."""
 
     def __init__(self, markdown: str, parent: QWidget) -> None:
-        """`markdown` is short: it is laid out at once."""
+        """`markdown` is laid out at once, so it must be short."""
         super().__init__(parent, Qt.WindowType.Window)
         self.setObjectName("newsWindow")
         self.setWindowTitle(self.tr("What is new"))

@@ -75,7 +75,7 @@ class PromptController(QObject):
     def give_back_queued(self) -> None:
         """Put prompts that will not start by themselves back into the composer.
 
-        Those that an earlier process left stay where they are: the user has not just written them.
+        Those that an earlier process left stay queued: the user has not just written them.
         """
         handle = self._session.handle
         if handle is None:
@@ -136,7 +136,7 @@ class PromptController(QObject):
 
 
 class ReviewController(QObject):
-    """Leads from calls, files and keys to the review and back, and undoes and redoes what keys and entries ask for."""
+    """Leads to the review from calls, files and keys, and back; undoes and redoes."""
 
     def __init__(
         self,
@@ -372,7 +372,7 @@ class ApprovalController(QObject):
         view.entry_actions.approval_opened.connect(self.open)
 
     def close(self) -> None:
-        """Close the dialog; its question goes on waiting."""
+        """Close the dialog; its question still waits."""
         self._opening.stop()
         self._call_id = ""
         if self._dialog is not None:

@@ -34,7 +34,7 @@ _MOST = 99
 
 
 class InboxButton(QToolButton):
-    """Amber while something waits for an answer. Before icons are attached a sign stands in for them."""
+    """Amber while something waits for an answer. Shows a sign until icons are attached."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -78,10 +78,10 @@ class InboxButton(QToolButton):
 
 
 class FolderMenu(QMenu):
-    """The menu.
+    """Folders to begin in.
 
     Signals:
-        folder_chosen: begin in this folder (its absolute path).
+    folder_chosen: begin in this folder (its absolute path).
     """
 
     folder_chosen = Signal(str)
@@ -110,7 +110,7 @@ class FolderMenu(QMenu):
 
 
 def main_menu(actions: Actions, parent: QWidget) -> QMenu:
-    """Return the menu. What is looked for most often stands in it, the rest in menus of its own."""
+    """Return the menu, with the most frequent actions in it and the rest in submenus."""
     menu = QMenu(parent)
     menu.setObjectName("mainMenu")
     menu.addActions([actions.command_palette, actions.settings, actions.usage])
@@ -219,7 +219,6 @@ class TopBar(QWidget):
         self.side_button.setText("")
 
     def set_workspace(self, workspace: Path | None) -> None:
-        """Show the folder's name; its whole path is the tool tip."""
         name = (workspace.name or str(workspace)) if workspace else self.tr("Choose a folder")
         name = " ".join(name.split())  # a name may have line breaks; a button has one line
         self.workspace_button.setText(f"{name} ▾")
@@ -243,7 +242,7 @@ class TopBar(QWidget):
         self.jobs_button.setVisible(total > 0)
 
     def set_narrow(self, *, is_narrow: bool) -> None:
-        """In a narrow window offer the way to what is out of sight there; the palette is in the menu."""
+        """In a narrow window offer the panels that are hidden there; the palette is in the menu."""
         self.side_button.setVisible(is_narrow)
         self.palette_button.setVisible(not is_narrow)
         self.search_button.show_keys(is_shown=not is_narrow)
@@ -252,7 +251,7 @@ class TopBar(QWidget):
         self.review_button.setVisible(is_hidden)
 
     def _take_fonts(self) -> None:
-        """Also later: the bar is there before the settings are read."""
+        """Also called later: the bar exists before the settings are read."""
         self.workspace_button.setFont(self._theme.strong_font())
         self.branch_label.setFont(self._theme.code_font())
 

@@ -135,6 +135,27 @@ def test_what_shows_a_session_is_loaded_before_what_only_the_first_answer_needs(
     assert noted.stdout.split() == ["False", "True", "True", "True"]
 
 
+FRAME = """
+import os, sys
+from desktop_agent.app.startup import window
+
+def noted(*_arguments):
+    slow = ("asyncio", "qasync", "concurrent.futures", "pydantic")
+    print([name for name in slow if name in sys.modules], flush=True)
+    os._exit(0)
+
+window.show_painted = noted
+window.main([])
+"""
+
+
+def test_the_frame_is_painted_before_asyncio_is_imported() -> None:
+    noted = subprocess.run(  # noqa: TID251 - a fresh interpreter is the point
+        [sys.executable, "-c", FRAME], stdout=subprocess.PIPE, check=True, text=True, timeout=120
+    )
+    assert noted.stdout.strip() == "[]"
+
+
 PANELS = """
 import sys
 from PySide6.QtWidgets import QApplication

@@ -285,14 +285,6 @@ def test_a_second_signal_does_not_take_no_for_an_answer(qapp: QApplication) -> N
     assert run(qapp, main, on_signal=asked.set) == 0
 
 
-def test_importing_the_module_loads_neither_asyncio_nor_qasync() -> None:
-    program = (
-        "import sys, desktop_agent.ui.runtime.eventloop; "
-        "print([name for name in ('asyncio', 'qasync', 'concurrent.futures') if name in sys.modules])"
-    )
-    assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "[]"
-
-
 # --- spawning -----------------------------------------------------------------------------------------------------
 
 
