@@ -58,7 +58,7 @@ async def denies_a_call_by_its_reason(user: Driver, pictures: Path) -> ApprovalC
     card = await waiting_card(user)
     assert "program/write" in shown_in(card)
     assert 'path: "notes.txt"' in shown_in(card)
-    assert not card.asked.fields[0].fold.is_all_seen
+    assert not card.question.folds[0].is_all_seen
     user.screenshot(pictures / "server-call.png")
 
     await user.type("composer", "careful with that")

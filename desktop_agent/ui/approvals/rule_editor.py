@@ -111,23 +111,23 @@ def expiry_moment(expiry: Expiry, now: datetime) -> datetime | None:
 
 
 def expiry_words(expiry: Expiry) -> str:
-    words: dict[Expiry, str] = {
+    texts: dict[Expiry, str] = {
         "never": _tr("Never"),
         "hour": _tr("In 1 hour"),
         "today": _tr("At the end of today"),
         "week": _tr("In 7 days"),
         "month": _tr("In 30 days"),
     }
-    return words[expiry]
+    return texts[expiry]
 
 
 def scope_words(scope: RuleScope) -> str:
-    words: dict[RuleScope, str] = {
+    texts: dict[RuleScope, str] = {
         "session": _tr("Also from now on in this session"),
         "project": _tr("Also from now on in this folder"),
         "always": _tr("Also from now on everywhere"),
     }
-    return words[scope]
+    return texts[scope]
 
 
 def allow_words(
