@@ -429,12 +429,27 @@ class RuleEditor(QWidget):
         times = sum(_is_answered([verdicts.get(subject, False) for subject in question]) for question in questions)
         match self._kind:
             case "edit":
-                words = "You were asked %n times for edits like this."
+                words = plural(
+                    "RuleEditor",
+                    times,
+                    "You were asked %n times for edits like this.",
+                    "You were asked %n times for edits like this.",
+                )
             case "tool":
-                words = "You were asked %n times for calls like this."
+                words = plural(
+                    "RuleEditor",
+                    times,
+                    "You were asked %n times for calls like this.",
+                    "You were asked %n times for calls like this.",
+                )
             case "command":
-                words = "You were asked %n times for commands like this."
-        self._asked.setText(plural("RuleEditor", times, words, words))
+                words = plural(
+                    "RuleEditor",
+                    times,
+                    "You were asked %n times for commands like this.",
+                    "You were asked %n times for commands like this.",
+                )
+        self._asked.setText(words)
         self._asked.setVisible(times >= 2)
 
 

@@ -26,7 +26,7 @@ class EditingACommand:
 
     async def by_mouse(self, stage: Stage, hand: Mouse) -> None:
         card = await stage.see_question()
-        await hand.click_in(card.asked.edit)
+        await hand.click_in(card.fields.edit)
         await hand.write("; echo mine >> edited.txt")
         await self._judged(stage)
         await hand.click_words("Allow once")
@@ -43,7 +43,7 @@ class EditingACommand:
 
     async def _judged(self, stage: Stage) -> None:
         card = await stage.see_question()
-        await stage.until(lambda: card.asked.judged is not None and not card.asked.obstacle, "the command is judged")
+        await stage.until(lambda: card.question.unjudged is None and not card.question.obstacle, "the command is judged")
 
 
 class TwoSessions:
