@@ -107,7 +107,7 @@ def test_a_thousand_tools_keep_the_window_for_less_than_a_frame(
 def run(app: QApplication, qtbot: QtBot) -> dict[str, list[float]]:
     """Go through the page once; return the turns of each step."""
     desk = Desk(app, qtbot)
-    page, turns = desk.dialog, Turns(app)
+    page, turns = desk.dialog.pages, Turns(app)
     views = [server(number) for number in range(SERVERS)]
     page.show_servers(ServersView(servers=tuple(views)))
     turns.of(lambda: None)

@@ -43,7 +43,9 @@ class EditingACommand:
 
     async def _judged(self, stage: Stage) -> None:
         card = await stage.see_question()
-        await stage.until(lambda: card.question.unjudged is None and not card.question.obstacle, "the command is judged")
+        await stage.until(
+            lambda: card.question.unjudged is None and not card.question.obstacle, "the command is judged"
+        )
 
 
 class TwoSessions:
