@@ -393,7 +393,7 @@ def table_of_definition(definition: ServerDefinition) -> dict[str, object]:
 def _change_list(path: Path, change: Callable[[TableList], None]) -> None:
     from desktop_agent.core.settings.settings_file import change_tables  # with a parser that takes a while to import
 
-    change_tables(path, LIST, change)
+    change_tables(path, LIST, lambda tables: change(TableList(tables)))
 
 
 def _change_one(path: Path, name: str, change: Callable[[Mapping[str, object]], Mapping[str, object | None]]) -> None:

@@ -14,7 +14,6 @@ from tomlkit.items import AbstractTable, AoT
 
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.settings.loading import LARGEST_BYTES, read_plain, with_last_line_ended
-from desktop_agent.core.settings.table_file import TableList
 from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
@@ -67,7 +66,7 @@ def remove_setting(path: Path, key: str) -> None:
 def change_tables(
     path: Path,
     key: str,
-    change: Callable[[TableList], None],
+    change: Callable[[AoT], None],
     *,
     called: str = "settings file",
     mode: int | None = None,
@@ -80,7 +79,7 @@ def change_tables(
     tables = section[name]
     if not isinstance(tables, AoT):
         raise UsageError(f"{key} is not written as [[{key}]] in the {called}.", hint=f"Mend {path} first.")
-    change(TableList(tables))
+    change(tables)
     expected = tables.unwrap()
     if not tables:
         del section[name]

@@ -125,7 +125,13 @@ class TableFile:
         try:
             make_private_folder(self.path.parent)
             with FileLock(lock, timeout=_LOCK_TIMEOUT_S, mode=PRIVATE_FILE):
-                change_tables(self.path, self._table, change, called=f"file of the {self._plural}", mode=PRIVATE_FILE)
+                change_tables(
+                    self.path,
+                    self._table,
+                    lambda tables: change(TableList(tables)),
+                    called=f"file of the {self._plural}",
+                    mode=PRIVATE_FILE,
+                )
         except Timeout as error:
             raise StorageError(
                 f"The {self._plural} are being changed by another process.", hint="Try again."

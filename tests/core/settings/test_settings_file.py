@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tomlkit.items import AoT
 
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.settings import load_settings
@@ -135,8 +136,8 @@ def test_a_table_that_cannot_be_added_to_what_is_written_is_refused_and_changes_
     assert file.read_text() == text
 
 
-def add_new(tables: TableList) -> None:
-    tables.append({"name": "new"})
+def add_new(tables: AoT) -> None:
+    TableList(tables).append({"name": "new"})
 
 
 def test_a_list_in_an_inner_section_is_written(file: Path) -> None:
