@@ -648,7 +648,7 @@
         <translation>Der Agent sagt: {0}</translation>
     </message>
     <message>
-        <source>The command contains invisible characters. It really is: {0}</source>
+        <source>The command has characters that cannot be seen. It really is: {0}</source>
         <translation>Der Befehl enthält unsichtbare Zeichen. In Wirklichkeit lautet er: {0}</translation>
     </message>
     <message>

@@ -647,7 +647,7 @@
         <translation>智能体说：{0}</translation>
     </message>
     <message>
-        <source>The command contains invisible characters. It really is: {0}</source>
+        <source>The command has characters that cannot be seen. It really is: {0}</source>
         <translation>命令含有不可见字符。实际为：{0}</translation>
     </message>
     <message>

@@ -43,8 +43,10 @@ class EditingACommand:
 
     async def _judged(self, stage: Stage) -> None:
         card = await stage.see_question()
+        question = card.question
         await stage.until(
-            lambda: card.question.unjudged is None and not card.question.obstacle, "the command is judged"
+            lambda: question.edited is not None and question.unjudged is None and not question.obstacle,
+            "the command is judged",
         )
 
 

@@ -206,7 +206,7 @@ def test_characters_of_a_command_that_cannot_be_seen_are_named(ask: Ask) -> None
         call_id="c", tool="t", title="Run?", reason="", arguments_digest="0", command="ls \u202e# mr\u200b"
     )
     risks = child(ask(request), IconNote, "approvalRiskNote")
-    assert risks.text() == ("The command contains invisible characters. It really is: ls ⟨U+202E⟩# mr⟨U+200B⟩")
+    assert risks.text() == ("The command has characters that cannot be seen. It really is: ls ⟨U+202E⟩# mr⟨U+200B⟩")
 
 
 def test_no_words_of_the_model_hide_or_reorder_others(ask: Ask) -> None:
