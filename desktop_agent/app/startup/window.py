@@ -95,6 +95,7 @@ class Window(QObject):
         self._quit = asyncio.Event()
         log = await asyncio.to_thread(WindowLog, self._paths.logs, self._environ)
         self.panels.spawner.start()
+        self.panels.icons.load()
         watchdog = Watchdog(self.main_window)
         watchdog.start()
         movement = Movement(self._app, self.main_window, self.theme)
