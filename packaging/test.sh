@@ -31,10 +31,11 @@ env --default-signal=INT,QUIT -u WAYLAND_DISPLAY QT_QPA_PLATFORM=xcb \
   xvfb-run --auto-servernum --server-args="-screen 0 1440x900x24 -nolisten tcp" \
   "$bin/python" -m pytest -m realwindow "$@" >"$logs/window" 2>&1 & window=$!
 
-# Three workers keep two processors busy: a third of their time, tests wait for other processes and for sockets.
+# Four workers keep two processors busy: with three, a third of the time of both goes by while tests wait for other
+# processes and for sockets.
 step "tests, offscreen"
 status=0
-env -u DISPLAY -u WAYLAND_DISPLAY QT_QPA_PLATFORM=offscreen "$bin/python" -m pytest -n 3 --dist worksteal -m "not realwindow" "$@" || status=$?
+env -u DISPLAY -u WAYLAND_DISPLAY QT_QPA_PLATFORM=offscreen "$bin/python" -m pytest -n 4 --dist worksteal -m "not realwindow" "$@" || status=$?
 
 step "tests of the real window, on Xvfb"
 shown=0
