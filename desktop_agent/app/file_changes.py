@@ -12,7 +12,7 @@ from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.navigator import Navigator, answer_to
 from desktop_agent.app.shown_folder import FolderFiles
 from desktop_agent.app.window_panels import WindowPanels
-from desktop_agent.core.base.errors import WorkspaceError
+from desktop_agent.core.base.errors import AgentError, WorkspaceError
 from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol import events as ev
@@ -83,6 +83,8 @@ class FileWriting(QObject):
                 answer = await answer_to(handle, op, is_answer, self._navigator.session_opened)
         except TimeoutError:
             return Written(self.tr("The conversation did not answer, so it is not known whether that was done."))
+        except AgentError as error:  # the session cannot be opened
+            return Written(f"{core_words(error.title)} {core_words(error.hint)}".strip())
         if isinstance(answer, ev.ChangesRecorded):
             return Written("", tuple(change.id for change in answer.changes))
         assert isinstance(answer, ev.Notice)

@@ -220,10 +220,6 @@ class SessionContext:
             ends.push_async_callback(self.jobs.aclose)
             ends.push_async_callback(self._reports.aclose)
 
-    def sweep_folders(self) -> None:
-        """Remove what a sandbox of a killed process has left in the folders of the session. Blocks."""
-        sweep(places_of_stand_ins((self.root, *self._allowed_folders())))
-
     # -- what the settings say --
 
     def _allowed_folders(self) -> tuple[Path, ...]:
@@ -357,3 +353,8 @@ class SessionContext:
             return Boundary(self.root, allowed, guarded=self.app.own_places)
 
         return lambda: build(self._allowed_folders())
+
+
+def sweep_folders(settings: WorkspaceSettings) -> None:
+    """Remove what a sandbox of a killed process has left in the folders of a session. Blocks."""
+    sweep(places_of_stand_ins((settings.root, *map(Path, settings.current.execution.allowed_paths))))

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from desktop_agent.composition.application import Application
 from desktop_agent.composition.assembly import assemble
-from desktop_agent.composition.session_context import SessionContext, SessionOptions, SessionStorage
+from desktop_agent.composition.session_context import SessionContext, SessionOptions, SessionStorage, sweep_folders
 from desktop_agent.composition.stored_sessions import OpenedSession, ViewedSession
 from desktop_agent.core.base.errors import AccountGoneError, AgentError, StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId, new_session_id
@@ -145,6 +145,7 @@ class SessionOpener:
             at=now,  # the system prompt names the day
         )
         try:
+            await asyncio.to_thread(sweep_folders, settings)
             context = SessionContext(
                 app,
                 storage,
@@ -157,7 +158,6 @@ class SessionOpener:
                 sink=sink,
                 is_attended=is_attended,
             )
-            await asyncio.to_thread(context.sweep_folders)
             return assemble(context)
         except BaseException:
             storage.discard(app.catalog)
@@ -182,6 +182,7 @@ class SessionOpener:
             system = await asyncio.to_thread(options.system_prompt, root, session.opened_at)
             gone = await self._notices_of(options, resumed.state.transcript)
             accepted = await _accepted(root, session.folder) if options.accepts_folder else ()
+            await asyncio.to_thread(sweep_folders, settings)
             context = SessionContext(
                 app,
                 resumed.storage,
@@ -194,7 +195,6 @@ class SessionOpener:
                 sink=sink,
                 is_attended=is_attended,
             )
-            await asyncio.to_thread(context.sweep_folders)
             return OpenedSession(assemble(context), resumed.transcript)
         except BaseException:
             resumed.storage.close()

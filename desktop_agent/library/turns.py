@@ -230,6 +230,12 @@ class ServedSession:
     def is_begun(self) -> bool:
         return self._session is not None
 
+    @property
+    def failure(self) -> BaseException | None:
+        """What the session failed with, once it has ended."""
+        serving = self._serving
+        return serving.exception() if serving is not None and serving.done() and not serving.cancelled() else None
+
     def require_open(self) -> Session:
         """Return the session. Raises `UsageError` while it is not served."""
         if self._session is None or self._serving is None or self._serving.done():

@@ -20,7 +20,7 @@ from starlette.types import Send
 
 from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.errors import StorageError, UsageError
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
@@ -114,9 +114,9 @@ class OpenSession(ServedSession):
         super().hear(event)
         self.feed.hear(event)
 
-    def _tell_end(self, reason: Exception) -> None:
-        if not isinstance(reason, UsageError):
-            _log.error("Session %s ended unexpectedly", self.session.id, exc_info=reason)
+    def _tell_end(self, _reason: Exception) -> None:
+        if (error := self.failure) is not None:
+            _log.error("Session %s ended unexpectedly", self.session.id, exc_info=error)
         self.feed.end()
         self.over.set_result(None)
 

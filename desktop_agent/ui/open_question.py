@@ -65,11 +65,11 @@ class OpenQuestion(QObject):
             return self.tr("There is no command to run")
         if obstacle := next((fold.obstacle for fold in self.folds if fold.obstacle), ""):
             return obstacle
-        if self.edited is None or (self._judged is not None and self._judged.digest):
+        if self.edited is None:
             return ""
         if self._judged is not None and self._judged.request is None:
             return visible(self._judged.obstacle)
-        return self.tr("Checking your command…")
+        return "" if self._judged is not None and self._judged.digest else self.tr("Checking your command…")
 
     def take_judgement(self, judged: CommandJudged | None) -> bool:
         """Keep the session's judgement of the edited command; return False if it is about another text, or known."""

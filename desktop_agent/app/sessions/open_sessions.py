@@ -287,8 +287,8 @@ class LiveSessions:
                 with suppress(AgentError):
                     await self._bench.stored.file(session_id, filing)
             raise
+        self._serve(opened.session, handle)  # first: the view asks for pages as soon as it has the whole transcript
         handle.open_with(session_id, opened.session.submit, opened.transcript)
-        self._serve(opened.session, handle)
         handle.send_waiting()
 
     def _serve(self, session: Session, handle: OwnSession) -> OwnSession:

@@ -73,7 +73,7 @@ class Comparer:
             try:
                 answer = await self._ask_again_if_died(comparison._replace(is_coarse=True))
             except (WorkerDiedError, TimeoutError) as error:
-                raise _failed(repr(error)) from error
+                raise _failed(f"{comparison.change.path if comparison.change else ''}: {error!r}") from error
         if isinstance(answer, DiffOutline):
             return answer
         raise _failed("\n".join(map(str, answer)))

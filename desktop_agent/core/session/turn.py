@@ -223,7 +223,8 @@ class Turn:
     async def _record(self, completion: Completion, by: TurnRequests) -> Completion:
         self.failure = None
         missed = by.answered(completion.usage, completion.cache_miss)
-        content = tuple(self._trusted(block, completion) for block in completion.content)
+        used = self.parts.state.transcript.paged.call_ids  # with those that are claimed for this answer
+        content = tuple(self._trusted(block, completion, used) for block in completion.content)
         await self._record_message(content, completion.stop_reason, completion.message_id, by.model)
         await self.parts.recorder.record(
             ev.UsageReported(turn=self.number, usage=completion.usage, model=by.model, cache_miss=missed)
@@ -233,14 +234,14 @@ class Turn:
             await self.parts.recorder.record(refused_effort_notice(self.number, by.model, completion.refused_effort))
         return replace(completion, content=content)
 
-    def _trusted(self, block: AssistantBlock, completion: Completion) -> AssistantBlock:
+    def _trusted(self, block: AssistantBlock, completion: Completion, used: set[CallId]) -> AssistantBlock:
         """Mark a call that must not run, and give a call whose id was used before a new one."""
         if not isinstance(block, ToolUseBlock):
             return block
         if completion.stop_reason != "tool_use" and not block.rejected:
             is_cut = completion.stop_reason in ("max_tokens", "model_context_window_exceeded")
             block = replace(block, arguments={}, rejected=CUT_OFF if is_cut else NOT_MEANT)
-        return replace(block, id=claim_id(block.id, self.parts.state.transcript.paged.call_ids))
+        return replace(block, id=claim_id(block.id, used))
 
     async def _record_message(
         self, content: tuple[AssistantBlock, ...], stop: StopReason, message_id: str, model: ModelRef

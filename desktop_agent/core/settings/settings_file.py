@@ -57,7 +57,10 @@ def save_setting(path: Path, key: str, value: object) -> None:
 def remove_setting(path: Path, key: str) -> None:
     """Take the dotted `key` out of the file, if it is there. Blocks. Raises as `save_setting` does."""
     file = _Edited(path)
-    section, name = file.place_of(key)
+    try:
+        section, name = file.place_of(key)
+    except ValueError:  # a section that is not there, and could not be: it has nothing to take out
+        return
     if name in section:
         del section[name]
         file.write(key, None)

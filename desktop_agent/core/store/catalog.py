@@ -90,7 +90,7 @@ class Catalog:
         state = journal_state(self._folder, session_id)
         if known is None or state is None or not _is_current(known, state):
             return True  # it knows that it does not know
-        seen = self._summarise(session_id, None)
+        seen = summarise(self._folder / session_id / JOURNAL_NAME, session_id, self.blobs, None)
         return seen is None or seen.known == known.known
 
     def look_again(self, session_id: SessionId) -> None:

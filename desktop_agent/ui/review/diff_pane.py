@@ -99,6 +99,8 @@ class DiffPane(QWidget):
         self._show_counts()
 
     def clear(self) -> None:
+        if "review" not in self.__dict__:  # it is not built only to be emptied
+            return
         self.editing.set_path("")
         self.view.show_diff(None)
         self.stack.show_text()

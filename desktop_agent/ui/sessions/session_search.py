@@ -20,7 +20,7 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QWindow
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QListView, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.base.plain_text import named
@@ -434,7 +434,9 @@ class SearchPanel(Popup):
         self.setGeometry(QRect(left, Height.TOP_BAR + Space.S, width, height))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+        if isinstance(watched, QWindow):  # it is watched before there are parts that take keys
+            return super().eventFilter(watched, event)
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and watched is not self._over:
             return watched in (self._parts.field, self._parts.filters.file, self._parts.list) and self._take_key(event)
         return super().eventFilter(watched, event)
 

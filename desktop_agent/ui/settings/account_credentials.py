@@ -48,7 +48,12 @@ class KeyEditor(QWidget):
         self._save = make_button(self.tr("Save key"), object_name="saveKeyButton", clicked=self._on_save)
         self._check = make_button(self.tr("Check key"), object_name="checkKeyButton", clicked=self._on_check)
         remove = make_button(self.tr("Remove key"), object_name="removeKeyButton", variant="destructive")
-        confirm = make_button(self.tr("Remove permanently"), object_name="reallyRemoveKeyButton", variant="destructive")
+        confirm = make_button(
+            self.tr("Remove permanently"),
+            object_name="reallyRemoveKeyButton",
+            clicked=self.take_focus,  # before it is hidden: else the focus wanders, and the page scrolls after it
+            variant="destructive",
+        )
         self._removal = removal = Removal(
             remove, confirm, "keepKeyButton", remove=self._on_removed, changed=self._update
         )
@@ -157,7 +162,6 @@ class KeyEditor(QWidget):
         self._actions.check_key(self.account, self._typed())
 
     def _on_removed(self) -> None:
-        self.take_focus()
         self._actions.remove_key(self.account)
 
 

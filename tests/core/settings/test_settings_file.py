@@ -207,6 +207,12 @@ def test_a_section_in_several_places_of_the_file_is_a_section(file: Path, text: 
     assert "max_lines" not in found.get("tools", {}).get("limits", {})
 
 
+def test_what_a_section_in_braces_does_not_have_is_not_taken_out_of_it(file: Path) -> None:
+    file.write_text("tools = { x = 1 }\n")
+    remove_setting(file, "tools.limits.max_lines")
+    assert file.read_text() == "tools = { x = 1 }\n"
+
+
 def test_a_value_that_no_file_can_hold_is_refused_and_changes_nothing(file: Path) -> None:
     file.write_text(ANNOTATED)
     with pytest.raises(UsageError, match="nothing was saved"):

@@ -146,8 +146,7 @@ class KeptSignIn:
         """Keep what a sign-in brought, in place of the one before; what the server asked for is part of it."""
         async with self.lock():
             await self.tokens.drop()
-            await beside(lambda: write_record(self._keyring, f"{self._name}/registration", granted.registration))
-            await beside(lambda: delete_long(self._keyring, f"{self._name}/challenge"))
+            await beside(lambda: self._write(granted.registration))
             await self.tokens.keep(tokens_of(granted, self._clock.now()))
 
     async def keep_tokens(self, granted: GrantedAccess) -> None:
@@ -158,8 +157,15 @@ class KeptSignIn:
     async def forget(self) -> None:
         async with self.lock():
             await self.tokens.drop()
-            await beside(lambda: delete_long(self._keyring, f"{self._name}/registration"))
-            await beside(lambda: delete_long(self._keyring, f"{self._name}/challenge"))
+            await beside(self._delete)
+
+    def _write(self, registration: ServerRegistration) -> None:
+        write_record(self._keyring, f"{self._name}/registration", registration)
+        delete_long(self._keyring, f"{self._name}/challenge")
+
+    def _delete(self) -> None:
+        delete_long(self._keyring, f"{self._name}/registration")
+        delete_long(self._keyring, f"{self._name}/challenge")
 
 
 def tokens_of(granted: GrantedAccess, now: datetime) -> Tokens:

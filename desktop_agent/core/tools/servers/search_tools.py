@@ -114,9 +114,14 @@ def best_tools(tools: Sequence[AnyServerTool], query: str, limit: int) -> tuple[
 def _texts_of(tool: AnyServerTool) -> tuple[str, ...]:
     name = tool.shown_name.removeprefix(f"{tool.server}/")
     arguments = " ".join(_argument_texts(tool.definition().input_schema))
-    split = (_HUMP.sub(" ", text) for text in (name, tool.server, tool.description[:_LONGEST_TEXT], arguments))
-    *first, last = (text.encode(errors="replace").decode() for text in split)
-    return (*first, f"{last} {name.encode(errors='replace').decode()}")  # a name also counts as it is written
+    others = map(_whole_and_in_parts, (tool.server, tool.description[:_LONGEST_TEXT], arguments))
+    *first, last = (text.encode(errors="replace").decode() for text in (_HUMP.sub(" ", name), *others))
+    return (*first, f"{last} {name.encode(errors='replace').decode()}")  # arguments are found by the tool's name, too
+
+
+def _whole_and_in_parts(text: str) -> str:
+    """Return the text in parts, and its words with capitals inside: `GitHub` is `github`, `git` and `hub`."""
+    return " ".join((_HUMP.sub(" ", text), *(word for word in _WORD.findall(text) if _HUMP.search(word))))
 
 
 def _argument_texts(schema: JsonObject) -> Iterable[str]:

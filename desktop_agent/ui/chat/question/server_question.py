@@ -236,10 +236,10 @@ class ServerQuestionCard(RequestCard):
         if wrong:
             wrong[0].focus()
             return
-        if self._question.address:
-            self.actions_.link_activated.emit(self._question.address)
         answers = {row.field.name: row.answer for row in self._rows}
         self.answer(Allowed(answers={name: value for name, value in answers.items() if value is not None}))
+        if self._question.address:
+            self.actions_.link_activated.emit(self._question.address)
 
     def stop(self) -> None:
         for row in self._rows:

@@ -118,6 +118,8 @@ def test_a_search_finds_by_name_by_server_by_description_and_by_the_beginning_of
     assert found("mail/sendLater")[0] == "mail/sendLater"
     assert found("send")[0] == "mail/send", "a name that is the whole word goes before a longer one"
     assert found("zebra") == []
+    hub = tools_of("GitHub", ("list_issues", "List issues that were written in JavaScript."))
+    assert [len(best_tools(hub, query, 10)) for query in ("github", "hub", "javascript", "script")] == [1, 1, 1, 1]
     assert found("…") == []
 
 
