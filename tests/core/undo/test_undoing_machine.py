@@ -34,7 +34,6 @@ from desktop_agent.core.capture.capture import StatCapture
 from desktop_agent.core.capture.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import NetChange, net_changes, pairs
-from desktop_agent.core.changes.workspace_files import folders_above
 from desktop_agent.core.diff.hunks import RENAMING, WHOLE_FILE, all_keys
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -353,11 +352,10 @@ class Histories(RuleBasedStateMachine):
         event = self.last_revert(party)
         assert direction == "redo" or after == before or event.seq in {step.seq for step in party.steps}
         folders = {folder for change in meant for folder in change.new_folders}
-        above = {folder for change in meant for folder in folders_above(change.path)}
         others = {r.change.id for r in party.records() if r.change.needs_own_question}
         told = [one for one in event.outcomes if not (one.change_ids and others.issuperset(one.change_ids))]
-        # What is not the agent's is named, and left alone; a folder that an undo made goes with the last of its files.
-        said = {one.path for one in told if one.change_ids or one.path not in above} - folders
+        # What is not the agent's is named, and left alone; empty folders that earlier undos made may go at any time.
+        said = {one.path for one in told if one.change_ids or one.hunks or one.reason} - folders
         if selection.hunks:
             # All hunks of a file that was renamed, or that another one replaced, are the renaming, too.
             is_renaming = any(change.moved_from or change.moved_to for change in meant)
