@@ -14,6 +14,7 @@ from itertools import groupby
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import ChangeId, Digest, HunkKey
 from desktop_agent.core.changes.net import pairs
 from desktop_agent.core.changes.workspace_files import StoredImages
@@ -518,8 +519,19 @@ class Composition:
             ids = [one for one in _ids_of(lineage) if one in after]
             note = _Write({one: after[one] for one in ids}, {one: before[one] for one in ids})
             lineage.notes.append(note)
-            moves.append(_Move(lineage, note, places.get(key, ""), _place_of(lineage)))
+            new = "" if self._is_gone(lineage) else _place_of(lineage)
+            moves.append(_Move(lineage, note, places.get(key, ""), new))
         return moves
+
+    def _is_gone(self, lineage: Lineage) -> bool:
+        """Whether others removed the file, so that the last undo or redo, which is noted already, brings none back."""
+        *earlier, _ = lineage.notes
+        if not any(isinstance(note, Foreign) or (isinstance(note, _Write) and note.was_as_wanted) for note in earlier):
+            return False
+        before = Lineage(lineage.origin, notes=list(earlier))
+        with suppress(NeededError, StorageError):
+            return self.of(before, _status_of(lineage)) is None
+        return False
 
     def _note_write(
         self, move: _Move, written: Mapping[str, FileChange], shared: Collection[str], *, is_told: bool
@@ -567,10 +579,7 @@ def _left_as(
 def _place_of(lineage: Lineage) -> str:
     """Return where the file is with what is undone by now, judged by renames alone; empty where it is not."""
     now = lineage.origin.path if lineage.origin else ""
-    status: dict[ChangeId, Undone] = {}
-    for note in lineage.notes:
-        if isinstance(note, _Write):
-            status |= note.status
+    status = _status_of(lineage)
     for step in lineage.steps:
         undone = status.get(step.change.id, _STANDS)
         other = status.get(step.departure, _STANDS) if step.departure else undone
@@ -582,6 +591,15 @@ def _place_of(lineage: Lineage) -> str:
         elif step.before is None or step.before.path == now:
             now = step.after.path
     return now
+
+
+def _status_of(lineage: Lineage) -> dict[ChangeId, Undone]:
+    """Return what is undone of the file's changes after the last undo or redo in its notes."""
+    status: dict[ChangeId, Undone] = {}
+    for note in lineage.notes:
+        if isinstance(note, _Write):
+            status |= note.status
+    return status
 
 
 def _tell_mode(lineage: Lineage, folder: Version) -> None:

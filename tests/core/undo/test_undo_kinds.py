@@ -183,6 +183,28 @@ async def test_a_folder_that_was_removed_stays_also_for_a_file_that_a_redo_bring
     assert tree_of(ground.workspace) == after
 
 
+async def test_a_redo_leaves_what_the_user_removed_though_an_earlier_file_was_at_its_path(ground: Ground) -> None:
+    path = ground.workspace / "d/f"
+    remove, make = Call("delete_file", {"path": "d/f"}), Call("create_file", {"path": "d/f", "content": "new\n"})
+    done = [Say("Done.")]
+    async with ground.session([[remove], done, [make], done], approval="never") as s:
+        await s.prompt()
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.ChangesUndone)
+        path.unlink()
+        s.submit(ops.RedoSteps())
+        await s.rx.expect(ev.ChangesRedone)
+        await s.prompt()
+        path.unlink()
+        undone = undone_paths(s)
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.ChangesUndone)
+        s.submit(ops.RedoSteps())
+        await s.rx.expect(ev.ChangesRedone)
+        assert undone_paths(s) == undone
+    assert not path.exists()
+
+
 RINGS = {
     "two": "mv a t; mv b a; mv t b",
     "two, by copies": "cp a t; cat b > a; cat t > b; rm t",
