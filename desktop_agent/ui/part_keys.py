@@ -204,7 +204,7 @@ class PartKeys(QObject):
         return [QKeySequence(each) for each in both]
 
     def _found(self, event: QKeyEvent) -> tuple[str | None, str]:
-        """Return the action and what is begun with this key: behind those before, else anew."""
+        """Return the action and what is begun with this key: after those before it, else at the start."""
         stroke = _stroke(event)
         for before in filter(None, (self._begun and f"{self._begun}, {stroke}", stroke)):
             for action, keys in self._keys.items():

@@ -60,7 +60,7 @@ class DraftAutosave(QObject):
         """
         along, self._along = self._along, ""
         if key == self._key:
-            self._view.row_layout.show_edits(self._shown.edits)  # it is drawn anew
+            self._view.row_layout.show_edits(self._shown.edits)  # it is drawn again
             return
         homeless = self._taken_out(along) if self._key else self._composer.text()
         self._key = ""  # what is put into the field is not typed

@@ -21,7 +21,7 @@ class Viewing(QObject):
     Signals:
         freed: whether the viewed session can be taken over now; emitted whenever that changes.
         refused: an `AgentError` that says why something cannot be done with it.
-        lost: its journal was replaced; the session (id) should be opened anew.
+        lost: its journal was replaced; the session (id) should be reopened.
     """
 
     freed = Signal(bool)

@@ -293,7 +293,7 @@ class LocalServer(Struct, frozen=True, kw_only=True):
             case "locked":
                 return f"If that is {self.label}, enter its key in Settings."
             case "silent":
-                return f"Look again in a moment, or start {self.label} anew."
+                return f"Look again in a moment, or restart {self.label}."
             case "other":
                 return f"If {self.label} runs on another port, add an account with its address in Settings."
 

@@ -535,7 +535,7 @@ class _Walker:
         names = {segment.program for segment in self.segments}
         names |= {wrapper for segment in self.segments for wrapper in segment.wrappers}
         for name in sorted(self._functions & names):
-            self.problems.append(f"`{name}` is defined anew in this line")
+            self.problems.append(f"`{name}` is redefined in this line")
         self.problems += self._evaluations.problems(frozenset(names))
         if self._evaluates or names & EVALUATE:
             texts = [part.text for segment in self.segments for part in segment.parts if part.is_known]

@@ -99,7 +99,7 @@ def demo_reply(request: ModelRequest) -> Reply:
     if source is not None and source.is_refused:
         return (Say(f"I may not read `{_PAGES}` here ({_reason(source)}), so I stop. Nothing was run."),)
     if source is None or source.is_error:
-        return (Say(f"I can't find `{_PAGES}` here. The demo only knows its own small project: start it anew to try."),)
+        return (Say(f"I can't find `{_PAGES}` here. The demo only knows its own small project: restart it to try."),)
     if any(call.name == "edit_file" for call in done) or _OLD in source.result:
         return _fix(done, source)
     return _extend(done)

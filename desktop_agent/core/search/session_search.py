@@ -38,7 +38,7 @@ from desktop_agent.core.store.journal.journal_scan import JOURNAL_NAME, journal_
 from desktop_agent.core.store.journal.lines import MAX_LINE_BYTES
 
 _MOST_GONE = 50_000
-"""Pieces without a session before the index is made anew, if they are more than the others."""
+"""Pieces without a session before the index is rebuilt, if they are more than the others."""
 
 
 class SessionSearch:
@@ -114,7 +114,7 @@ class SessionSearch:
     # -- answering --
 
     def ask(self, query: SearchQuery, limit: int = 50, is_stopped: Callable[[], bool] = not_stopped) -> list[SearchHit]:
-        """Return the newest hits, at most `limit`; none when there is no index, or while a damaged one is made anew."""
+        """Return the newest hits, at most `limit`; none when there is no index, or while a damaged one is rebuilt."""
         try:
             with self._file.newest().opened_to_read(is_stopped) as connection:
                 answerer = Answerer(self._sessions, self._blobs, query)

@@ -102,7 +102,7 @@ IGNORED_FOLDERS = (
     "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis",
     ".gradle", ".terraform", ".next", ".cache",
 )  # fmt: skip
-"""Folders that tools make anew by themselves, and version control's own files."""
+"""Folders that tools recreate by themselves, and version control's own files."""
 
 
 class CaptureSettings(Section, frozen=True, kw_only=True):

@@ -89,7 +89,7 @@ def _written(value: object) -> object:
 
 
 class TableFile:
-    """A file of tables of one name. Several processes may change it: each change reads it anew."""
+    """A file of tables of one name. Several processes may change it: each change reads it again."""
 
     def __init__(self, path: Path, table: str, plural: str) -> None:
         """`table` is the name of the tables, `plural` what people call what is in them: `rules`."""

@@ -300,7 +300,7 @@ class WorkspaceSettings:
         """What is wrong with what was trusted, or with the record of the answer."""
         file, trust = self._project.file, self._project.trust
         if trust.is_broken and file is not None:
-            message = "cannot be read: it says whether the project's settings are trusted; answer anew, or remove it"
+            message = "cannot be read: it says whether the project's settings are trusted; answer again, or remove it"
             return (FileProblem(self._trust.path_for(self.root), "", message, is_fault=True),)
         if file is None or not trust.text or trust.answer_to(file.text) == "ignored":
             return ()

@@ -34,7 +34,7 @@ def not_stopped() -> bool:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether `error` means that the file must be made anew."""
+    """Whether `error` means that the file must be rebuilt."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
 
 

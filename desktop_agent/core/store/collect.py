@@ -5,7 +5,7 @@ newer version's, a torn one, or the text of a message. What cannot be read may n
 
 Sessions may run meanwhile, in any process. They put a blob first and write its name down later; so only what no session
 put for a day is removed, and `Blobs.put` makes what it finds young again. A blob is moved aside before its age is
-looked at for the last time: from then on a session that puts the same content writes it anew.
+looked at for the last time: from then on a session that puts the same content writes it again.
 
 A draft that a power failure left without its name is a blob like any other while a session needs it, and gets its name
 when it is a day old; until then its process may be about to do so.

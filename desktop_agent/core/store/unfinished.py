@@ -44,7 +44,7 @@ class Unfinished(Struct):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether an open turn only waits for the user, and asking anew would repeat nothing that was done."""
+        """Whether an open turn only waits for the user, and asking again would repeat nothing that was done."""
         is_still = self.turn is not None and self.prepared is None
         asked = {call_id for call_id, request in self.asked.items() if request.spending is None}
         return is_still and bool(self.asked) and asked <= self.calls.keys() - self.acted

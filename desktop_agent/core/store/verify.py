@@ -93,7 +93,7 @@ class Numbers(Struct):
     def problems(self, event: ev.JournalEvent, number: int) -> Iterator[Finding]:
         if event.seq != self.last + 1 and not (self.is_gap_explained and event.seq > self.last):
             title = f"Record {event.seq} follows record {self.last}."
-            yield Finding(code="wrong_sequence", title=title, repair="Records are numbered anew.", line=number)
+            yield Finding(code="wrong_sequence", title=title, repair="Records are renumbered.", line=number)
         if self.is_repeated(event):
             title = "A call has a second result."
             yield Finding(code="duplicate_result", title=title, repair="Only the first is kept.", line=number)
@@ -161,7 +161,7 @@ def verify(catalog: Catalog, session_id: SessionId, *, is_ours: bool = False) ->
         findings.append(Finding(code="unreadable_journal", title=error.title, detail=error.detail))
     if not is_open and not catalog.is_right(session_id):  # its writer brings it up to date
         title = "The session list shows something else than the session says."
-        findings.append(Finding(code="stale_cache", title=title, repair="It is made anew."))
+        findings.append(Finding(code="stale_cache", title=title, repair="It is rebuilt."))
     return Report(session_id=session_id, records=records, findings=tuple(findings), is_open_elsewhere=is_open)
 
 

@@ -401,5 +401,5 @@ def first_line(text: str, limit: int = 80) -> str:
 
 
 def is_index(item: RefChange | OutsideFile) -> bool:
-    """Whether it is git's list of what is staged, which the next look at the repository writes anew."""
+    """Whether it is git's list of what is staged, which the next look at the repository rewrites."""
     return isinstance(item, OutsideFile) and item.path.endswith("/index") and "/.git/" in item.path

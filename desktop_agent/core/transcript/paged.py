@@ -25,7 +25,7 @@ from desktop_agent.core.transcript.entries import (
 class Patch(Struct, frozen=True):
     """What changed.
 
-    `append` and `remove` concern the entry at `index`; `update` says to draw it anew; `text` and `output` carry only
+    `append` and `remove` concern the entry at `index`; `update` says to draw it again; `text` and `output` carry only
     what was added to it; `changes` means the recorded changes or their state; `status` everything outside the entries.
     `expand` says that the page at `index` became the `count` entries it stood for, `collapse` that the `count` entries
     from `index` on became a page again.

@@ -291,7 +291,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
         if has_session and (status == 404 or (status == 400 and message.get("id") is None)):
             failure = SessionGoneError(
                 "The server has forgotten this connection, so the call was not carried out.",
-                hint="Call it again: that connects anew.",
+                hint="Call it again: that reconnects.",
             )
             self.end(failure)
             raise failure

@@ -82,7 +82,7 @@ their place, or another option of the request. `unknown` is a miss of which the 
 
 
 class CacheMiss(Struct, frozen=True, kw_only=True):
-    """A request read anew what the provider had kept of the request before."""
+    """A request read again what the provider had kept of the request before."""
 
     reason: CacheMissReason
     tokens: int = 0

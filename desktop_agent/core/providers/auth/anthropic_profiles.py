@@ -132,7 +132,7 @@ def _read_config(name: str, path: Path) -> _Config:
 
 def _unusable(name: str, why: str) -> CredentialsError:
     return CredentialsError(
-        f"The Anthropic profile {name!r} cannot be used.", hint="Make it anew: `ant auth login`.", detail=why
+        f"The Anthropic profile {name!r} cannot be used.", hint="Create it again: `ant auth login`.", detail=why
     )
 
 

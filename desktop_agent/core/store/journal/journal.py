@@ -6,7 +6,7 @@ file beside the journal. `journal_reader` reads it.
 
 After a failed `fsync` it is unknown what is on the disk, and the next one may well succeed without it: the system has
 dropped the pages, or calls them clean (https://lwn.net/Articles/752063/). So what is not known to be on the disk is
-kept in memory, and written once more, to a file opened anew, before anything else is.
+kept in memory, and written once more, to the reopened file, before anything else is.
 """
 
 import errno

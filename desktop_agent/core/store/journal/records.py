@@ -253,7 +253,7 @@ class Follower:
         """Return what was added since the last call; all of it at the first. What cannot be read is left out.
 
         Raises `StorageError` when the journal is gone, or is not a longer form of what it was: a writer took a record
-        back because its disk failed, or a repair replaced the file. Then only reading all of it anew helps.
+        back because its disk failed, or a repair replaced the file. Then only reading all of it again helps.
         """
         try:
             refuse_links(self._path)

@@ -113,7 +113,7 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
                 is_anew = isinstance(error, sqlite3.Error) and is_damage(error)
                 if not is_anew and not await asyncio.to_thread(index.use_spare):
                     raise
-                found, progress = await self._search(arguments, question, place, context)  # with an index made anew
+                found, progress = await self._search(arguments, question, place, context)  # with an index rebuilt
         except (OSError, sqlite3.Error) as error:
             raise ToolError(f"The search index could not be used: {error}. Use grep instead.") from error
         return _answer(question, found, progress, arguments.max_results, context.room(MOST_RETURNED_BYTES))

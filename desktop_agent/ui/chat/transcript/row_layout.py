@@ -106,7 +106,7 @@ class RowLayout(QObject):
         if abs(bar.value() - self.top_edge) > self._area.viewport().height():
             self.lay_out_gently()  # nothing of what was in view is
         else:
-            self._lay_out_anew()
+            self._lay_out_again()
 
     # -- changes --
 
@@ -118,7 +118,7 @@ class RowLayout(QObject):
         if is_gentle:
             self.go_on_later()  # the caller shows another session and has more to do in this turn
         else:
-            self._lay_out_anew()
+            self._lay_out_again()
 
     def row_resized(self, row: EntryRow, keeps_end: bool = False) -> None:
         """Take in that a row's widget has another height.
@@ -189,7 +189,7 @@ class RowLayout(QObject):
         self.laid_out.emit()
         return not (is_put_off or time.was_over)
 
-    def _lay_out_anew(self) -> None:
+    def _lay_out_again(self) -> None:
         self.lay_out()
         if self._area.isVisible():
             self._colours_timer.start(0)  # as soon as what is in sight has been painted
