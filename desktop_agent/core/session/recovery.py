@@ -44,7 +44,7 @@ def _done(prepared: ev.ChangesPrepared, ledger: Ledger) -> tuple[FileChange, ...
 def _with_other_halves(
     prepared: ev.ChangesPrepared, done: Sequence[FileChange], ledger: Ledger, known: Sequence[FileChange]
 ) -> tuple[FileChange, ...]:
-    """Finish each rename that was half written, as nobody asked for half of one; return what is written then.
+    """Finish each rename of which only one half was written; return all changes that are written then.
 
     Blocks. A file is only written if it still is what it was.
     """
@@ -174,7 +174,7 @@ class Readiness:
     async def _may_look(self, prepared: ev.ChangesPrepared) -> bool:
         """Whether the folder can say how far a write got: not if it is gone, or another one is at its path.
 
-        Then a write of the user's waits until it is back; a call gets its result, with a record that nobody knows.
+        If not, a write of the user's waits until the folder is back; a call's result says that its writes are unknown.
         """
         is_command = prepared.purpose == "apply" and not prepared.changes
         if is_command or await asyncio.to_thread(self._ledger.is_root_in_place):

@@ -33,7 +33,7 @@ async def take_over(
 ) -> tuple[TurnRequests, ModelRequest]:
     """Return who answers in place of the model that failed, and the request; a notice says so.
 
-    Raises `error` when nobody can.
+    Raises `error` when there is no other model.
     """
     named = parts.settings.current.model.fallback
     if not named or error.fault not in OVERLOAD:

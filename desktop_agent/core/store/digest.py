@@ -265,7 +265,7 @@ class JournalCache(Generic[Known]):
     """
 
     def __init__(self, path: Path, version: int, decoder: Decoder[Known]) -> None:
-        """`decoder` reads what is kept of each, `version` is that of its meaning: a file of another version is rebuilt."""
+        """`decoder` reads what is kept of each, `version` that of its meaning: a file of another version is rebuilt."""
         self._file = CacheFile(path, version, _SCHEMA, ("session",))
         self._decoder = decoder
         self._unsaved: dict[SessionId, Noted[Known]] = {}

@@ -119,7 +119,7 @@ class RedirectReceiver:
     """Listens from entering the context to leaving it. Belongs to one event loop."""
 
     def __init__(self, path: str, *, state: str | None, host: str = "127.0.0.1", port: int = 0) -> None:
-        """Without a `state`, the path must be a secret. `host` is what the service is told; port 0 is any free one."""
+        """Without a `state`, the path must be a secret. `host` is what the service is told; port 0: any free one."""
         self._path = path
         self._state = state
         self._host = host
