@@ -281,7 +281,8 @@ class _Hunks:
         return self._changed(turned | dict.fromkeys(halves, undone))
 
     def _parts(self, change: FileChange) -> frozenset[HunkKey]:
-        edit = as_edit(change, self._changes)
+        # The other half of a renaming is not in the row where the renaming replaced a file.
+        edit = as_edit(change, (record.change for record in self._known.records.values()))
         if edit.before == edit.after:
             return _NOTHING
         return parts_of(change, self._ledger.images.diff(edit)) - {RENAMING}

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.ledger import NOT_EMPTY, Ledger, LedgerWrite
 from desktop_agent.core.changes.net import net_change
-from desktop_agent.core.diff.hunks import review_hunks
+from desktop_agent.core.diff.hunks import all_keys, review_hunks
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileOutcome, Reverted
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.undo.execute import recovered
-from desktop_agent.core.undo.refusals import Direction
+from desktop_agent.core.undo.refusals import SEVERAL_FILES, Direction
 from tests.core.undo.on_record import OnRecord
 from tests.trees import Node, tree_of
 
@@ -183,6 +183,19 @@ def test_a_rename_over_another_file_brings_both_back(history: History, *, is_too
         assert history.tree() == before
         assert states(history.redo(changes)) == {"restored"}
         assert history.tree() == after
+
+
+def test_a_hunk_of_a_file_that_another_replaced_by_its_renaming_is_refused_and_not_called_undone(
+    history: History,
+) -> None:
+    (history.root / "other").chmod(0o755)
+    arrival, _ = history.rename("a", "other")
+    after = history.tree()
+    for key in all_keys(history.ledger.images.diff(arrival)):
+        (outcome,) = history.undo([arrival], (key,))
+        assert (outcome.state, outcome.reason) == ("conflict", SEVERAL_FILES)
+        assert history.tree() == after
+    assert states(history.undo([arrival])) == {"restored"}
 
 
 def test_either_half_of_a_renaming_stands_for_both(history: History) -> None:
