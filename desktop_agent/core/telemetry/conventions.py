@@ -71,7 +71,7 @@ SERVER_SPAN = "initialize"
 MetricKind = Literal["counter", "histogram", "gauge"]
 
 
-class MetricForm(Struct, frozen=True, kw_only=True):
+class MetricForm(Struct, frozen=True):
     """What a metric is called, counts and is told apart by."""
 
     name: str
@@ -89,111 +89,61 @@ _TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304
 _BYTES = (0, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 16777216)
 _CALLS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 
-TOOL_DURATION = MetricForm(
-    name="tool_duration_seconds",
-    kind="histogram",
-    unit="s",
-    text="how long calls took, without waiting for the user",
-    attributes=("tool", "success"),
-    buckets=_SHORT_S,
-)
-TOOL_CALLS = MetricForm(
-    name="tool_calls_total", kind="counter", unit="{call}", text="calls, whatever became of them", attributes=("tool",)
-)
-TOOL_ERRORS = MetricForm(
-    name="tool_errors_total",
-    kind="counter",
-    unit="{call}",
-    text="calls that failed, were refused, stopped or not run",
-    attributes=("tool", "error_type"),
-)
-TOOL_OUTPUT = MetricForm(
-    name="tool_output_bytes",
-    kind="histogram",
-    unit="By",
-    text="how much calls returned, all of it",
-    attributes=("tool", "truncated"),
-    buckets=_BYTES,
-)
-BATCH_SIZE = MetricForm(
-    name="parallel_batch_size",
-    kind="histogram",
-    unit="{call}",
-    text="how many calls ran side by side",
-    buckets=_CALLS,
-)
-TURN_DURATION = MetricForm(
-    name="turn_duration_seconds",
-    kind="histogram",
-    unit="s",
-    text="how long turns took",
-    attributes=("reason",),
-    buckets=_LONG_S,
-)
-CONTEXT_TOKENS = MetricForm(
-    name="context_tokens", kind="gauge", unit="{token}", text="how much the next request takes, as measured last"
-)
-TOKENS = MetricForm(
-    name="tokens_total",
-    kind="counter",
-    unit="{token}",
-    text="tokens that were paid for; `input` is what came from no cache",
-    attributes=(TOKEN_TYPE, MODEL),
-)
-COMPACTIONS = MetricForm(
-    name="compactions_total",
-    kind="counter",
-    unit="{compaction}",
-    text="summaries of conversations",
-    attributes=("automatic", "success"),
-)
-DROPS = MetricForm(
-    name="context_drops_total",
-    kind="counter",
-    unit="{item}",
-    text="what the model no longer sees whole: results that were shortened, pins whose time was over",
-    attributes=("kind",),
-)
-POLICY_PROMPTS = MetricForm(
-    name="policy_prompts_total",
-    kind="counter",
-    unit="{prompt}",
-    text="questions to the user, with their answer",
-    attributes=("kind", "decision"),
-)
-MCP_FETCHES = MetricForm(
-    name="mcp_fetches_total",
-    kind="counter",
-    unit="{fetch}",
-    text="lists of tools and resources that came from MCP servers",
-    attributes=(MCP_METHOD,),
-)
-MCP_FAILURES = MetricForm(
-    name="mcp_failures_total",
-    kind="counter",
-    unit="{failure}",
-    text="servers that did not start or broke off, resources that could not be fetched, calls that failed",
-    attributes=(MCP_METHOD,),
-)
-TOKEN_USAGE = MetricForm(
-    name="gen_ai.client.token.usage",
-    kind="histogram",
-    unit="{token}",
-    text="tokens of each request; `input` has those from a cache",
-    attributes=(OPERATION, PROVIDER, MODEL, TOKEN_TYPE),
-    buckets=_TOKENS,
-)
-REQUEST_DURATION = MetricForm(
-    name="gen_ai.client.operation.duration",
-    kind="histogram",
-    unit="s",
-    text="how long each try of a request took",
-    attributes=(OPERATION, PROVIDER, MODEL, PURPOSE, ERROR_TYPE),
-    buckets=_REQUEST_S,
-)
 METRICS = (
-    TOOL_DURATION, TOOL_CALLS, TOOL_ERRORS, TOOL_OUTPUT, BATCH_SIZE, TURN_DURATION, CONTEXT_TOKENS, TOKENS, COMPACTIONS,
-    DROPS, POLICY_PROMPTS, MCP_FETCHES, MCP_FAILURES, TOKEN_USAGE, REQUEST_DURATION,
+    TOOL_DURATION := MetricForm(
+        "tool_duration_seconds", "histogram", "s",
+        "how long calls took, without waiting for the user", ("tool", "success"), _SHORT_S,
+    ),
+    TOOL_CALLS := MetricForm(
+        "tool_calls_total", "counter", "{call}", "calls, whatever became of them", ("tool",)
+    ),
+    TOOL_ERRORS := MetricForm(
+        "tool_errors_total", "counter", "{call}",
+        "calls that failed, were refused, stopped or not run", ("tool", "error_type"),
+    ),
+    TOOL_OUTPUT := MetricForm(
+        "tool_output_bytes", "histogram", "By", "how much calls returned, all of it", ("tool", "truncated"), _BYTES
+    ),
+    BATCH_SIZE := MetricForm(
+        "parallel_batch_size", "histogram", "{call}", "how many calls ran side by side", buckets=_CALLS
+    ),
+    TURN_DURATION := MetricForm(
+        "turn_duration_seconds", "histogram", "s", "how long turns took", ("reason",), _LONG_S
+    ),
+    CONTEXT_TOKENS := MetricForm(
+        "context_tokens", "gauge", "{token}", "how much the next request takes, as measured last"
+    ),
+    TOKENS := MetricForm(
+        "tokens_total", "counter", "{token}",
+        "tokens that were paid for; `input` is what came from no cache", (TOKEN_TYPE, MODEL),
+    ),
+    COMPACTIONS := MetricForm(
+        "compactions_total", "counter", "{compaction}", "summaries of conversations", ("automatic", "success")
+    ),
+    DROPS := MetricForm(
+        "context_drops_total", "counter", "{item}",
+        "what the model no longer sees whole: results that were shortened, pins whose time was over", ("kind",),
+    ),
+    POLICY_PROMPTS := MetricForm(
+        "policy_prompts_total", "counter", "{prompt}", "questions to the user, with their answer", ("kind", "decision")
+    ),
+    MCP_FETCHES := MetricForm(
+        "mcp_fetches_total", "counter", "{fetch}",
+        "lists of tools and resources that came from MCP servers", (MCP_METHOD,),
+    ),
+    MCP_FAILURES := MetricForm(
+        "mcp_failures_total", "counter", "{failure}",
+        "servers that did not start or broke off, resources that could not be fetched, calls that failed",
+        (MCP_METHOD,),
+    ),
+    TOKEN_USAGE := MetricForm(
+        "gen_ai.client.token.usage", "histogram", "{token}",
+        "tokens of each request; `input` has those from a cache", (OPERATION, PROVIDER, MODEL, TOKEN_TYPE), _TOKENS,
+    ),
+    REQUEST_DURATION := MetricForm(
+        "gen_ai.client.operation.duration", "histogram", "s",
+        "how long each try of a request took", (OPERATION, PROVIDER, MODEL, PURPOSE, ERROR_TYPE), _REQUEST_S,
+    ),
 )  # fmt: skip
 
 _PROVIDERS: Mapping[str, str] = {"openai-chat": "openai", "xai": "x_ai"}

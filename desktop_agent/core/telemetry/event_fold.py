@@ -23,22 +23,24 @@ from desktop_agent.core.tools.tool import SKIPPED_KEY, STOPPED_KEY
 Labels = Mapping[str, str | bool]
 
 
+def _of_kind(kind: otel.MetricKind) -> list[otel.MetricForm]:
+    return [form for form in otel.METRICS if form.kind == kind]
+
+
 class Instruments:
     """The metrics of a process, as `conventions` declares them."""
 
     def __init__(self, meter: Meter) -> None:
-        def of_kind(kind: otel.MetricKind) -> list[otel.MetricForm]:
-            return [form for form in otel.METRICS if form.kind == kind]
-
-        counters = of_kind("counter")
-        self._counters = {form.name: meter.create_counter(form.name, form.unit, form.text) for form in counters}
+        self._counters = {
+            form.name: meter.create_counter(form.name, form.unit, form.text) for form in _of_kind("counter")
+        }
         self._histograms = {
             form.name: meter.create_histogram(
                 form.name, form.unit, form.text, explicit_bucket_boundaries_advisory=form.buckets
             )
-            for form in of_kind("histogram")
+            for form in _of_kind("histogram")
         }
-        self._gauges = {form.name: meter.create_gauge(form.name, form.unit, form.text) for form in of_kind("gauge")}
+        self._gauges = {form.name: meter.create_gauge(form.name, form.unit, form.text) for form in _of_kind("gauge")}
 
     def count(self, form: otel.MetricForm, labels: Labels, amount: int = 1) -> None:
         self._counters[form.name].add(amount, labels)
@@ -51,6 +53,14 @@ class Instruments:
 
 
 Attributes = Mapping[str, str | bool | int | float | tuple[str, ...]]
+
+
+def end_span(span: Span, attributes: Attributes, error: str, at_ns: int) -> None:
+    span.set_attributes(attributes)
+    if error:
+        span.set_attribute(otel.ERROR_TYPE, error)
+        span.set_status(Status(StatusCode.ERROR))
+    span.end(at_ns)
 
 
 class SessionTrace:
@@ -91,12 +101,7 @@ class SessionTrace:
 
     def end(self, span: Span, attributes: Attributes, *, error: str = "", at_ns: int | None = None) -> None:
         """End a span, as a failure if there is an `error`: a word for its kind, never a message."""
-        for name, value in attributes.items():
-            span.set_attribute(name, value)
-        if error:
-            span.set_attribute(otel.ERROR_TYPE, error)
-            span.set_status(Status(StatusCode.ERROR))
-        span.end(at_ns if at_ns is not None else self.now_ns())
+        end_span(span, attributes, error, at_ns if at_ns is not None else self.now_ns())
         self._open.pop(span, None)
 
     def close(self) -> None:
@@ -271,8 +276,7 @@ class EventFold:
                 otel.CACHE_WRITE_TOKENS: event.usage.cache_write_tokens,
             }
         if self._contents is not None and event.state == "answered" and event.purpose == "turn":
-            for name, value in attributes.items():
-                span.set_attribute(name, value)
+            span.set_attributes(attributes)
             self._answered = (span, ended_ns)
         else:
             self._trace.end(span, attributes, error=error, at_ns=ended_ns)
@@ -458,7 +462,15 @@ class ServerWatch:
             return
         match status.state:
             case "starting":
-                self._start(status)
+                self._end(status.name, {})  # another one of this name, in another folder
+                attributes = {otel.MCP_METHOD: START_METHOD, otel.SERVER: status.name}
+                self._starting[status.name] = self._tracer.start_span(
+                    otel.SERVER_SPAN,
+                    context=Context(),
+                    kind=SpanKind.CLIENT,
+                    attributes=attributes,
+                    start_time=time.time_ns(),
+                )
             case "ready":
                 protocol = {otel.MCP_PROTOCOL: status.facts.protocol} if status.facts is not None else {}
                 self._end(status.name, protocol)
@@ -473,20 +485,6 @@ class ServerWatch:
         for name in tuple(self._starting):
             self._end(name, {})
 
-    def _start(self, status: ServerStatus) -> None:
-        self._end(status.name, {})  # another one of this name, in another folder
-        attributes = {otel.MCP_METHOD: START_METHOD, otel.SERVER: status.name}
-        self._starting[status.name] = self._tracer.start_span(
-            otel.SERVER_SPAN, context=Context(), kind=SpanKind.CLIENT, attributes=attributes, start_time=time.time_ns()
-        )
-
-    def _end(self, name: str, attributes: dict[str, str], *, error: str = "") -> None:
-        span = self._starting.pop(name, None)
-        if span is None:
-            return
-        for key, value in attributes.items():
-            span.set_attribute(key, value)
-        if error:
-            span.set_attribute(otel.ERROR_TYPE, error)
-            span.set_status(Status(StatusCode.ERROR))
-        span.end(time.time_ns())
+    def _end(self, name: str, attributes: Attributes, *, error: str = "") -> None:
+        if (span := self._starting.pop(name, None)) is not None:
+            end_span(span, attributes, error, time.time_ns())

@@ -70,11 +70,6 @@ _LOGGERS = (
 """Filters do not hold for the loggers below one, so each is named."""
 
 
-def watch_sdk_logs() -> None:
-    for name in _LOGGERS:
-        logging.getLogger(name).addFilter(to_health)
-
-
 TIMEOUT_S = 5.0
 """How long one export may take, all tries together."""
 
@@ -106,13 +101,10 @@ class WatchedMetrics(MetricExporter):
     def export(
         self, metrics_data: MetricsData, timeout_millis: float = 1000 * TIMEOUT_S, **kwargs: object
     ) -> MetricExportResult:
-        is_sent = _watch(self._health, lambda: self._pass_on(metrics_data, timeout_millis))
-        return MetricExportResult.SUCCESS if is_sent else MetricExportResult.FAILURE
-
-    def _pass_on(self, data: MetricsData, timeout_ms: float) -> bool:
         # The SDK has no types for its **kwargs.
-        result = self._inner.export(data, timeout_ms)  # pyright: ignore[reportUnknownMemberType]
-        return result is MetricExportResult.SUCCESS
+        export = self._inner.export  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        is_sent = _watch(self._health, lambda: export(metrics_data, timeout_millis) is MetricExportResult.SUCCESS)
+        return MetricExportResult.SUCCESS if is_sent else MetricExportResult.FAILURE
 
     def force_flush(self, timeout_millis: float = 1000 * TIMEOUT_S) -> bool:
         return True
@@ -257,7 +249,8 @@ class SdkPipeline:
 
     def __init__(self, wanted: TelemetrySettings, environ: Mapping[str, str], instance_id: str, health: Health) -> None:
         """Raises `ValueError` for an address that is not one. Blocks shortly."""
-        watch_sdk_logs()
+        for name in _LOGGERS:
+            logging.getLogger(name).addFilter(to_health)
         self._health = health
         self._exporters = [
             (WatchedSpans(spans, health), WatchedMetrics(metrics, health))
@@ -302,9 +295,15 @@ class SdkPipeline:
             self._servers.close()
         ended, loop = asyncio.Event(), asyncio.get_running_loop()
 
+        def shut_down(provider: MeterProvider | TracerProvider) -> None:
+            with quiet(self._health):
+                provider.shutdown()
+
         def end() -> None:
-            steps = (self._end_metrics, self._end_spans)
-            threads = [threading.Thread(target=step, name="telemetry-end", daemon=True) for step in steps]
+            threads = [
+                threading.Thread(target=shut_down, args=(provider,), name="telemetry-end", daemon=True)
+                for provider in (self._meters, self._tracers)
+            ]
             for thread in threads:
                 thread.start()
             for thread in threads:
@@ -325,14 +324,6 @@ class SdkPipeline:
                 for spans, metrics in self._exporters:  # no further tries
                     spans.shutdown()
                     metrics.shutdown()
-
-    def _end_spans(self) -> None:
-        with quiet(self._health):
-            self._tracers.shutdown()
-
-    def _end_metrics(self) -> None:
-        with quiet(self._health):
-            self._meters.shutdown()
 
 
 def _exporters(wanted: TelemetrySettings, environ: Mapping[str, str]) -> list[tuple[SpanExporter, MetricExporter]]:

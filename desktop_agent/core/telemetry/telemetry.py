@@ -89,12 +89,10 @@ class Contents:
         return _messages("assistant", parts)
 
     def _fields(self, arguments: JsonObject) -> dict[str, str]:
-        return {self.text(name): self._value(value) for name, value in arguments.items()}
-
-    def _value(self, value: object) -> str:
-        if isinstance(value, str):
-            return self.text(value)
-        return self.text(json.dumps(value, ensure_ascii=False))
+        return {
+            self.text(name): self.text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+            for name, value in arguments.items()
+        }
 
 
 def _messages(role: str, parts: Sequence[Mapping[str, object]]) -> str:

@@ -127,7 +127,8 @@ class RedirectReceiver:
         self._authority = ""
         self._answer: asyncio.Future[Mapping[str, str]] = asyncio.get_running_loop().create_future()
         self._is_taken = False
-        self._has_refused = False
+        self.has_refused = False
+        """Whether an answer with another state came, or a malformed one."""
         self._connections: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
@@ -156,11 +157,6 @@ class RedirectReceiver:
     def expect(self, state: str) -> None:
         """Take only the answer with this state from now on, for a sign-in whose state is made after its address."""
         self._state = state
-
-    @property
-    def has_refused(self) -> bool:
-        """Whether an answer with another state came, or a malformed one."""
-        return self._has_refused
 
     async def answer(self) -> Mapping[str, str]:
         """Wait for the browser and return the parameters that it brings. They are secrets."""
@@ -206,7 +202,7 @@ class RedirectReceiver:
 
     def _taken(self, parameters: Mapping[str, str] | None) -> tuple[RedirectPage, Mapping[str, str] | None]:
         if parameters is None or (self._state is not None and not is_same(parameters.get("state", ""), self._state)):
-            self._has_refused = True
+            self.has_refused = True
             return FOREIGN, None
         if self._is_taken:
             return REPLAYED, None
@@ -218,7 +214,8 @@ def read_request(head: bytes) -> Request | None:
     """Return the request in a head, or `None` if it is not HTTP/1 with exactly one host."""
     first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
     parts = first.split(" ")
-    hosts = [value.strip() for name, colon, value in (line.partition(":") for line in lines) if _is_host(name, colon)]
+    fields = (line.partition(":") for line in lines)
+    hosts = [value.strip() for name, colon, value in fields if colon and name.lower() == "host"]
     if len(parts) != 3 or not parts[2].startswith("HTTP/1.") or len(hosts) != 1:
         return None
     method, target, _ = parts
@@ -234,10 +231,6 @@ def read_parameters(query: str) -> Mapping[str, str] | None:
         return None
     parameters = dict(pairs)
     return parameters if len(parameters) == len(pairs) else None
-
-
-def _is_host(name: str, colon: str) -> bool:
-    return bool(colon) and name.lower() == "host"
 
 
 LIMIT_S = 600.0

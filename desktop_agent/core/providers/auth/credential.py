@@ -1,22 +1,14 @@
-"""What tells an address who asks: a key, a token that is renewed, or nothing; as accounts and keys are now.
-
-A conversation may stay open for days after its provider was built, so a credential is looked up again when its account,
-or the account's key, has changed.
-"""
+"""What tells an address who asks: a key, a token that is renewed, or nothing."""
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
-from msgspec import Struct
-
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import KeyHeader
 from desktop_agent.core.providers.auth.token_renewal import TokenSource
-from desktop_agent.core.system.private_files import FileStamp, is_unchanged
 
 
 class Credential(Protocol):
@@ -73,58 +65,6 @@ class NoCredential:
         return False
 
 
-class Seen(Struct, frozen=True):
-    accounts: FileStamp | None
-    key_changes: int
-
-
-class CurrentCredential:
-    """A credential that is looked up again when its account, or the key of that, has changed.
-
-    A change of a key by another process is not noticed: the keyring might ask the user with every request.
-    """
-
-    def __init__(
-        self,
-        account: Account,
-        look: Callable[[], Seen],
-        find_account: Callable[[], Awaitable[Account]],
-        find_credential: Callable[[Account], Awaitable[Credential]],
-    ) -> None:
-        """`look` blocks for a moment; the other two raise an `AgentError` that says why there is nothing to find."""
-        self.account = account
-        self._look = look
-        self._find_account = find_account
-        self._find_credential = find_credential
-        self._seen: Seen | None = None
-        self._inner: Credential = NoCredential()
-        self._earlier_secrets: tuple[str, ...] = ()
-
-    async def look_up(self) -> None:
-        """Find the account and its credential, if they may have changed. Raises `AgentError`."""
-        now = await asyncio.to_thread(self._look)  # before: what changes meanwhile is noticed the next time
-        seen = self._seen
-        is_same_key = seen is not None and now.key_changes == seen.key_changes
-        if seen is not None and is_same_key and is_unchanged(now.accounts, seen.accounts):
-            return
-        account = await self._find_account()
-        if not is_same_key or account != self.account:
-            found = await self._find_credential(account)
-            self._earlier_secrets, self.account, self._inner = self.secrets, account, found
-        self._seen = now
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        return (*self._earlier_secrets, *self._inner.secrets)
-
-    async def headers(self) -> Mapping[str, str]:
-        await self.look_up()
-        return await self._inner.headers()
-
-    async def renew(self) -> bool:
-        return await self._inner.renew()
-
-
 _REMEMBERED = 10
 
 
@@ -148,19 +88,15 @@ class TokenCredential:
         token = await self._source.access_token()
         if token not in self._sent:
             self._sent.append(token)
-        self._last[_this_task()] = token
+        if (task := asyncio.current_task()) is not None:
+            self._last[task] = token
         return {"Authorization": f"Bearer {token}", **self._headers}
 
     async def renew(self) -> bool:
         """Have the token that this task sent last renewed, as the address refused it. Raises like `headers`."""
-        refused = self._last.pop(_this_task(), None)
+        task = asyncio.current_task()
+        refused = self._last.pop(task, None) if task is not None else None
         if refused is None:
             return False
         await self._source.refused(refused)
         return True
-
-
-def _this_task() -> asyncio.Task[object]:
-    task = asyncio.current_task()
-    assert task is not None
-    return task

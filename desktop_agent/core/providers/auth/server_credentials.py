@@ -238,6 +238,18 @@ class ClientRenewal(Renewal):
         return tokens_of(await granted(self._keyring, self._definition, self._kept), self._clock.now())
 
 
+@contextmanager
+def _as_server_errors(name: str) -> Generator[None]:
+    try:
+        yield
+    except ServerError:
+        raise
+    except SignedOutError as error:
+        raise SignInNeededError(name) from error
+    except AgentError as error:
+        raise ServerError(error.title, hint=error.hint, detail=error.detail) from error
+
+
 class ServerTokens:
     """The tokens for one server, for its connection, with what goes wrong as `ServerError`."""
 
@@ -248,20 +260,16 @@ class ServerTokens:
         self._name = name
 
     async def access_token(self) -> str:
-        try:
+        with _as_server_errors(self._name):
             return await self._source.access_token()
-        except AgentError as error:
-            raise self._in_words(error) from error
 
     async def refused(self, token: str) -> str:
-        try:
+        with _as_server_errors(self._name):
             return await self._source.refused(token)
-        except AgentError as error:
-            raise self._in_words(error) from error
 
     async def insufficient(self, token: str, challenge: Challenge) -> str:
         """Return another token after the server wanted one that allows more, if the user has signed in since."""
-        try:
+        with _as_server_errors(self._name):
             kept = await self._kept.tokens.load()
             if kept is not None and kept.access != token:
                 return await self._source.refused(token)
@@ -273,16 +281,7 @@ class ServerTokens:
             await beside(lambda: self._kept.write_challenge(challenge.header))
             if not self._asks_user:
                 return await self._source.refused(token)
-        except AgentError as error:
-            raise self._in_words(error) from error
         raise SignInNeededError(self._name, challenge.scopes)
-
-    def _in_words(self, error: AgentError) -> ServerError:
-        if isinstance(error, ServerError):
-            return error
-        if isinstance(error, SignedOutError):
-            return SignInNeededError(self._name)
-        return ServerError(error.title, hint=error.hint, detail=error.detail)
 
 
 class KeyringCredentials:
@@ -293,10 +292,8 @@ class KeyringCredentials:
 
     async def headers(self, definition: ServerDefinition) -> Mapping[str, str]:
         """Return the secret headers of a server with their values. Raises `ServerError` for one that has none."""
-        try:
+        with _as_server_errors(definition.name):
             return await beside(lambda: read_secret_headers(self._keyring, definition))
-        except CredentialsError as error:
-            raise ServerError(error.title, hint=error.hint, detail=error.detail) from error
 
     async def tokens(self, definition: ServerDefinition) -> ServerTokens | None:
         """Return the tokens of the user's sign-in, or `None` without one. Raises `ServerError`."""
@@ -306,10 +303,8 @@ class KeyringCredentials:
             renewal = ClientRenewal(self._keyring, definition, kept, self._clock)
             source = RenewingSource(kept.tokens, renewal, clock=self._clock, lock=kept.lock)
             return ServerTokens(source, kept, definition.name, asks_user=False)
-        try:
+        with _as_server_errors(definition.name):
             registration = await beside(kept.read_registration)
-        except CredentialsError as error:
-            raise ServerError(error.title, hint=error.hint, detail=error.detail) from error
         if registration is None:
             return None
         renewal = _refresh_grant(definition.name, registration, self._clock)

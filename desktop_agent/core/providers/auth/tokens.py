@@ -8,8 +8,7 @@ client is imported with the first request, in a thread.
 import asyncio
 import os
 import re
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Protocol
@@ -145,11 +144,6 @@ class TokenEndpoint:
     async def post(self, fields: Mapping[str, str], *, as_json: bool = False) -> bytes:
         """Return the answer to a form, or to JSON. Raises `RefusedGrantError` and `ProviderError`."""
         data, json = (None, dict(fields)) if as_json else (dict(fields), None)
-        async with self._client() as client:
-            return await self._answer(client, client.build_request("POST", self._address, data=data, json=json))
-
-    @asynccontextmanager
-    async def _client(self) -> AsyncGenerator["httpx2.AsyncClient"]:
         if is_readable_on_the_way(self._address) or address_of(self._address) is None:
             raise ProviderError(
                 f"Nothing was sent to {self.service}: the address of its sign-in is not encrypted.",
@@ -158,7 +152,7 @@ class TokenEndpoint:
             )
         client = await asyncio.to_thread(_made_client, proxy_for(self._address, self._environ), self._headers)
         async with client:
-            yield client
+            return await self._answer(client, client.build_request("POST", self._address, data=data, json=json))
 
     async def _answer(self, client: "httpx2.AsyncClient", request: "httpx2.Request") -> bytes:
         import httpx2

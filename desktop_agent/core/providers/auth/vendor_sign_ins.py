@@ -35,7 +35,7 @@ from desktop_agent.core.providers.auth.sign_in_failures import (
     not_registered,
 )
 from desktop_agent.core.providers.auth.token_renewal import RefreshGrant
-from desktop_agent.core.providers.auth.tokens import TokenAnswer, TokenEndpoint, Tokens, read_grant
+from desktop_agent.core.providers.auth.tokens import TokenEndpoint, Tokens, read_grant
 from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
@@ -199,7 +199,16 @@ async def sign_in_with_chatgpt(
         address = _address(service, attempt, redirect, host_id, earlier)
         answer = await code_from_browser(service.name, address, receiver, browser, clock)
     client_id = _issued(service, answer.get("client_id"), earlier)
-    grant = await _grant(service, attempt, redirect, client_id, answer["code"])
+    fields = {
+        "grant_type": "authorization_code",
+        "client_id": client_id,
+        "code": answer["code"],
+        "redirect_uri": redirect,
+        "code_verifier": attempt.verifier,
+        "resource": service.resource,
+    }
+    with explained_refusals(service.name):
+        grant = read_grant(await TokenEndpoint(service.name, service.token_url).post(fields), service.name)
     registration = _registration(service, attempt, client_id, grant.id_token or "", clock.now())
     if earlier is not None and registration.subject != earlier.subject:
         raise another_account(service.name)
@@ -256,19 +265,6 @@ def _issued(service: ChatGptService, client_id: str | None, earlier: Registratio
     return client_id
 
 
-async def _grant(service: ChatGptService, attempt: Attempt, redirect: str, client_id: str, code: str) -> TokenAnswer:
-    fields = {
-        "grant_type": "authorization_code",
-        "client_id": client_id,
-        "code": code,
-        "redirect_uri": redirect,
-        "code_verifier": attempt.verifier,
-        "resource": service.resource,
-    }
-    with explained_refusals(service.name):
-        return read_grant(await TokenEndpoint(service.name, service.token_url).post(fields), service.name)
-
-
 def _require_plan(service: ChatGptService, tokens: Tokens) -> None:
     """Raise `CredentialsError` when the user, or the plan, does not allow its use."""
     if missing := service.required_scopes - tokens.scopes:
@@ -295,13 +291,11 @@ async def sign_in_with_openrouter(browser: Browser, *, clock: Clock, service: Op
     proof = {"code": answer["code"], "code_verifier": attempt.verifier, "code_challenge_method": "S256"}
     with explained_refusals(service.name):
         body = await TokenEndpoint(service.name, service.keys_url).post(proof, as_json=True)
-    return _key(body, service.name)
-
-
-def _key(body: bytes, service: str) -> str:
     try:
         return msgspec.json.decode(body, type=learned(_KeyAnswer)).key
     except msgspec.DecodeError as error:  # its message has types and places, no values
         raise CredentialsError(
-            f"{service} answered the sign-in with something else than a key.", hint="Sign in again.", detail=str(error)
+            f"{service.name} answered the sign-in with something else than a key.",
+            hint="Sign in again.",
+            detail=str(error),
         ) from None
