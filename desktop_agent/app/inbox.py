@@ -62,7 +62,7 @@ class Inbox(QObject):
         self.came.connect(self._announce)
         listed.follow(self._on_listed)
         navigator.session_opened.connect(self._follow)
-        panels.window.actions_.connect(panels.window.actions_.open_inbox, self.toggle)
+        panels.window.actions_.open_inbox.triggered.connect(self.toggle)
 
     def toggle(self) -> None:
         if self._popup is not None and self._popup.isVisible():

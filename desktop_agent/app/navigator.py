@@ -306,15 +306,15 @@ class SessionChoice(QObject):
             begun=panels.composer.setFocus,
         )
         actions, entries = panels.window.actions_, panels.transcript.entry_actions
-        actions.connect(actions.new_session, self.begin)
+        actions.new_session.triggered.connect(self.begin)
         panels.sessions.new_requested.connect(self.begin)
         panels.sessions.session_chosen.connect(self.show)
         entries.session_requested.connect(self.show)
         entries.resend_requested.connect(self._on_resend)
         panels.search.hit_chosen.connect(in_background(try_, navigator.show_hit))
         panels.conversation.viewing_bar.take_over_requested.connect(self._on_take_over)
-        actions.connect(actions.open_folder, self.choose_folder)
-        actions.connect(actions.demo, self.show_demo)
+        actions.open_folder.triggered.connect(self.choose_folder)
+        actions.demo.triggered.connect(self.show_demo)
         panels.window.top_bar.folder_menu.folder_chosen.connect(self._on_folder_chosen)
         panels.conversation.banner.folder_requested.connect(self.choose_folder)
         entries.folder_requested.connect(self.choose_folder)

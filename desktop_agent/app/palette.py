@@ -63,9 +63,9 @@ class PaletteOpening(QObject):
         self._sources: PaletteSources | None = None
         self._questions = LatestQuestion(self._answer, try_)
         actions = panels.window.actions_
-        actions.connect(actions.command_palette, self._open_all)
-        actions.connect(actions.go_to_file, self._open_files)
-        actions.connect(actions.shortcuts, self._open_keys)
+        actions.command_palette.triggered.connect(self._open_all)
+        actions.go_to_file.triggered.connect(self._open_files)
+        actions.shortcuts.triggered.connect(self._open_keys)
         sessions.files.listed.connect(self._on_files_listed)
 
     def make_ahead(self) -> Iterator[None]:

@@ -176,8 +176,8 @@ class TerminalControl(QObject):
         self._shells: dict[Path, UserShell] = {}
         self._parts: tuple[TerminalDock, TerminalPanel] | None = None
         actions = panels.window.actions_
-        actions.connect(actions.toggle_terminal, self.toggle)
-        actions.connect(actions.attach_terminal, self._attach)
+        actions.toggle_terminal.triggered.connect(self.toggle)
+        actions.attach_terminal.triggered.connect(self._attach)
         navigator.workspace_changed.connect(self._on_workspace_changed)
 
     @property

@@ -202,8 +202,8 @@ class WindowController:
 
     def _connect(self) -> None:
         panels, actions, entries = self._panels, self._panels.window.actions_, self._panels.transcript.entry_actions
-        actions.connect(actions.settings, self._setup.open_settings)
-        actions.connect(actions.usage, self._usage.open)
+        actions.settings.triggered.connect(self._setup.open_settings)
+        actions.usage.triggered.connect(self._usage.open)
         panels.composer.controls.cost.clicked.connect(self._usage.open)
         entries.settings_requested.connect(self._setup.open_settings)
         entries.sign_in_requested.connect(self._on_sign_in)

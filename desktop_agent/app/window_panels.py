@@ -120,13 +120,13 @@ def _connect(panels: WindowPanels) -> None:
     panels.pickers.model_shown.connect(panels.models.show_model)
     panels.composer.prompt_submitted.connect(panels.models.note_use)
     panels.transcript.entry_actions.model_requested.connect(panels.models.open)
-    actions.connect(actions.choose_model, panels.models.open)
+    actions.choose_model.triggered.connect(panels.models.open)
     panels.composer.edit.refuses = panels.pasted_keys.refuses
-    actions.connect(actions.find, panels.conversation.find_bar.open_bar)
-    actions.connect(actions.filter_files, window.side.show)
-    actions.connect(actions.filter_files, panels.files.focus_filter)
-    actions.connect(actions.focus_composer, panels.composer.setFocus)
-    actions.connect(actions.search, panels.search.open_popup)
+    actions.find.triggered.connect(panels.conversation.find_bar.open_bar)
+    actions.filter_files.triggered.connect(window.side.show)
+    actions.filter_files.triggered.connect(panels.files.focus_filter)
+    actions.focus_composer.triggered.connect(panels.composer.setFocus)
+    actions.search.triggered.connect(panels.search.open_popup)
 
 
 def _now() -> datetime:

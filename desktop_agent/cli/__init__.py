@@ -7,7 +7,12 @@ import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from difflib import get_close_matches
 from pathlib import Path
+
+from desktop_agent.cli.signals import ending_by_signals
+from desktop_agent.core.system.environment import take_environment
 
 COMMANDS = (
     "run",
@@ -39,8 +44,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         _open_standard_streams()
         gc.disable()  # until what is asked for is imported: with the collector on, that would be gone over all the time
-        from desktop_agent.core.system.environment import take_environment
-
         environ = take_environment()
     arguments = list(sys.argv[1:] if argv is None else argv)
     # A folder may be named like a command; then it is written ./run.
@@ -56,14 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _command(arguments: Sequence[str], environ: Mapping[str, str], *, is_own_process: bool) -> int:
     """Carry out a command; in a process of its own, a signal ends it without a word, from the first import on."""
-    if not is_own_process:
-        from desktop_agent.cli.dispatch import run_command
-
-        return run_command(arguments, environ)
     try:
-        from desktop_agent.cli.signals import ending_by_signals
-
-        with ending_by_signals():
+        with ending_by_signals() if is_own_process else nullcontext():
             from desktop_agent.cli.dispatch import run_command
 
             return run_command(arguments, environ)
@@ -93,8 +90,6 @@ def _plain_word(arguments: Sequence[str]) -> str | None:
 
 def _refuse(word: str) -> int:
     """Say that `word` is neither a command nor a folder, and what comes closest. Return the exit code of bad usage."""
-    from difflib import get_close_matches
-
     is_there = Path(word).exists()
     close = "" if is_there else "".join(f" Did you mean `{name}`?" for name in get_close_matches(word, COMMANDS, n=1))
     what = "is a file, not a folder" if is_there else "is neither a command nor a folder"

@@ -388,12 +388,6 @@ def _template(node: ast.AST) -> str:
             return ""
 
 
-_TABLES = (
-    ("ui/window/actions.py", "_DECLARATIONS", 1, "Actions"),
-    ("ui/part_keys.py", "PLACE_KEYS", 2, "Palette"),
-)
-"""Texts that stand in calls: module, constant, place among the arguments, context."""
-
 _ASKS_QT = re.compile(r"QCoreApplication\.translate\(|\bplural\(")
 
 _MODES = ("_POLICIES", "_MODES")
@@ -428,9 +422,8 @@ def window_texts() -> Iterator[Message]:
     """Yield every text that can be shown in the user's language; some more than once."""
     for each in found().values():
         yield from each.messages
-    for path, table, position, context in _TABLES:
-        for text in declared(modules()[path], table, position):
-            yield Message(context, text)
+    for text in declared(modules()["ui/part_keys.py"], "PLACE_KEYS", 2):
+        yield Message("Palette", text)
     for table in _MODES:
         for text in texts_in(modules()["ui/wording/phrases.py"], table):
             yield Message("Modes", text)

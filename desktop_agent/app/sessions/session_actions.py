@@ -107,9 +107,9 @@ class SessionActions(QObject):
         self._choice = choice
         self._try = try_
         actions = panels.window.actions_
-        actions.connect(actions.import_session, self._choose_import)
-        actions.connect(actions.export_session, self._export_shown)
-        actions.connect(actions.new_window, self._on_new_window)
+        actions.import_session.triggered.connect(self._choose_import)
+        actions.export_session.triggered.connect(self._export_shown)
+        actions.new_window.triggered.connect(self._on_new_window)
         panels.sessions.rename_requested.connect(self._on_rename)
         panels.sessions.action_requested.connect(self._on_action)
 

@@ -1,11 +1,13 @@
 """The command line of the window."""
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from desktop_agent.core.base.web_address import address_argument
+from desktop_agent.core.models.vendors import PROVIDER_IDS
 
 NEWEST = ""
 """`--resume` without an id: the last session of the folder, or of all."""
@@ -27,10 +29,6 @@ def parse_arguments(argv: Sequence[str]) -> WindowArguments:
     """Read the command line; exits with 2 and a usage line when it is wrong."""
     if not argv:
         return WindowArguments()
-    import argparse
-
-    from desktop_agent.core.models.vendors import PROVIDER_IDS
-
     parser = argparse.ArgumentParser(
         prog="desktop-agent",
         description="Open the window. Commands without a window: "
@@ -63,10 +61,6 @@ def parse_arguments(argv: Sequence[str]) -> WindowArguments:
 
 def _provider(name: str) -> str:
     """Return the id of a provider. Raises `ArgumentTypeError` for an unknown one."""
-    from argparse import ArgumentTypeError
-
-    from desktop_agent.core.models.vendors import PROVIDER_IDS
-
     if name not in PROVIDER_IDS:
-        raise ArgumentTypeError(f"there is no provider {name!r}; known are {', '.join(PROVIDER_IDS)}")
+        raise argparse.ArgumentTypeError(f"there is no provider {name!r}; known are {', '.join(PROVIDER_IDS)}")
     return name

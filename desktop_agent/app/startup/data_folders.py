@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Final
 
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.system.masked_logs import MaskingFormatter
 from desktop_agent.core.system.private_files import close_to_others, make_private_file, make_private_folder
+from desktop_agent.ui.window.main_window import LAYOUT_NAME
 
 
-def close_data_folders(paths: AppPaths, layout_name: str) -> None:
-    """Close the folders, and the file of this name that Qt is about to write, to other users. Blocks."""
+def close_data_folders(paths: AppPaths) -> None:
+    """Close the folders, and the file of the layout that Qt is about to write, to other users. Blocks."""
     close_to_others(paths.roots)
     with suppress(OSError):  # Qt keeps the mode of a file that it finds; all users may read one that it makes
         make_private_folder(paths.config)
-        make_private_file(paths.config / layout_name)
+        make_private_file(paths.config / LAYOUT_NAME)
 
 
 _NAME: Final = "desktop-agent.log"
@@ -44,8 +46,6 @@ class WindowLog:
 
     def __init__(self, folder: Path, environ: Mapping[str, str] = os.environ) -> None:
         """`environ` has the keys, which are masked in every line."""
-        from desktop_agent.core.system.masked_logs import MaskingFormatter  # here is a thread, which may take its time
-
         self._handler = _open(folder)
         self._handler.setFormatter(MaskingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s", environ))
         levels = {"desktop_agent": logging.INFO} | dict.fromkeys(_QUIET, logging.WARNING)

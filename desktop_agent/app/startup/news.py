@@ -72,7 +72,7 @@ class News(QObject):
         self._try = try_
         self._before = panels.window.memory.version
         actions = panels.window.actions_
-        actions.connect(actions.whats_new, self._on_wanted)
+        actions.whats_new.triggered.connect(self._on_wanted)
         panels.conversation.news_bar.wanted.connect(self._on_wanted)
 
     def tell(self) -> None:

@@ -1,5 +1,6 @@
 """Addresses of the web, taken apart without a library: what can be one, what of it is shown, where it leads."""
 
+import argparse
 import ipaddress
 import re
 import socket
@@ -60,9 +61,7 @@ def address_argument(text: str) -> str:
     """Return the address a command line gives, none if blank, for `argparse`; never quotes a refused one."""
     text = text.strip()
     if text and (reason := why_no_address(text)):
-        from argparse import ArgumentTypeError  # here, where it is loaded already: the window counts milliseconds
-
-        raise ArgumentTypeError(f"the address cannot be used: {reason}")
+        raise argparse.ArgumentTypeError(f"the address cannot be used: {reason}")
     return text
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 
-from msgspec import Struct
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
@@ -14,112 +13,63 @@ def _tr(text: str) -> str:
     return QCoreApplication.translate("Actions", text)
 
 
-class _Declaration(Struct, frozen=True):
-    """An action: its stable name, its text, and its shortcut as portable text, which may be empty."""
-
-    name: str
-    text: str
-    shortcut: str
-
-
-_DECLARATIONS = (
-    _Declaration("new_session", "New session", "Ctrl+N"),
-    _Declaration("new_window", "New window", "Ctrl+Shift+N"),
-    _Declaration("open_folder", "Open folder…", "Ctrl+O"),
-    _Declaration("import_session", "Import a conversation…", ""),
-    _Declaration("export_session", "Export the conversation…", ""),
-    _Declaration("focus_composer", "Write a message", "Ctrl+L"),
-    _Declaration("choose_model", "Choose a model…", "Ctrl+Shift+M"),
-    _Declaration("quote", "Quote the selection, or the last answer", "Ctrl+Alt+Q"),
-    _Declaration("stop", "Stop the agent", "Ctrl+."),
-    _Declaration("find", "Find in the conversation", "Ctrl+F"),
-    _Declaration("search", "Search all sessions…", "Ctrl+Shift+F"),
-    _Declaration("command_palette", "Command palette…", "Ctrl+K"),
-    _Declaration("go_to_file", "Go to file…", "Ctrl+P"),
-    _Declaration("filter_files", "Filter the files", "Ctrl+Shift+E"),
-    _Declaration("undo_turn", "Undo the agent's turn", "Ctrl+Shift+Z"),
-    _Declaration("redo_turn", "Redo the last undo", "Ctrl+Shift+Y"),
-    _Declaration("rewind", "Go back to before a message…", "Ctrl+Alt+Z"),
-    _Declaration("inspect_context", "What the model sees…", "Ctrl+Shift+I"),
-    _Declaration("compact", "Summarise older turns for the agent", "Ctrl+Alt+S"),
-    _Declaration("choose_changes", "Choose which changes to review…", "Ctrl+Alt+R"),
-    _Declaration("next_undecided", "Go to the next undecided change", "F8"),
-    _Declaration("previous_undecided", "Go to the previous undecided change", "Shift+F8"),
-    _Declaration("keep_file", "Keep the file in review", "Ctrl+Shift+K"),
-    _Declaration("undo_file", "Undo the file in review", "Ctrl+Shift+U"),
-    _Declaration("keep_all", "Keep everything listed in the review", "Ctrl+Alt+K"),
-    _Declaration("send_comments", "Send the comments of the review…", "Ctrl+Alt+M"),
-    _Declaration("toggle_side", "Sessions and files", "Ctrl+B"),
-    _Declaration("toggle_review", "Review", "Ctrl+Shift+R"),
-    _Declaration("toggle_jobs", "Background commands", "Ctrl+J"),
-    _Declaration("toggle_terminal", "Terminal", "Ctrl+`"),
-    _Declaration("attach_terminal", "Attach the output of the terminal", "Ctrl+Alt+A"),
-    _Declaration("open_inbox", "Inbox", "Ctrl+Alt+I"),
-    _Declaration("usage", "Usage…", "Ctrl+Alt+U"),
-    _Declaration("settings", "Settings…", "Ctrl+,"),
-    _Declaration("whats_new", "What is new…", ""),
-    _Declaration("shortcuts", "Keyboard shortcuts…", "F1"),
-    _Declaration("demo", "Try the demo", ""),
-    _Declaration("quit", "Quit", "Ctrl+Q"),
-)
-
-
 class Actions:
-    """All actions, as attributes by name. They work wherever the focus is in the window."""
-
-    new_session: QAction
-    new_window: QAction
-    open_folder: QAction
-    import_session: QAction
-    export_session: QAction
-    focus_composer: QAction
-    choose_model: QAction
-    quote: QAction
-    stop: QAction
-    find: QAction
-    search: QAction
-    command_palette: QAction
-    go_to_file: QAction
-    filter_files: QAction
-    undo_turn: QAction
-    redo_turn: QAction
-    rewind: QAction
-    inspect_context: QAction
-    compact: QAction
-    choose_changes: QAction
-    next_undecided: QAction
-    previous_undecided: QAction
-    keep_file: QAction
-    undo_file: QAction
-    keep_all: QAction
-    send_comments: QAction
-    toggle_side: QAction
-    toggle_review: QAction
-    toggle_jobs: QAction
-    toggle_terminal: QAction
-    attach_terminal: QAction
-    open_inbox: QAction
-    usage: QAction
-    settings: QAction
-    whats_new: QAction
-    shortcuts: QAction
-    demo: QAction
-    quit: QAction
+    """All actions, as attributes by their object names. They work wherever the focus is in the window."""
 
     def __init__(self, window: QWidget) -> None:
         self.all: list[QAction] = []
         self.parts = KeysOfParts(window)
-        for declaration in _DECLARATIONS:
-            action = QAction(_tr(declaration.text), window)
-            action.setObjectName(declaration.name)
-            if declaration.shortcut:
-                action.setShortcut(QKeySequence(declaration.shortcut))
-            setattr(self, declaration.name, action)
-            window.addAction(action)
-            self.all.append(action)
+        self._window = window
+        self.new_session = self._add("new_session", _tr("New session"), "Ctrl+N")
+        self.new_window = self._add("new_window", _tr("New window"), "Ctrl+Shift+N")
+        self.open_folder = self._add("open_folder", _tr("Open folder…"), "Ctrl+O")
+        self.import_session = self._add("import_session", _tr("Import a conversation…"))
+        self.export_session = self._add("export_session", _tr("Export the conversation…"))
+        self.focus_composer = self._add("focus_composer", _tr("Write a message"), "Ctrl+L")
+        self.choose_model = self._add("choose_model", _tr("Choose a model…"), "Ctrl+Shift+M")
+        self.quote = self._add("quote", _tr("Quote the selection, or the last answer"), "Ctrl+Alt+Q")
+        self.stop = self._add("stop", _tr("Stop the agent"), "Ctrl+.")
+        self.find = self._add("find", _tr("Find in the conversation"), "Ctrl+F")
+        self.search = self._add("search", _tr("Search all sessions…"), "Ctrl+Shift+F")
+        self.command_palette = self._add("command_palette", _tr("Command palette…"), "Ctrl+K")
+        self.go_to_file = self._add("go_to_file", _tr("Go to file…"), "Ctrl+P")
+        self.filter_files = self._add("filter_files", _tr("Filter the files"), "Ctrl+Shift+E")
+        self.undo_turn = self._add("undo_turn", _tr("Undo the agent's turn"), "Ctrl+Shift+Z")
+        self.redo_turn = self._add("redo_turn", _tr("Redo the last undo"), "Ctrl+Shift+Y")
+        self.rewind = self._add("rewind", _tr("Go back to before a message…"), "Ctrl+Alt+Z")
+        self.inspect_context = self._add("inspect_context", _tr("What the model sees…"), "Ctrl+Shift+I")
+        self.compact = self._add("compact", _tr("Summarise older turns for the agent"), "Ctrl+Alt+S")
+        self.choose_changes = self._add("choose_changes", _tr("Choose which changes to review…"), "Ctrl+Alt+R")
+        self.next_undecided = self._add("next_undecided", _tr("Go to the next undecided change"), "F8")
+        self.previous_undecided = self._add(
+            "previous_undecided", _tr("Go to the previous undecided change"), "Shift+F8"
+        )
+        self.keep_file = self._add("keep_file", _tr("Keep the file in review"), "Ctrl+Shift+K")
+        self.undo_file = self._add("undo_file", _tr("Undo the file in review"), "Ctrl+Shift+U")
+        self.keep_all = self._add("keep_all", _tr("Keep everything listed in the review"), "Ctrl+Alt+K")
+        self.send_comments = self._add("send_comments", _tr("Send the comments of the review…"), "Ctrl+Alt+M")
+        self.toggle_side = self._add("toggle_side", _tr("Sessions and files"), "Ctrl+B")
+        self.toggle_review = self._add("toggle_review", _tr("Review"), "Ctrl+Shift+R")
+        self.toggle_jobs = self._add("toggle_jobs", _tr("Background commands"), "Ctrl+J")
+        self.toggle_terminal = self._add("toggle_terminal", _tr("Terminal"), "Ctrl+`")
+        self.attach_terminal = self._add("attach_terminal", _tr("Attach the output of the terminal"), "Ctrl+Alt+A")
+        self.open_inbox = self._add("open_inbox", _tr("Inbox"), "Ctrl+Alt+I")
+        self.usage = self._add("usage", _tr("Usage…"), "Ctrl+Alt+U")
+        self.settings = self._add("settings", _tr("Settings…"), "Ctrl+,")
+        self.whats_new = self._add("whats_new", _tr("What is new…"))
+        self.shortcuts = self._add("shortcuts", _tr("Keyboard shortcuts…"), "F1")
+        self.demo = self._add("demo", _tr("Try the demo"))
+        self.quit = self._add("quit", _tr("Quit"), "Ctrl+Q")
 
-    def connect(self, action: QAction, slot: Callable[[], object]) -> None:
-        action.triggered.connect(slot)
+    def _add(self, name: str, text: str, shortcut: str = "") -> QAction:
+        """Add an action; `shortcut` is portable text."""
+        action = QAction(text, self._window)
+        action.setObjectName(name)
+        if shortcut:
+            action.setShortcut(QKeySequence(shortcut))
+        self._window.addAction(action)
+        self.all.append(action)
+        return action
 
     def set_keys(self, keys: Mapping[str, tuple[str, ...]]) -> None:
         """Give the actions, by name, these keys. Keys of `part.action` go to the parts of the window."""

@@ -84,6 +84,9 @@ class SettledColumn(QVBoxLayout):
             super().setGeometry(arg__1)
 
 
+LAYOUT_NAME = "window.ini"
+"""The file of the `WindowMemory`, in the folder of the settings."""
+
 T = TypeVar("T")
 
 KeptModel = tuple[str, str, str]
@@ -283,9 +286,9 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         actions = self.actions_
-        actions.connect(actions.toggle_side, self.side.toggle)
-        actions.connect(actions.toggle_review, self.review.toggle)
-        actions.connect(actions.toggle_jobs, self._toggle_jobs)
+        actions.toggle_side.triggered.connect(self.side.toggle)
+        actions.toggle_review.triggered.connect(self.review.toggle)
+        actions.toggle_jobs.triggered.connect(self._toggle_jobs)
         self.side.drawer_opening.connect(self.review.drawer.close_drawer)
         self.review.drawer_opening.connect(self.side.drawer.close_drawer)
         self.review.dock.visibilityChanged.connect(self._update_review_button)

@@ -6,6 +6,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol import events as ev
@@ -57,7 +58,7 @@ class PromptController(QObject):
         entries.quote_requested.connect(self._quote)
         waiting.send_requested.connect(self._send_queued)
         waiting.edit_requested.connect(self._edit_queued)
-        actions.connect(actions.quote, view.messages.quote)
+        actions.quote.triggered.connect(view.messages.quote)
         session.submit_on(composer.steering_submitted, ops.Steer, "text")
         session.submit_on(composer.controls.stop.clicked, ops.Interrupt)
         session.submit_on(actions.stop.triggered, ops.Interrupt)
@@ -164,16 +165,18 @@ class ReviewController(QObject):
         files.file_actions.turn_requested.connect(self._show_turn)
         files.file_actions.show_changes_requested.connect(self._show_changes_of)
         actions = window.actions_
-        actions.connect(actions.choose_changes, self._choose_changes)
-        actions.connect(actions.next_undecided, self._next_undecided)
-        actions.connect(actions.previous_undecided, self._previous_undecided)
-        actions.connect(actions.keep_file, self._keep_file)
-        actions.connect(actions.undo_file, self._undo_file)
-        actions.connect(actions.keep_all, self._keep_all)
-        actions.connect(actions.send_comments, self._send_comments)
-        actions.connect(actions.undo_turn, self._undo_last_turn)
-        actions.connect(actions.redo_turn, self._redo_last_undo)
-        actions.connect(actions.rewind, self._rewind_last_turn)
+        self._on_review(actions.choose_changes, lambda content: content.offer_baselines(), is_shown=True)
+        self._on_review(actions.next_undecided, lambda content: content.go_to_undecided(backwards=False), is_shown=True)
+        self._on_review(
+            actions.previous_undecided, lambda content: content.go_to_undecided(backwards=True), is_shown=True
+        )
+        self._on_review(actions.keep_file, lambda content: content.keep_file())
+        self._on_review(actions.undo_file, lambda content: content.undo_file())
+        self._on_review(actions.keep_all, lambda content: content.keep_all())
+        self._on_review(actions.send_comments, lambda content: content.open_comments())
+        actions.undo_turn.triggered.connect(self._undo_last_turn)
+        actions.redo_turn.triggered.connect(self._redo_last_undo)
+        actions.rewind.triggered.connect(self._rewind_last_turn)
 
     # -- to the review --
 
@@ -194,40 +197,17 @@ class ReviewController(QObject):
     def _show_turn(self, turn: FileTurn) -> None:
         self._show_call(turn.call_id, turn.path, turn.turn)
 
-    def _opened(self) -> "ReviewContent | None":
-        """Show the review if there is something to review, and return its content."""
-        if not self._review.has_review or self._review.content is None:
-            return None
-        self._window.review.show()
-        return self._review.content
+    def _on_review(self, action: QAction, work: Callable[["ReviewContent"], object], *, is_shown: bool = False) -> None:
+        """Do something with the content of the review; where it `is_shown`, show the review if it has anything."""
 
-    def _choose_changes(self) -> None:
-        if content := self._opened():
-            content.offer_baselines()
+        def do() -> None:
+            if (content := self._review.content) is None or (is_shown and not self._review.has_review):
+                return
+            if is_shown:
+                self._window.review.show()
+            work(content)
 
-    def _next_undecided(self) -> None:
-        if content := self._opened():
-            content.go_to_undecided(backwards=False)
-
-    def _previous_undecided(self) -> None:
-        if content := self._opened():
-            content.go_to_undecided(backwards=True)
-
-    def _keep_file(self) -> None:
-        if content := self._review.content:
-            content.keep_file()
-
-    def _undo_file(self) -> None:
-        if content := self._review.content:
-            content.undo_file()
-
-    def _keep_all(self) -> None:
-        if content := self._review.content:
-            content.keep_all()
-
-    def _send_comments(self) -> None:
-        if content := self._review.content:
-            content.open_comments()
+        action.triggered.connect(do)
 
     # -- undo and redo --
 
@@ -272,7 +252,7 @@ class ContextController(QObject):
         composer.controls.meter.clicked.connect(self._inspect)
         actions.inspect_context.setEnabled(False)  # until a session is shown
         actions.compact.setEnabled(False)
-        actions.connect(actions.inspect_context, self._inspect)
+        actions.inspect_context.triggered.connect(self._inspect)
         entries.summary_edit_requested.connect(self._edit_summary)
         session.submit_on(actions.compact.triggered, ops.Compact)
         session.submit_on(entries.summary_undo_requested, ops.UndoCompaction)

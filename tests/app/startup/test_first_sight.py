@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QListView
 
 from desktop_agent.app.sessions.own_sessions import OwnSession
-from desktop_agent.app.startup import first_sight
+from desktop_agent.app.startup import first_sight, serving
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.stored_sessions import OpenedSession
 from desktop_agent.composition.workbench import Workbench
@@ -94,7 +94,7 @@ def test_the_first_sight_lasts_until_the_conversation_is_laid_out(
         ended.append((is_shown, panels.transcript.row_layout.is_gentle))
         return port
 
-    monkeypatch.setattr(first_sight, "show_first_sight", noted)
+    monkeypatch.setattr(serving, "show_first_sight", noted)
 
     async def journey(user: Driver) -> None:
         await user.until_true(lambda: bool(ended), "the first sight has been shown")

@@ -1,0 +1,162 @@
+"""The window at work: its panels, what it shows first, the core loaded beside it, until the user quits.
+
+To be imported after the window was painted: asyncio and qasync take 45 ms, the panels more.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, cast
+
+from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
+from PySide6.QtWidgets import QApplication
+
+from desktop_agent.app.startup.arguments import WindowArguments
+from desktop_agent.app.startup.data_folders import WindowLog, close_data_folders
+from desktop_agent.app.startup.early_actions import EarlyActions
+from desktop_agent.app.startup.first_sight import FirstSight, read_first_sight, show_first_sight
+from desktop_agent.app.window_panels import build_panels
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.ui.runtime.eventloop import idle
+from desktop_agent.ui.runtime.painting import Movement, make_widget_classes
+from desktop_agent.ui.runtime.watchdog import Watchdog
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.window.main_window import MainWindow
+
+if TYPE_CHECKING:
+    from desktop_agent.app.window_controller import WindowController
+    from desktop_agent.composition.workbench import Workbench
+
+_log = logging.getLogger(__name__)
+
+
+class Serving(QObject):
+    """Fills the main window with its panels, and serves it in `run`."""
+
+    _keyring_waited = Signal(str)
+    """What the keyring is waited for; empty when the wait is over. Emitted on another thread."""
+
+    def __init__(
+        self, window: MainWindow, theme: Theme, arguments: WindowArguments, paths: AppPaths, environ: Mapping[str, str]
+    ) -> None:
+        """`environ` has the keys."""
+        super().__init__(window)
+        self._window = window
+        self._theme = theme
+        self._arguments = arguments
+        self._paths = paths
+        self._environ = environ
+        self.panels = build_panels(window, theme, paths, self._on_error)
+        self._controller: WindowController | None = None
+        self._quit = asyncio.Event()
+        self._keyring_wait: AgentError | None = None
+
+    async def run(self, ready: Callable[[], object]) -> None:
+        """Serve until the user quits; then end everything that was started. `ready` is called when the core works."""
+        # Beside the first painting of the panels, which takes about as long.
+        reading = asyncio.get_running_loop().run_in_executor(None, _read_first_sight, self._paths, self._arguments)
+        early = EarlyActions(self.panels)
+        log = await asyncio.to_thread(WindowLog, self._paths.logs, self._environ)
+        self.panels.spawner.start()
+        self.panels.icons.load()
+        watchdog = Watchdog(self._window)
+        watchdog.start()
+        movement = Movement(cast("QApplication", QApplication.instance()), self._window, self._theme)
+        try:
+            self._keyring_waited.connect(self._on_keyring_waited, Qt.ConnectionType.QueuedConnection)
+            self.panels.review.wait_for_preparation()
+            begun = await show_first_sight(self.panels, await reading)
+            await idle()  # an import beside it would take half of its time
+            make_widget_classes()
+            bench = await self._wait_for_core(early)
+            early.stop_listening()
+            from desktop_agent.app.window_controller import WindowController  # of a core that is loaded by now
+
+            self._controller = controller = WindowController(self.panels, self._theme, self._arguments, bench, begun)
+            early.watch_choices(controller.bring_along)
+            await controller.start()
+            if not self._quit.is_set():  # else what is written is kept
+                early.repeat(controller.shown)
+            ready()
+            controller.begin_upkeep()
+            await self._quit.wait()
+        finally:
+            try:
+                await self._end()
+            finally:
+                watchdog.stop()
+                movement.stop()
+                log.close()
+                self._window.let_close()
+
+    async def _wait_for_core(self, early: EarlyActions) -> "Workbench":
+        """Import and build the core. An error is shown, and raised once the user has closed the window."""
+        try:
+            return await asyncio.to_thread(
+                _load_core, self._paths, self.panels.live, self._environ, self._keyring_waited.emit
+            )
+        except Exception as error:
+            _log.critical("The core could not be loaded", exc_info=error)
+            reason = AgentError(
+                _tr("Desktop Agent could not be loaded, so nothing can be sent or opened here."),
+                hint=_tr("Copy what you wrote in the field, close the window and start it again."),
+                detail=f"{type(error).__name__}: {error}",
+            )
+
+            def show() -> None:
+                self.panels.conversation.banner.show_error(reason)
+
+            early.stop_listening()
+            self.panels.session.prompts.folder_requested.connect(show)  # to every message that is sent now
+            show()
+            await self._quit.wait()
+            raise
+
+    async def _end(self) -> None:
+        self._window.save_layout()
+        if self._controller is not None:
+            await self._controller.aclose()
+        await self.panels.diffs.aclose()
+        await self.panels.spawner.aclose()
+
+    def request_quit(self) -> None:
+        self.panels.spawner.spawn(self._quit_if_allowed())
+
+    async def _quit_if_allowed(self) -> None:
+        if self._controller is None or await self._controller.may_close():
+            self._quit.set()
+
+    def _on_keyring_waited(self, text: str) -> None:
+        if text:
+            self._keyring_wait = AgentError(text)
+            self.panels.conversation.banner.show_error(self._keyring_wait)
+        elif self._keyring_wait is not None:
+            self.panels.conversation.banner.withdraw(self._keyring_wait)
+
+    def _on_error(self, error: BaseException) -> None:
+        """Log an exception of background work in full, and show it in the banner."""
+        _log.error("Background work failed", exc_info=error)
+        title = _tr("Something went wrong inside the application.")
+        hint = _tr("Your files and conversations are safe. The details are in the log.")
+        self.panels.conversation.banner.show_error(
+            AgentError(title, hint=hint, detail=f"{type(error).__name__}: {error}")
+        )
+
+
+def _load_core(
+    paths: AppPaths, live: LiveSettings, environ: Mapping[str, str], tell: Callable[[str], None]
+) -> "Workbench":
+    from desktop_agent.app.startup.core_loading import load_core  # imports for as long as several first paints
+
+    return load_core(paths, live, environ, tell)
+
+
+def _read_first_sight(paths: AppPaths, arguments: WindowArguments) -> FirstSight | None:
+    close_data_folders(paths)
+    return read_first_sight(paths, arguments)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Window", text)
