@@ -14,6 +14,7 @@ from desktop_agent.core.transcript import (
     PageEntry,
     ToolEntry,
     UndoEntry,
+    todos_of,
 )
 from desktop_agent.ui.translation.core_words import core_words, plural
 from desktop_agent.ui.wording.visible_text import visible
@@ -23,7 +24,6 @@ MINUS = "−"
 
 
 def say(text: str) -> str:
-    """Return `text` in the user's language."""
     return QCoreApplication.translate("Transcript", text)
 
 
@@ -62,7 +62,7 @@ _LONGEST_WORD = 40
 _NOTED_FILES = 3
 
 
-def verb(tool: str) -> str:
+def _verb(tool: str) -> str:
     """Return what a tool does in one word, or its own name."""
     return say(_VERBS.get(tool) or _PREFIXES.get(tool.partition("_")[0]) or tool)
 
@@ -70,8 +70,8 @@ def verb(tool: str) -> str:
 def headline(entry: ToolEntry, *, is_superseded: bool) -> tuple[str, str]:
     """Return verb and object of a call. A plan is its own object."""
     if entry.result is not None and "todos" in entry.result.metadata:
-        return (say("Plan updated") if is_superseded else verb(entry.call.name)), ""
-    return verb(entry.call.name), entry.edited_command or entry.title
+        return (say("Plan updated") if is_superseded else _verb(entry.call.name)), ""
+    return _verb(entry.call.name), entry.edited_command or entry.title
 
 
 def is_command(tool: str) -> bool:
@@ -108,16 +108,11 @@ def state(entry: ToolEntry) -> str:
 _STATES: dict[ToolState, str] = {"started": "running", "completed": "done", "failed": "failed"}
 
 
-def line_counts(entry: ToolEntry) -> tuple[int, int]:
-    """Return how many lines a call added and removed."""
-    return sum(change.added for change in entry.changes), sum(change.removed for change in entry.changes)
-
-
 def summary(entry: ToolEntry) -> str:
     """Return what a finished call came to: `84 lines · 6 ms`."""
     metadata = entry.result.metadata if entry.result is not None else {}
     if "todos" in metadata:
-        return plan_progress(entry)
+        return _plan_progress(entry)
     parts = [say("at the provider") if metadata.get("at_provider") is True else _confinement(metadata)]
     if len(entry.changes) > 1:
         parts.append(counted(len(entry.changes), "%n file", "%n files"))
@@ -135,7 +130,6 @@ def running(entry: ToolEntry, seconds: float) -> str:
 
 
 def _quantity(metadata: JsonObject) -> str:
-    """Return how much was found or read."""
     listed = metadata.get("matches")
     # A number in older journals; a list is what the card shows, which need not be what was counted.
     matches = _number(metadata.get("total_matches", None if isinstance(listed, list) else listed))
@@ -168,18 +162,10 @@ _COUNTS: dict[str, Callable[[int], str]] = {
 
 
 def _confinement(metadata: JsonObject) -> str:
-    """Return where a command ran, if its result says so."""
     if metadata.get("escalated") is True:
         return say("outside the sandbox")
     confinement = metadata.get("confinement")
     return core_words(confinement[:_LONGEST_WORD]) if isinstance(confinement, str) else ""
-
-
-def edited_command(entry: ToolEntry) -> str | None:
-    """Return what the user made of a command."""
-    if entry.edited_command is not None:
-        return entry.edited_command
-    return entry.decision.edited_command if isinstance(entry.decision, Allowed) else None
 
 
 def badge(entry: ToolEntry) -> str:
@@ -224,7 +210,7 @@ _SCOPES = {
 _TODO_STATES = {"pending": "to do", "in_progress": "in progress", "completed": "done", "cancelled": "cancelled"}
 
 
-def plan_progress(entry: ToolEntry) -> str:
+def _plan_progress(entry: ToolEntry) -> str:
     """Return how far a plan is: `3 of 7`. What was cancelled does not count."""
     wanted = [step for step in _steps(entry) if step.status != "cancelled"]
     done = sum(step.status == "completed" for step in wanted)
@@ -237,8 +223,6 @@ def spoken_steps(entry: ToolEntry) -> str:
 
 
 def _steps(entry: ToolEntry) -> tuple[TodoItem, ...]:
-    from desktop_agent.core.transcript import todos_of
-
     return (todos_of(entry.result) if entry.result is not None else None) or ()
 
 
@@ -250,7 +234,6 @@ _PICTURE_PROBLEMS = {
 
 
 def picture_problem(problem: str) -> str:
-    """Return why a picture cannot be shown, as a sentence."""
     return say(_PICTURE_PROBLEMS[problem])
 
 
@@ -262,7 +245,6 @@ def byte_count(size: int) -> str:
 
 
 def _number(value: object) -> int | None:
-    """Return a number, or how many there are in a list."""
     if isinstance(value, list):
         return len(cast("list[object]", value))
     return value if isinstance(value, int) and not isinstance(value, bool) else None
@@ -272,7 +254,8 @@ def notes(entry: ToolEntry) -> list[tuple[str, str]]:
     """Return what else must be said about a call, each with the colour role it is said in."""
     found: list[tuple[str, str]] = []
     match entry.decision:
-        case Allowed() if (command := edited_command(entry)) is not None:
+        case Allowed(edited_command=allowed) if entry.edited_command is not None or allowed is not None:
+            command = allowed if entry.edited_command is None else entry.edited_command
             found.append((say("Modified by you: {command}").format(command=visible(command)), "muted"))
         case Denied(message=message):
             text = (
@@ -358,8 +341,22 @@ _UNTIMED: dict[TurnEndReason, str] = {"completed": "Done", "interrupted": "Inter
 """For turns of unknown length: recorded afterwards, or by another program."""
 
 
-def turn_end(entry: TurnEnded) -> str:
-    """Return how a turn ended, as a sentence."""
+def sentence(entry: UndoEntry | Rewound | CompactionEntry | SessionForked | TurnEnded) -> str:
+    """Return what happened, for the entries that are one quiet line."""
+    match entry:
+        case UndoEntry():
+            return undo(entry)
+        case Rewound():
+            return say(_REWINDS[entry.scope]).format(turn=entry.turn)
+        case CompactionEntry():
+            return _compaction(entry)
+        case SessionForked():
+            return _fork(entry)
+        case TurnEnded():
+            return _turn_end(entry)
+
+
+def _turn_end(entry: TurnEnded) -> str:
     requests = counted(entry.requests, "%n model request", "%n model requests")
     if entry.is_cut_off:
         if not entry.duration_s:
@@ -372,7 +369,6 @@ def turn_end(entry: TurnEnded) -> str:
 
 
 def undo(entry: UndoEntry) -> str:
-    """Return what an undo or redo did, as a sentence."""
     done = sum(outcome.is_done for outcome in entry.outcomes)
     left_alone = sum(outcome.state == "conflict" for outcome in entry.outcomes)
     failed = sum(outcome.state == "failed" for outcome in entry.outcomes)
@@ -404,7 +400,6 @@ def undo(entry: UndoEntry) -> str:
 
 
 def _left_alone(entry: UndoEntry, count: int) -> str:
-    """Say how many files were left alone, and because of whom if it is the same for all."""
     found = [outcome for outcome in entry.outcomes if outcome.state == "conflict"]
     makers = {maker for outcome in found for maker in (outcome.clash.yours_by if outcome.clash else ())}
     if all(outcome.clash is not None and outcome.clash.yours_by for outcome in found) and len(makers) == 1:
@@ -416,11 +411,6 @@ def _left_alone(entry: UndoEntry, count: int) -> str:
     return say("{count} left alone").format(count=count)
 
 
-def rewind(entry: Rewound) -> str:
-    """Return what going back did, as a sentence."""
-    return say(_REWINDS[entry.scope]).format(turn=entry.turn)
-
-
 _REWINDS: dict[RewindScope, str] = {
     "conversation": "Went back to before turn {turn}: the agent no longer sees what came after. Files stayed.",
     "files": "Files went back to before turn {turn}. The conversation stayed.",
@@ -428,8 +418,7 @@ _REWINDS: dict[RewindScope, str] = {
 }
 
 
-def compaction(entry: CompactionEntry) -> str:
-    """Return what a compaction did, as a sentence."""
+def _compaction(entry: CompactionEntry) -> str:
     if entry.is_undone:
         return say("The summary was taken back: the agent sees the whole conversation again.")
     event = entry.event
@@ -448,8 +437,7 @@ def page(entry: PageEntry) -> str:
     return counted(entry.entries, one, many)
 
 
-def fork(entry: SessionForked) -> str:
-    """Return what a session is a copy of, as a sentence."""
+def _fork(entry: SessionForked) -> str:
     if entry.before_turn is None:
         return say("A copy of “{title}” up to here").format(title=entry.title)
     return say("A copy of “{title}” before turn {turn}").format(title=entry.title, turn=entry.before_turn)

@@ -219,17 +219,11 @@ class LineWidget(EntryWidget):
             self.entry_actions.session_requested.emit(self.row.entry.source)
 
     def refresh(self) -> None:
-        match self.row.entry:
-            case UndoEntry() as entry:
-                self._sign, self._text = "↶" if entry.purpose == "undo" else "↷", entry_words.undo(entry)
-            case Rewound() as entry:
-                self._sign, self._text = "⟲", entry_words.rewind(entry)
-            case SessionForked() as entry:
-                self._sign, self._text = "↳", entry_words.fork(entry)
-            case TurnEnded() as entry:
-                self._sign, self._text = "", entry_words.turn_end(entry)
-            case entry:
-                raise AssertionError(entry)
+        entry = self.row.entry
+        assert isinstance(entry, UndoEntry | Rewound | SessionForked | TurnEnded)
+        turned = "↶" if isinstance(entry, UndoEntry) and entry.purpose == "undo" else "↷"
+        self._sign = {UndoEntry: turned, Rewound: "⟲", SessionForked: "↳", TurnEnded: ""}[type(entry)]
+        self._text = entry_words.sentence(entry)
         self.setAccessibleName(self._text)
 
     def set_width(self, width: int) -> None:
@@ -288,7 +282,7 @@ class CompactionWidget(EntryWidget):
 
     def refresh(self) -> None:
         entry = self.row.entry_as(CompactionEntry)
-        self._line.say(entry_words.compaction(entry))
+        self._line.say(entry_words.sentence(entry))
         source = summary_text(entry.summary)
         if self.is_column_shown and source != self._source:
             self._source = source

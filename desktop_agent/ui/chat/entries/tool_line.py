@@ -60,8 +60,11 @@ class ToolLine(FoldLine):
         self._title = title.replace("\n", " ⏎ ")
         self._summary = summary
         self._badge = entry_words.badge(entry)
-        self._counts = entry_words.line_counts(entry) if entry.changes else (0, 0)
-        added, removed = self._counts
+        added, removed = (
+            sum(change.added for change in entry.changes),
+            sum(change.removed for change in entry.changes),
+        )
+        self._counts = (added, removed)
         counts = entry_words.say("{added} added, {removed} removed").format(added=added, removed=removed)
         spoken = (self._verb, title, entry_words.state(entry), counts if entry.changes else "", self._badge, summary)
         self.setAccessibleName(" ".join(part for part in spoken if part))

@@ -30,12 +30,7 @@ _SCROLL_SHARE = 4
 class Pointer(QObject):
     """Follows the mouse over `area`, which passes its events on."""
 
-    def __init__(
-        self,
-        area: QAbstractScrollArea,
-        layout: RowLayout,
-        selected: SelectedText,
-    ) -> None:
+    def __init__(self, area: QAbstractScrollArea, layout: RowLayout, selected: SelectedText) -> None:
         super().__init__(area)
         self._area = area
         self._layout = layout
@@ -65,12 +60,10 @@ class Pointer(QObject):
             self._since_double_click.isValid()
             and self._since_double_click.elapsed() < QApplication.doubleClickInterval()
         )
-        selection = self._selected.selection
         if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
-            selection.extend(spot)
+            self._selected.extend(spot)
         else:
-            selection.begin(spot, "line" if is_triple else "letter")
-        self._selected.show()
+            self._selected.begin(spot, "line" if is_triple else "letter")
 
     def double_click(self, event: QMouseEvent) -> None:
         if event.button() != Qt.MouseButton.LeftButton:
@@ -80,8 +73,7 @@ class Pointer(QObject):
             return
         self._layout.widgets.held_row, self._pressed_link = spot.row, ""
         self._since_double_click.start()
-        self._selected.selection.begin(spot, "word")
-        self._selected.show()
+        self._selected.begin(spot, "word")
 
     def move(self, event: QMouseEvent) -> None:
         """Extend the selection, or fit the cursor to what is under the pointer."""
@@ -101,7 +93,7 @@ class Pointer(QObject):
         if event.button() != Qt.MouseButton.LeftButton:
             return
         link = self.link_at(event.position().toPoint())
-        if link and link == self._pressed_link and self._selected.selection.is_empty:
+        if link and link == self._pressed_link and self._selected.is_empty:
             row = self._layout.widgets.held_row
             if row is not None and row.widget is not None:
                 row.widget.follow(link)
@@ -139,8 +131,7 @@ class Pointer(QObject):
     def _extend(self) -> None:
         spot = self.spot_at(self._at)
         if spot is not None:
-            self._selected.selection.extend(spot)
-            self._selected.show()
+            self._selected.extend(spot)
 
     def _scroll(self) -> None:
         """Scroll while the pointer is held outside, the faster the farther."""
@@ -281,7 +272,7 @@ class MessageMenu(QObject):
 
     def copy(self) -> None:
         """Put the selected text on the clipboard, else the message with the focus."""
-        if not self._selected.selection.is_empty:
+        if not self._selected.is_empty:
             self._selected.copy()
         elif (row := self._focused()) is not None:
             _copy(copied_row(row))
@@ -294,7 +285,7 @@ class MessageMenu(QObject):
     def open(self, at: QPoint, global_at: QPoint, keys: PartKeys) -> None:
         menu = QMenu(self._area)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        has_selection = not self._selected.selection.is_empty
+        has_selection = not self._selected.is_empty
         copy = menu.addAction(self.tr("Copy"), self._selected.copy)
         copy.setShortcuts(keys.sequences("copy"))
         copy.setEnabled(has_selection)

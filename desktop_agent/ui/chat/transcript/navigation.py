@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QPushButton, QWidget
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.core.transcript import ToolEntry, Transcript
 from desktop_agent.ui.chat.conversation_search import Finder
+from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.transcript.entry_rows import KeptPlace, entry_number, find_entry
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.theme import Space
@@ -112,23 +113,20 @@ class Navigation(QObject):
             self._sought_call = call_id
             layout.scroll_to(layout.reading.row_top(layout.rows[transcript.paged.page_start(number)]))
             return
-        for row in layout.rows:
-            if isinstance(row.entry, ToolEntry) and row.entry.call.id == call_id:
-                layout.reveal(layout.reading.row_top(row))
-                return
+        self._reveal(self._card_of(call_id))
 
     def show_turn(self, turn: int, call_id: str = "") -> None:
         """Bring the card of this call into view, else what the user asked in this turn."""
-        layout = self._layout
-        prompt = None
-        for row in layout.rows:
-            if isinstance(row.entry, ToolEntry) and row.entry.call.id == call_id:
-                layout.reveal(layout.reading.row_top(row))
-                return
-            if isinstance(row.entry, PromptSubmitted) and row.entry.turn == turn:
-                prompt = row
-        if prompt is not None:
-            layout.reveal(layout.reading.row_top(prompt))
+        asked = [row for row in self._layout.rows if isinstance(row.entry, PromptSubmitted) and row.entry.turn == turn]
+        self._reveal(self._card_of(call_id) or (asked[-1] if asked else None))
+
+    def _card_of(self, call_id: str) -> EntryRow | None:
+        calls = (row for row in self._layout.rows if isinstance(row.entry, ToolEntry) and row.entry.call.id == call_id)
+        return next(calls, None)
+
+    def _reveal(self, row: EntryRow | None) -> None:
+        if row is not None:
+            self._layout.reveal(self._layout.reading.row_top(row))
 
     # -- pages --
 

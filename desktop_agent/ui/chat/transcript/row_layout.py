@@ -215,9 +215,7 @@ class RowLayout(QObject):
         self.top_edge = value
         if distance and abs(distance) < height:
             viewport.scroll(0, distance)  # moves the pixels and the widgets with them
-        x = (
-            self._area.width() - self.widgets.width
-        ) // 2  # in line with the composer: the scroll bar lies in the margin
+        x = (self._area.width() - self.widgets.width) // 2  # as the composer: the scroll bar lies in the margin
         self.widgets.place(x, value, height)
         if self.footer is not None:
             top = Space.XL + self.rows.heights.total - value

@@ -71,14 +71,13 @@ class RowWidgets(QObject):
 
     def measure(self, row: EntryRow) -> bool:
         """Update the height of a row, from its widget or as an estimate; return whether it changed."""
-        is_exact = row.widget is not None
-        height = (
-            row.widget.entry_height() + self.styles.entry_gap if row.widget is not None else self._rows.estimate(row)
-        )
-        if is_exact and height == self._rows.heights[row.index]:
-            return False
+        if row.widget is None:
+            self._rows.heights.set(row.index, self._rows.estimate(row))
+            return True
+        height = row.widget.entry_height() + self.styles.entry_gap
+        is_changed = height != self._rows.heights[row.index]
         self._rows.heights.set(row.index, height)
-        return True
+        return is_changed
 
     def create(self, row: EntryRow) -> EntryWidget:
         row.is_dirty = False

@@ -1,7 +1,6 @@
 """What is selected in a transcript, a range of text across entries, and what copying it or a whole row gives."""
 
 import re
-from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from PySide6.QtGui import QGuiApplication
@@ -19,10 +18,9 @@ from desktop_agent.core.transcript import (
 )
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.families import family_of
-from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
+from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_slice
 from desktop_agent.ui.chat.text.column_text import END, TextPosition
-from desktop_agent.ui.chat.transcript.entry_rows import EntryRows
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.translation.core_words import answer_words
 from desktop_agent.ui.wording.visible_text import utf16_length
@@ -33,86 +31,14 @@ _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 class TranscriptPosition(NamedTuple):
-    """A place in the transcript."""
-
     row: EntryRow
     place: TextPosition
 
     def is_before(self, other: "TranscriptPosition") -> bool:
-        """Whether this comes first when reading."""
         return (self.row.index, self.place) < (other.row.index, other.place)
 
 
-class TranscriptSelection:
-    """From where it was begun to where it was drawn. Both ends are whole units: letters, words or lines."""
-
-    def __init__(self) -> None:
-        self._first: tuple[TranscriptPosition, TranscriptPosition] | None = None
-        """The unit where it was begun, from its start to its end."""
-        self._last: tuple[TranscriptPosition, TranscriptPosition] | None = None
-        self.unit: Unit = "letter"
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is selected."""
-        ends = self.ends()
-        return ends is None or not ends[0].is_before(ends[1])
-
-    def clear(self) -> None:
-        """Select nothing."""
-        self._first = self._last = None
-
-    def begin(self, spot: TranscriptPosition, unit: Unit = "letter") -> None:
-        """Begin at `spot`; a `unit` larger than a letter selects the one under it at once."""
-        self.unit = unit
-        self._first = self._last = self._unit_at(spot)
-
-    def extend(self, spot: TranscriptPosition) -> None:
-        """Select up to `spot`; without a beginning, begin there."""
-        if self._first is None:
-            self.begin(spot)
-        else:
-            self._last = self._unit_at(spot)
-
-    def select(self, start: TranscriptPosition, end: TranscriptPosition) -> None:
-        """Select exactly this."""
-        self.unit = "letter"
-        self._first, self._last = (start, start), (end, end)
-
-    def forget(self, row: EntryRow) -> None:
-        """Drop a selection that touches a row which was removed."""
-        ends = (*(self._first or ()), *(self._last or ()))
-        if any(spot.row is row for spot in ends):
-            self.clear()
-
-    def ends(self) -> tuple[TranscriptPosition, TranscriptPosition] | None:
-        """Return where the selection starts and ends, in reading order."""
-        if self._first is None or self._last is None:
-            return None
-        if self._last[0].is_before(self._first[0]):
-            return self._last[0], self._first[1]
-        return self._first[0], self._last[1]
-
-    def range_in(self, row: EntryRow) -> tuple[TextPosition, TextPosition] | None:
-        """Return what is selected of `row`. An end of `END` means: to its end, and on in the next."""
-        ends = self.ends()
-        if ends is None or not ends[0].row.index <= row.index <= ends[1].row.index:
-            return None
-        start = ends[0].place if row is ends[0].row else START
-        end = ends[1].place if row is ends[1].row else END
-        return (start, end) if start < end else None
-
-    def _unit_at(self, spot: TranscriptPosition) -> tuple[TranscriptPosition, TranscriptPosition]:
-        widget = spot.row.widget
-        if self.unit == "letter" or widget is None or not widget.column.text.blocks:
-            return spot, spot
-        block, offset = spot.place
-        if block >= len(widget.column.text.blocks):
-            return spot, spot
-        start, end = unit_around(widget.column.text.shown(block), offset, self.unit)
-        return TranscriptPosition(spot.row, TextPosition(block, start)), TranscriptPosition(
-            spot.row, TextPosition(block, end)
-        )
+Range = tuple[TranscriptPosition, TranscriptPosition]
 
 
 def unit_around(text: str, offset: int, unit: Unit) -> tuple[int, int]:
@@ -130,7 +56,7 @@ def unit_around(text: str, offset: int, unit: Unit) -> tuple[int, int]:
     return utf16_length(text[:start]), utf16_length(text[:end])
 
 
-def copied_row(row: EntryRow) -> str:  # noqa: C901 - one closed vocabulary
+def copied_row(row: EntryRow) -> str:
     """Return an entry as text: what was said as it was written, what was done in entry_words."""
     entry = row.entry
     match entry:
@@ -149,39 +75,10 @@ def copied_row(row: EntryRow) -> str:  # noqa: C901 - one closed vocabulary
             return spending_line(entry)
         case PageEntry():
             return entry_words.page(entry)
-        case UndoEntry():
-            return entry_words.undo(entry)
-        case Rewound():
-            return entry_words.rewind(entry)
-        case CompactionEntry():
-            return entry_words.compaction(entry)
         case CommandRun():
             return f"{entry.text}\n{answer_words(entry.output)}"
-        case SessionForked():
-            return entry_words.fork(entry)
-        case TurnEnded():
-            return entry_words.turn_end(entry)
-
-
-def copied_selection(
-    selection: TranscriptSelection, rows: EntryRows, widget_of: Callable[[EntryRow], EntryWidget]
-) -> str:
-    """Return what copying a selection gives: text as shown within a paragraph, markdown source beyond."""
-    ends = selection.ends()
-    if ends is None or selection.is_empty:
-        return ""
-    parts: list[str] = []
-    for index in range(ends[0].row.index, ends[1].row.index + 1):
-        row = rows[index]
-        selected = selection.range_in(row)
-        if selected is not None:
-            is_whole = selected == (START, END)
-            if is_whole:
-                parts.append(copied_row(row))
-            else:
-                widget = widget_of(row)
-                parts.append(widget.column.text.copied(*selected, widget.source()))
-    return "\n\n".join(part for part in parts if part)
+        case UndoEntry() | Rewound() | CompactionEntry() | SessionForked() | TurnEnded():
+            return entry_words.sentence(entry)
 
 
 _MOST_ROWS = 8
@@ -189,42 +86,102 @@ _MOST_ROWS = 8
 
 
 class SelectedText:
-    """Shows a `TranscriptSelection` and copies it."""
+    """What is selected: from where it was begun to where it was drawn, in whole letters, words or lines."""
 
     def __init__(self, layout: RowLayout) -> None:
-        self.selection = TranscriptSelection()
-        """What is selected. Call `show` after changing it."""
         self._layout = layout
+        self._first: Range | None = None
+        """The unit where it was begun, from its start to its end."""
+        self._last: Range | None = None
+        self._unit: Unit = "letter"
 
-    def select_all(self) -> None:
-        """Select the whole conversation."""
-        rows = self._layout.rows
-        if len(rows):
-            last = TranscriptPosition(rows[len(rows) - 1], END)
-            self.selection.select(TranscriptPosition(rows[0], START), last)
-            self.show()
+    @property
+    def is_empty(self) -> bool:
+        ends = self._ends()
+        return ends is None or not ends[0].is_before(ends[1])
 
     def clear(self) -> None:
-        """Select nothing."""
-        self.selection.clear()
-        self.show()
+        self._first = self._last = None
+        self._show()
+
+    def begin(self, spot: TranscriptPosition, unit: Unit = "letter") -> None:
+        """Begin at `spot`; a `unit` larger than a letter selects the one under it at once."""
+        self._unit = unit
+        self._first = self._last = self._unit_at(spot)
+        self._show()
+
+    def extend(self, spot: TranscriptPosition) -> None:
+        """Select up to `spot`; without a beginning, begin there."""
+        if self._first is None:
+            self.begin(spot)
+        else:
+            self._last = self._unit_at(spot)
+            self._show()
+
+    def select_all(self) -> None:
+        rows = self._layout.rows
+        if len(rows):
+            start, end = TranscriptPosition(rows[0], START), TranscriptPosition(rows[len(rows) - 1], END)
+            self._unit = "letter"
+            self._first, self._last = (start, start), (end, end)
+            self._show()
+
+    def forget(self, row: EntryRow) -> None:
+        """Drop a selection that touches a row which was removed."""
+        if any(spot.row is row for spot in (*(self._first or ()), *(self._last or ()))):
+            self._first = self._last = None
+
+    def range_in(self, row: EntryRow) -> tuple[TextPosition, TextPosition] | None:
+        """Return what is selected of `row`. An end of `END` means: to its end, and on in the next."""
+        ends = self._ends()
+        if ends is None or not ends[0].row.index <= row.index <= ends[1].row.index:
+            return None
+        start = ends[0].place if row is ends[0].row else START
+        end = ends[1].place if row is ends[1].row else END
+        return (start, end) if start < end else None
 
     def text(self) -> str:
         """Return what copying gives: text as shown within a paragraph, markdown source beyond."""
-        widgets = self._layout.widgets
-        return copied_selection(self.selection, self._layout.rows, lambda row: row.widget or widgets.create(row))
+        ends, layout = self._ends(), self._layout
+        if ends is None or self.is_empty:
+            return ""
+        parts: list[str] = []
+        for index in range(ends[0].row.index, ends[1].row.index + 1):
+            row = layout.rows[index]
+            selected = self.range_in(row)
+            if selected == (START, END):
+                parts.append(copied_row(row))
+            elif selected is not None:
+                widget = row.widget or layout.widgets.create(row)
+                parts.append(widget.column.text.copied(*selected, widget.source()))
+        return "\n\n".join(part for part in parts if part)
 
     def copy(self) -> None:
-        """Put the selected text on the clipboard."""
         if text := self.text():
             QGuiApplication.clipboard().setText(text)
 
-    def show(self) -> None:
+    def _ends(self) -> Range | None:
+        """Return where the selection starts and ends, in reading order."""
+        if self._first is None or self._last is None:
+            return None
+        if self._last[0].is_before(self._first[0]):
+            return self._last[0], self._first[1]
+        return self._first[0], self._last[1]
+
+    def _unit_at(self, spot: TranscriptPosition) -> Range:
+        widget = spot.row.widget
+        block, offset = spot.place
+        if self._unit == "letter" or widget is None or block >= len(widget.column.text.blocks):
+            return spot, spot
+        start, end = unit_around(widget.column.text.shown(block), offset, self._unit)
+        return spot._replace(place=TextPosition(block, start)), spot._replace(place=TextPosition(block, end))
+
+    def _show(self) -> None:
         """Draw the selection as it is now; where selecting is copying already, as on X11, copy it."""
         for row in self._layout.widgets.live:
-            if row.widget is not None and row.widget.column.highlights.select(self.selection.range_in(row)):
+            if row.widget is not None and row.widget.column.highlights.select(self.range_in(row)):
                 row.widget.update()
-        clipboard, ends = QGuiApplication.clipboard(), self.selection.ends()
+        clipboard, ends = QGuiApplication.clipboard(), self._ends()
         if not clipboard.supportsSelection() or ends is None or ends[1].row.index - ends[0].row.index >= _MOST_ROWS:
             return
         if text := self.text():

@@ -115,7 +115,7 @@ class TranscriptView(QAbstractScrollArea):
     def _begin(self, transcript: Transcript) -> None:
         self._transcript = transcript
         if len(self.rows):
-            self.selected.selection.clear()
+            self.selected.clear()
         self.finder.clear()
         self.navigation.show_transcript(transcript)
 
@@ -128,7 +128,7 @@ class TranscriptView(QAbstractScrollArea):
         pages = [patch for patch in patches if patch.kind == "expand"]
         places = [(patch, layout.reading.hold(patch.index)) for patch in pages]
         for row in self.rows.apply(transcript.entries, patches):
-            self.selected.selection.forget(row)
+            self.selected.forget(row)
             self.finder.forget(row)
             self.row_layout.drop(row)
         for patch in patches:
@@ -156,7 +156,7 @@ class TranscriptView(QAbstractScrollArea):
 
         place = EntryPlace(row, self.row_layout.widgets.styles, self.entry_actions, self.viewport())
         widget = make_widget(place, self._now, self._loader)
-        widget.column.highlights.select(self.selected.selection.range_in(row))
+        widget.column.highlights.select(self.selected.range_in(row))
         return widget
 
     def _on_laid_out(self) -> None:
@@ -201,7 +201,7 @@ class TranscriptView(QAbstractScrollArea):
                 self.row_layout.scroll_to(0)
             case "go_to_end":
                 self.row_layout.scroll_to_bottom()
-            case _ if event.key() == Qt.Key.Key_Escape and not self.selected.selection.is_empty:
+            case _ if event.key() == Qt.Key.Key_Escape and not self.selected.is_empty:
                 self.selected.clear()
             case _:
                 super().keyPressEvent(event)

@@ -119,7 +119,7 @@ def test_coloured_text_is_found(stage: Stage) -> None:
     stage.show(call("run_terminal_cmd", "ls", output="\x1b[31mne\x1b[32medle\x1b[0m\n"))
     with stage.qtbot.waitSignal(stage.view.finder.found):
         stage.view.finder.find("needle")
-    assert stage.view.selected.selection.is_empty
+    assert stage.view.selected.is_empty
 
 
 def test_it_is_folded_and_unfolded_by_its_line(stage: Stage) -> None:
