@@ -254,9 +254,10 @@ def notes(entry: ToolEntry) -> list[tuple[str, str]]:
     """Return what else must be said about a call, each with the colour role it is said in."""
     found: list[tuple[str, str]] = []
     match entry.decision:
-        case Allowed(edited_command=allowed) if entry.edited_command is not None or allowed is not None:
+        case Allowed(edited_command=allowed):
             command = allowed if entry.edited_command is None else entry.edited_command
-            found.append((say("Modified by you: {command}").format(command=visible(command)), "muted"))
+            if command is not None:
+                found.append((say("Modified by you: {command}").format(command=visible(command)), "muted"))
         case Denied(message=message):
             text = (
                 say("You denied it: {message}").format(message=visible(message)) if message else say("You denied it.")

@@ -27,6 +27,7 @@ from desktop_agent.ui.chat.cards.tool_body import (
     ContentWriter,
     ToolBody,
     entry_of,
+    in_thread,
     one_line,
 )
 from desktop_agent.ui.chat.entries.entry import RowState
@@ -164,14 +165,7 @@ def line_colours(lexer: Lexer, lines: Sequence[DiffLine]) -> tuple[tuple[TextMar
 _MOST_FILES = 50
 _SIGNS: dict[Tone, str] = {"": " ", "added": "+", "removed": "-", "gap": " "}
 _NUMBER_SIZE = 0.92
-_PLAIN = DiffLine("", 0, "")
-
-
-class _Shown(NamedTuple):
-    """A line of the card: of a diff, or the name of a file, which has no number."""
-
-    line: DiffLine
-    change: FileChange
+_NAME_OF_FILE = DiffLine("", 0, "")
 
 
 class ChangeBody(ToolBody):
@@ -200,7 +194,7 @@ class ChangeBody(ToolBody):
 
     @property
     def left(self) -> int:
-        numbers = [shown.line.number for shown in self._shown()]
+        numbers = [line.number for line in self._shown()]
         digits = len(str(max(numbers, default=0))) if any(numbers) else 0
         return Space.M + round(digits * self._digit_width) + (Space.S if digits else 0)
 
@@ -212,13 +206,12 @@ class ChangeBody(ToolBody):
     def _number_font(self) -> QFont:
         return self.styles.theme.code_font(self.styles.theme.sizes.code * _NUMBER_SIZE, grows=False)
 
-    def _shown(self) -> Iterator[_Shown]:
+    def _shown(self) -> Iterator[DiffLine]:
         changes = _changes(self.row)
         for change in changes:
             if len(changes) > 1:
-                yield _Shown(_PLAIN, change)
-            for line in _lines(self.row, change):
-                yield _Shown(line, change)
+                yield _NAME_OF_FILE
+            yield from _lines(self.row, change)
 
     # -- loading --
 
@@ -241,8 +234,7 @@ class ChangeBody(ToolBody):
         shown = self._shown()
         painter.setFont(self._number_font)
         for index in range(len(column.text.blocks)):
-            for (top, height), item in zip(column.line_areas(index), shown, strict=False):
-                line = item.line
+            for (top, height), line in zip(column.line_areas(index), shown, strict=False):
                 if line.tone in ("added", "removed"):
                     painter.fillRect(QRectF(1, top, width - 2, height), self.styles.colour(f"{line.tone}_line"))
                 if line.number:
@@ -265,9 +257,7 @@ class ChangeBody(ToolBody):
 
 
 async def _compare(change: FileChange, source: CardSource) -> DiffExcerpt:
-    import asyncio
-
-    return await asyncio.to_thread(excerpt_of, await source.change_diff(change))
+    return await in_thread(partial(excerpt_of, await source.change_diff(change)))
 
 
 def _changes(row: RowState) -> tuple[FileChange, ...]:

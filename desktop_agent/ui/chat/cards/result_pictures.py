@@ -11,8 +11,8 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.model import BlobRef
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
-from desktop_agent.ui.chat.cards.tool_body import CardLoader, CardSource, Content, ToolBody, entry_of
-from desktop_agent.ui.chat.content_chip import CardPicture, read_picture
+from desktop_agent.ui.chat.cards.tool_body import CardLoader, Content, ToolBody, entry_of, picture_of
+from desktop_agent.ui.chat.content_chip import CardPicture
 from desktop_agent.ui.chat.entries.entry import EntryWidget, RowState
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
@@ -107,8 +107,8 @@ class PictureButton(DrawnButton):
 
 
 _MOST = 12
-_SCALE = 2
-"""Device pixels per point for which small pictures are decoded."""
+_DECODED = QSize(2 * MAX_WIDTH, 2 * MAX_HEIGHT)
+"""The size to which small pictures are decoded: for two device pixels per point."""
 
 
 class PicturesBody(ToolBody):
@@ -154,7 +154,7 @@ class PicturesBody(ToolBody):
 
     def load(self) -> None:
         for button in self._buttons:
-            self.fetch(_key(button.ref.blob), partial(_read, button.ref))
+            self.fetch(_key(button.ref.blob), partial(picture_of, ref=button.ref, most=_DECODED))
 
     def _show_pictures(self) -> None:
         for button in self._buttons:
@@ -168,13 +168,6 @@ class PicturesBody(ToolBody):
         button = self.sender()
         if isinstance(button, PictureButton):
             self.actions.picture_requested.emit(button.ref, entry_of(self.row))
-
-
-async def _read(ref: BlobRef, source: CardSource) -> CardPicture:
-    import asyncio
-
-    most = QSize(MAX_WIDTH * _SCALE, MAX_HEIGHT * _SCALE)
-    return await asyncio.to_thread(read_picture, await source.blob(ref), most)
 
 
 def _key(digest: str) -> str:

@@ -5,9 +5,10 @@ is also found and copied.
 """
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import ClassVar, Literal, NamedTuple, Protocol
+from functools import partial
+from typing import ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
-from PySide6.QtCore import QObject, QRect, Signal
+from PySide6.QtCore import QObject, QRect, QSize, Signal
 from PySide6.QtGui import QPainter
 from shiboken6 import isValid
 
@@ -16,6 +17,7 @@ from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import BlobRef, FileChange, FileDiff
 from desktop_agent.core.terminal.rows import PrintedStyle
 from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.ui.chat.content_chip import CardPicture, read_picture
 from desktop_agent.ui.chat.entries.entry import EntryWidget, RowState
 from desktop_agent.ui.chat.markdown.blocks import Block, code_parts
 from desktop_agent.ui.chat.text.column import Column
@@ -23,6 +25,8 @@ from desktop_agent.ui.chat.text.styles import TextMark, Tint
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.text_colours import Lexers
 from desktop_agent.ui.wording.visible_text import utf16_length
+
+Result = TypeVar("Result")
 
 
 class CardSource(Protocol):
@@ -38,6 +42,17 @@ class CardLoader(NamedTuple):
 
     source: CardSource
     spawn: Callable[[Coroutine[object, object, None]], None]
+
+
+async def in_thread(work: Callable[[], Result]) -> Result:
+    import asyncio  # an empty window does without
+
+    return await asyncio.to_thread(work)
+
+
+async def picture_of(source: CardSource, ref: BlobRef, most: QSize) -> CardPicture:
+    """Load a picture, no larger than `most`."""
+    return await in_thread(partial(read_picture, await source.blob(ref), most))
 
 
 PARAGRAPH = "\n\n"
@@ -76,8 +91,6 @@ class Content(NamedTuple):
 
 
 class ContentWriter:
-    """Builds a `Content` piece by piece."""
-
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._marks: list[TextMark] = []

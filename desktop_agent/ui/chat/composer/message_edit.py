@@ -1,7 +1,6 @@
 """The field of a prompt. By default Enter sends, Shift+Enter breaks the line, Up brings earlier prompts back."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
@@ -17,16 +16,12 @@ from PySide6.QtGui import (
     QTextCursor,
     QTextOption,
 )
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
 
 from desktop_agent.ui.chat.text.passage import count_lines, x_in
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.widgets.text_colours import cursor_over, mark_of
 from desktop_agent.ui.wording.visible_text import index_of
-
-if TYPE_CHECKING:
-    from PySide6.QtWidgets import QTextEdit
-
 
 _LIMIT = 200
 
@@ -110,7 +105,7 @@ class FieldMarks:
 
     def _selections(
         self, spans: Sequence[tuple[int, int]], text_format: QTextCharFormat
-    ) -> "list[QTextEdit.ExtraSelection]":
+    ) -> list[QTextEdit.ExtraSelection]:
         document = self._edit.document()
         return [mark_of(cursor_over(document, start, end), text_format) for start, end in spans]
 

@@ -120,6 +120,7 @@ class EntryWidget(QWidget):
         self.entry_actions = place.actions
         self.column = column or Column(place.styles)
         self.column_origin = QPoint(0, 0)
+        self._width = 0
         self._ground = place.styles.colour("surface")
         self.setMouseTracking(True)
 
@@ -129,7 +130,13 @@ class EntryWidget(QWidget):
         raise NotImplementedError
 
     def set_width(self, width: int) -> None:
+        self._width = width
         self.column.set_width(width - self.column_origin.x())
+
+    def fit(self) -> None:
+        """Place its parts again after they changed."""
+        if self._width:
+            self.set_width(self._width)
 
     def entry_height(self) -> int:
         return self.column_origin.y() + self.column.height

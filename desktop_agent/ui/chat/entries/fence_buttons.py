@@ -134,25 +134,26 @@ class FenceButtons(QObject):
 
     def _make(self, act: FenceAct) -> QPushButton:
         if act == "copy":
-            button = make_button(_tr("Copy"), object_name="copyCodeButton", accessible_name=_tr("Copy code"))
+            text, object_name, name = _tr("Copy"), "copyCodeButton", _tr("Copy code")
         else:
-            name = _tr("Apply code to a file")
-            button = make_button(_tr("Apply…"), object_name="applyCodeButton", accessible_name=name)
-        button.setProperty("variant", "flat")
-        button.setProperty("compact", True)
-        button.setParent(self._entry)
-        button.clicked.connect(self._on_clicked)
-        return button
+            text, object_name, name = _tr("Apply…"), "applyCodeButton", _tr("Apply code to a file")
+        return make_button(
+            text,
+            object_name=object_name,
+            accessible_name=name,
+            clicked=self._on_clicked,
+            variant="flat",
+            is_compact=True,
+            parent=self._entry,
+        )
 
     def _on_clicked(self) -> None:
         act, index = next(key for key, button in self._shown.items() if button is self.sender())
         self.wanted.emit(act, index)
 
     def _on_copied_seen(self) -> None:
-        for (act, _), button in self._shown.items():
-            if act == "copy":
-                button.setText(_tr("Copy"))
-        for button in self._spare["copy"]:
+        shown = (button for (act, _), button in self._shown.items() if act == "copy")
+        for button in (*shown, *self._spare["copy"]):
             button.setText(_tr("Copy"))
         self.changed.emit()
 

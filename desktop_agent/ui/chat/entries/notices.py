@@ -30,41 +30,20 @@ _SIGN_WIDTH = 22
 _SIGNS = {"info": "ℹ", "warning": "⚠", "error": "✕"}
 _ROLES = {"info": "accent_text", "warning": "warning_text", "error": "danger_text"}
 
-SETTINGS_CODES = frozenset({"authentication", "no_key", "no_account", "permission", "billing"})
+_SIGNED_OUT = "signed_out"
+_SETTINGS_CODES = frozenset({"authentication", "no_key", "no_account", "permission", "billing"})
 """Notices that the settings can fix."""
 
-ACCOUNT_CODES = frozenset({"no_account"})
-"""Notices after which another account may help."""
-
-SIGNED_OUT = "signed_out"
-"""The notice after which the user signs in again."""
-
-RETRY_CODES = frozenset(
-    {
-        *get_args(ProviderFault),
-        "provider_error",
-        "no_key",
-        "no_account",
-        SIGNED_OUT,
-        "workspace",
-        "storage",
-        "internal_error",
-    }
-)
+_OTHER_RETRY_CODES = ("provider_error", "no_key", "no_account", _SIGNED_OUT, "workspace", "storage", "internal_error")
+_RETRY_CODES = frozenset((*get_args(ProviderFault), *_OTHER_RETRY_CODES))
 """Ends of a turn after which asking the model again may work."""
-
-FOLDER_CODES = frozenset({"workspace"})
-"""Notices after which another folder may help."""
 
 
 class NoticeWidget(EntryWidget):
-    """One notice."""
-
     is_folding: ClassVar[bool] = True
 
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place, Column(place.styles, ground="bg", ink="muted"))
-        self._width = 0
         self._height = 0
         notice = self.row.entry_as(NoticeEntry).notice
         styles, actions = place.styles, place.actions
@@ -77,29 +56,25 @@ class NoticeWidget(EntryWidget):
         self._try_now: QPushButton | None = None
         if notice.code == RETRYING:
             text = self.tr("Try now")
-            self._try_now = self._offer(text, actions.try_now_requested, object_name="tryNowButton")
+            self._try_now = self._offer(text, actions.try_now_requested, "tryNowButton")
             self._try_now.setAccessibleName(text)
             self._try_now.setToolTip(self.tr("Ask the model now instead of waiting"))
-        if notice.code in ACCOUNT_CODES:
-            text = self.tr("Choose another account…")
-            self._offer(text, actions.model_requested, object_name="chooseAccountButton")
-        if notice.code == SIGNED_OUT:
-            text = self.tr("Sign in again…")
-            self._offer(text, actions.sign_in_requested, object_name="signInAgainButton")
-        if notice.code in SETTINGS_CODES:
+        if notice.code == "no_account":
+            self._offer(self.tr("Choose another account…"), actions.model_requested, "chooseAccountButton")
+        if notice.code == _SIGNED_OUT:
+            self._offer(self.tr("Sign in again…"), actions.sign_in_requested, "signInAgainButton")
+        if notice.code in _SETTINGS_CODES:
             self._offer(self.tr("Open settings"), actions.settings_requested)
-        if notice.level == "error" and notice.code in RETRY_CODES and not _gave_back(notice):
+        if notice.level == "error" and notice.code in _RETRY_CODES and not _gave_back(notice):
             self._offer(self.tr("Try again"), actions.retry_requested)
-        if notice.code in FOLDER_CODES:
+        if notice.code == "workspace":
             self._offer(self.tr("Open another folder…"), actions.folder_requested)
         self._details = self._offer("", self._on_details, variant="flat") if notice.detail else None
         self.column.set_blocks(plain_blocks(notice.detail), {}, 0)
         self.refresh()
 
-    def _offer(self, text: str, clicked: Slot, *, object_name: str = "", variant: str = "") -> QPushButton:
-        button = make_button(
-            text, object_name=object_name, clicked=clicked, variant=variant, parent=self, is_compact=True
-        )
+    def _offer(self, text: str, clicked: Slot, name: str = "", *, variant: str = "") -> QPushButton:
+        button = make_button(text, object_name=name, clicked=clicked, variant=variant, parent=self, is_compact=True)
         self._buttons.append(button)
         return button
 
@@ -110,8 +85,7 @@ class NoticeWidget(EntryWidget):
         if self._try_now is not None:
             self._offer_try(self._try_now)
         self.setAccessibleName(quoted(" ".join(core_words(part) for part in (notice.title, notice.hint) if part)))
-        if self._width:
-            self.set_width(self._width)
+        self.fit()
         self.update()
 
     def _offer_try(self, button: QPushButton) -> None:
@@ -133,8 +107,7 @@ class NoticeWidget(EntryWidget):
         left = round(entry.wait_s - (datetime.now(UTC) - entry.notice.at).total_seconds())
         text = self.tr("Try now")
         self._try_now.setText(f"{text} · {left} s" if left > 0 else text)
-        if self._width:
-            self.set_width(self._width)
+        self.fit()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -260,7 +233,6 @@ class CompactionWidget(EntryWidget):
 
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place, Column(place.styles, ink="muted"))
-        self._width = 0
         self._buttons_height = 0
         self._source = ""
         self._line = LabelLine(self)
@@ -292,12 +264,10 @@ class CompactionWidget(EntryWidget):
             self.column.set_blocks(stream.blocks, stream.references, 0)
         for button in (self._edit, self._undo):
             button.setVisible(self.is_column_shown and entry.is_in_force)
-        if self._width:
-            self.set_width(self._width)
+        self.fit()
         self.update()
 
     def set_width(self, width: int) -> None:
-        self._width = width
         self._line.setGeometry(0, 0, width, Height.SMALL_BUTTON)
         super().set_width(width)
         buttons = [button for button in (self._edit, self._undo) if not button.isHidden()]

@@ -15,9 +15,9 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.events import PromptSubmitted, Steered
 from desktop_agent.core.protocol.model import Attachment, AttachmentKind, BlobRef
-from desktop_agent.ui.chat.cards.tool_body import CardLoader, CardSource
+from desktop_agent.ui.chat.cards.tool_body import CardLoader, CardSource, picture_of
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
-from desktop_agent.ui.chat.content_chip import THUMBNAIL, CardPicture, ContentChip, read_picture
+from desktop_agent.ui.chat.content_chip import THUMBNAIL, CardPicture, ContentChip
 from desktop_agent.ui.chat.entries.entry import EntryActions, EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entry_words import byte_count, picture_problem
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
@@ -77,10 +77,8 @@ class PromptAttachments:
             loader.spawn(self._read(picture, ref, loader.source))
 
     async def _read(self, picture: "_Picture", ref: BlobRef, source: CardSource) -> None:
-        import asyncio
-
         try:
-            read = await asyncio.to_thread(read_picture, await source.blob(ref), THUMBNAIL)
+            read = await picture_of(source, ref, THUMBNAIL)
         except AgentError:
             return  # a click says why it cannot be had
         self._row.loaded[_key(ref)] = read
@@ -286,7 +284,6 @@ class PromptWidget(EntryWidget):
 
     def __init__(self, place: EntryPlace, loader: CardLoader | None) -> None:
         super().__init__(place, Column(place.styles, ground="sunken"))
-        self._width = 0
         self._editor: PromptEditor | None = None
         self._attachments = PromptAttachments(self._prompt.attachments, place, loader, self)
         self._attachments_height = 0
@@ -314,8 +311,7 @@ class PromptWidget(EntryWidget):
         self.setAccessibleName(name.format(text=text[:_MEASURED_CHARS]))
         if self._editor is None and EDIT in self.row.drafts:
             self._open_editor(self.row.drafts[EDIT])
-            if self._width:
-                self.set_width(self._width)
+            self.fit()
 
     def set_width(self, width: int) -> None:
         self._width = width

@@ -28,7 +28,6 @@ class SpendingWidget(EntryWidget):
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place)
         self._height = 0
-        self._width = 0
         self._is_answered = False
         entry, styles = self._entry, place.styles
         self._title = Paragraph(core_words(entry.request.title), styles, self, font=styles.strong)
@@ -57,8 +56,7 @@ class SpendingWidget(EntryWidget):
             self._line = Paragraph(spending_line(self._entry), styles, self, role="muted", font=styles.secondary)
             self._line.show()
         self.setAccessibleName(spending_line(self._entry))
-        if self._width:
-            self.set_width(self._width)
+        self.fit()
 
     # -- geometry --
 

@@ -155,16 +155,10 @@ _SPOKEN_CHARS = 4_000
 class ToolWidget(LinkedEntry):
     """The card of a tool call, or the question about it while it waits for the user."""
 
-    def __init__(
-        self,
-        place: EntryPlace,
-        now: Callable[[], datetime],
-        loader: CardLoader | None = None,
-    ) -> None:
+    def __init__(self, place: EntryPlace, now: Callable[[], datetime], loader: CardLoader | None) -> None:
         super().__init__(place, Column(place.styles, ground="", is_framed=False))
         self._now = now
         self._loader = loader
-        self._width = 0
         self._question: QuestionCard | None = None
         self._line = ToolLine(place.styles, self)
         self._line.clicked.connect(self._on_clicked)
@@ -196,8 +190,7 @@ class ToolWidget(LinkedEntry):
         self._body.show(is_asked_about=is_asked_about)
         self.setAccessibleName(self._line.accessibleName())
         self.setAccessibleDescription(entry_words.spoken_steps(entry) or self._body.content.text[:_SPOKEN_CHARS])
-        if self._width:
-            self.set_width(self._width)
+        self.fit()
         self.update()
 
     def _show_question(self, entry: ToolEntry) -> None:

@@ -31,12 +31,6 @@ _LEAST_PURPOSE = 90
 """With less room, the purpose of a call is only in its tool tip."""
 
 
-def mark_of(entry: ToolEntry) -> Mark:
-    if isinstance(entry.decision, Denied | Aborted):
-        return "refused"
-    return _MARKS[entry.state]
-
-
 class ToolLine(FoldLine):
     """Says in one line how a call went: `✓ Read  src/app.py                        84 lines · 6 ms ▸`."""
 
@@ -54,7 +48,7 @@ class ToolLine(FoldLine):
         self._found = ""
 
     def show_call(self, entry: ToolEntry, summary: str, *, is_superseded: bool = False) -> None:
-        self._mark = mark_of(entry)
+        self._mark = "refused" if isinstance(entry.decision, Denied | Aborted) else _MARKS[entry.state]
         self._verb, title = entry_words.headline(entry, is_superseded=is_superseded)
         title = visible(title)
         self._title = title.replace("\n", " ⏎ ")
@@ -108,11 +102,15 @@ class ToolLine(FoldLine):
         if added:
             right = self._paint_right(painter, right, f"+{added}", "added_text", self.styles.code)
         verb_width = QFontMetricsF(self.styles.strong).horizontalAdvance(self._verb)
-        painter.setFont(self.styles.strong)
-        painter.setPen(self.styles.colour("text"))
-        line = QRectF(_LEFT, 0, right - _LEFT, self.height())
-        painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, self._verb)
+        self._paint_text(painter, _LEFT, right, self._verb, self.styles.strong, "text")
         self._paint_title(painter, _LEFT + verb_width + Space.S + 2, right)
+
+    def _paint_text(
+        self, painter: QPainter, left: float, right: float, text: str, font: QFont, role: str = "muted"
+    ) -> None:
+        painter.setFont(font)
+        painter.setPen(self.styles.colour(role))
+        painter.drawText(QRectF(left, 0, right - left, self.height()), Qt.AlignmentFlag.AlignVCenter, text)
 
     def _paint_title(self, painter: QPainter, left: float, right: float) -> None:
         metrics = QFontMetricsF(self.styles.code)
@@ -120,19 +118,12 @@ class ToolLine(FoldLine):
         if self._found:
             ground = QRectF(left - 2, self.height() / 2 - 9, metrics.horizontalAdvance(title) + 4, 18)
             painter.fillRect(ground, self.styles.colour(self._found))
-        painter.setFont(self.styles.code)
-        painter.setPen(self.styles.colour("muted"))
-        painter.drawText(QRectF(left, 0, right - left, self.height()), Qt.AlignmentFlag.AlignVCenter, title)
-        self._paint_purpose(painter, left + metrics.horizontalAdvance(title) + Space.L, right)
-
-    def _paint_purpose(self, painter: QPainter, left: float, right: float) -> None:
-        if not self._purpose or right - left < _LEAST_PURPOSE:
-            return
-        font = self.styles.secondary
-        words = QFontMetricsF(font).elidedText(self._purpose, Qt.TextElideMode.ElideRight, right - left)
-        painter.setFont(font)
-        painter.setPen(self.styles.colour("muted"))
-        painter.drawText(QRectF(left, 0, right - left, self.height()), Qt.AlignmentFlag.AlignVCenter, words)
+        self._paint_text(painter, left, right, title, self.styles.code)
+        left += metrics.horizontalAdvance(title) + Space.L
+        if self._purpose and right - left >= _LEAST_PURPOSE:
+            font = self.styles.secondary
+            purpose = QFontMetricsF(font).elidedText(self._purpose, Qt.TextElideMode.ElideRight, right - left)
+            self._paint_text(painter, left, right, purpose, font)
 
     def _paint_right(self, painter: QPainter, right: float, text: str, role: str, font: QFont | None = None) -> float:
         """Paint `text` so that it ends at `right`; return where the next may end."""
@@ -140,9 +131,7 @@ class ToolLine(FoldLine):
             return right
         font = font or self.styles.secondary
         width = QFontMetricsF(font).horizontalAdvance(text)
-        painter.setFont(font)
-        painter.setPen(self.styles.colour(role))
-        painter.drawText(QRectF(right - width, 0, width + 1, self.height()), Qt.AlignmentFlag.AlignVCenter, text)
+        self._paint_text(painter, right - width, right + 1, text, font, role)
         return right - width - Space.S
 
     def _paint_badge(self, painter: QPainter, right: float) -> float:
@@ -222,14 +211,9 @@ class CallButtons(QObject):
         for button in (self._stop, self._change, self._recover):
             if not button.isHidden():
                 size = button.sizeHint()
-                button.setGeometry(
-                    right - size.width(),
-                    (self._line_height - size.height()) // 2,
-                    size.width(),
-                    size.height(),
-                )
-                button.raise_()
                 right -= size.width()
+                button.setGeometry(right, (self._line_height - size.height()) // 2, size.width(), size.height())
+                button.raise_()
         taken = width - Space.S - right
         return taken + Space.XS if taken else 0
 

@@ -23,6 +23,8 @@ from desktop_agent.ui.chat.markdown.blocks import (
     prose_cut,
     skip_joint,
 )
+from desktop_agent.ui.chat.markdown.inline import rich_text
+from desktop_agent.ui.widgets.text_colours import lexer_for_language
 
 _FENCE = r"(?P<fence>`{3,}(?=[^`\n]*\n)|~{3,})(?P<info>[^\n]*)\n"
 _OPENING = re.compile("^" + _FENCE, re.MULTILINE)
@@ -381,9 +383,6 @@ def warm_up() -> None:
 
     Without it the first conversation takes about 60 ms longer to appear. Not to be called before the first paint.
     """
-    from desktop_agent.ui.chat.markdown.inline import rich_text
-    from desktop_agent.ui.widgets.text_colours import lexer_for_language
-
     stream = MarkdownStream()
     stream.feed("# Title\n\nSome *text*.\n")
     stream.close()
