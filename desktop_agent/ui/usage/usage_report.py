@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
 from PySide6.QtCore import QDate, QLocale
@@ -17,6 +17,7 @@ from desktop_agent.ui.usage.usage_figures import (
     ColumnData,
     PlotBar,
     PlotColumn,
+    Scale,
     Series,
     cost,
     model_name,
@@ -189,6 +190,8 @@ def _written(day: date, form: str) -> str:
 
 
 MOST_BARS = 8
+_UNITS = {3_600: "h", 60: "min", 1: "s"}
+"""Of time, by their seconds."""
 
 Name = Callable[[Key], str]
 
@@ -201,14 +204,8 @@ def times_of(
     timed.sort(key=lambda item: -item[1].total_s)
     shown = [_range(name(key), one) for key, one in timed[:MOST_BARS]]
     ends = [one for bar in shown for one in (bar.value, bar.end) if one is not None]
-    note = say("● P50, ○ P95")
-    return BarData(
-        bars=tuple(shown),
-        scale=time_scale(min(ends, default=0.001), max(ends, default=1.0)),
-        tick_text=_time_tick,
-        note=_noted(note, len(timed)),
-        nothing=nothing,
-    )
+    scale = time_scale(min(ends, default=0.001), max(ends, default=1.0))
+    return _bars(shown, scale, _time_tick, nothing, count=len(timed), note=say("● P50, ○ P95"))
 
 
 def errors_of(rows: Mapping[Key, Figures]) -> BarData:
@@ -221,66 +218,57 @@ def errors_of(rows: Mapping[Key, Figures]) -> BarData:
         detail = say("{0} of {1} ({2}): {3}").format(*said, words.errors(figures))
         text = say("{0} of {1}, {2}").format(*said)
         shown.append(PlotBar(name=words.tool_name(key), value=failed, text=text, detail=detail))
-    return BarData(
-        bars=tuple(shown),
-        scale=scale_to(max((bar.value or 0.0 for bar in shown), default=0.0), least_step=1.0),
-        tick_text=words.short_count,
-        colour="danger_text",
-        note=_noted("", len(wrong)),
-        nothing=say("No call failed."),
-    )
+    scale, nothing = scale_to(_greatest(shown), least_step=1.0), say("No call failed.")
+    return _bars(shown, scale, words.short_count, nothing, count=len(wrong), colour="danger_text")
 
 
 def costs_of(rows: Mapping[Key, Figures], name: Name) -> BarData:
     asked = [(key, figures) for key, figures in rows.items() if figures.requests]
     asked.sort(key=lambda item: -_cost_order(item[1]))
-    shown = [
-        PlotBar(
-            name=name(key),
-            value=figures.usage.cost_usd,
-            text=words.cost(figures.usage, figures.requests),
-            detail=say("{0}; {1} tokens read, {2} written, {3} requests").format(
-                _cost_said(figures),
-                counted(figures.usage.all_input_tokens),
-                counted(figures.usage.output_tokens),
-                counted(figures.requests),
-            ),
-        )
-        for key, figures in asked[:MOST_BARS]
-    ]
-    scale = scale_to(max((bar.value or 0.0 for bar in shown), default=0.0))
-    return BarData(
-        bars=tuple(shown),
-        scale=scale,
-        tick_text=words.money_ticks(scale.ticks),
-        note=_noted("", len(asked)),
-        nothing=say("No request is recorded."),
-    )
+    shown: list[PlotBar] = []
+    for key, figures in asked[:MOST_BARS]:
+        usage = figures.usage
+        numbers = map(counted, (usage.all_input_tokens, usage.output_tokens, figures.requests))
+        detail = say("{0}; {1} tokens read, {2} written, {3} requests").format(_cost_said(figures), *numbers)
+        text = words.cost(usage, figures.requests)
+        shown.append(PlotBar(name=name(key), value=usage.cost_usd, text=text, detail=detail))
+    scale = scale_to(_greatest(shown))
+    nothing = say("No request is recorded.")
+    return _bars(shown, scale, words.money_ticks(scale.ticks), nothing, count=len(asked))
 
 
 def turns_of(rows: Mapping[Key, Figures], name: Name) -> BarData:
     timed = sorted(((key, one) for key, one in rows.items() if one.turn_s), key=lambda item: -item[1].turn_s)
-    shown = [
-        PlotBar(
-            name=name(key),
-            value=figures.turn_s,
-            text=duration_text(figures.turn_s),
-            detail=say("{0} in {1} turns, {2} of them failed").format(
-                duration_text(figures.turn_s), counted(figures.turns), counted(figures.failed_turn_count)
-            ),
-        )
-        for key, figures in timed[:MOST_BARS]
-    ]
-    greatest = max((bar.value or 0.0 for bar in shown), default=0.0)
-    unit = next(size for size in (3_600, 60, 1) if greatest >= size or size == 1)
-    scale = scale_to(greatest / unit)
-    return BarData(
-        bars=tuple(shown),
-        scale=scale._replace(ticks=tuple(tick * unit for tick in scale.ticks)),
-        tick_text=lambda value: f"{value / unit:g} {'h' if unit == 3_600 else 'min' if unit == 60 else 's'}",
-        note=_noted("", len(timed)),
-        nothing=say("No turn is recorded."),
-    )
+    shown: list[PlotBar] = []
+    for key, figures in timed[:MOST_BARS]:
+        time, turns = duration_text(figures.turn_s), (counted(figures.turns), counted(figures.failed_turn_count))
+        detail = say("{0} in {1} turns, {2} of them failed").format(time, *turns)
+        shown.append(PlotBar(name=name(key), value=figures.turn_s, text=time, detail=detail))
+    unit = next(size for size in _UNITS if _greatest(shown) >= size or size == 1)
+    scale = scale_to(_greatest(shown) / unit)
+    scale = scale._replace(ticks=tuple(tick * unit for tick in scale.ticks))
+    nothing = say("No turn is recorded.")
+    return _bars(shown, scale, lambda value: f"{value / unit:g} {_UNITS[unit]}", nothing, count=len(timed))
+
+
+def _greatest(bars: Sequence[PlotBar]) -> float:
+    return max((bar.value or 0.0 for bar in bars), default=0.0)
+
+
+def _bars(
+    bars: Sequence[PlotBar],
+    scale: Scale,
+    tick_text: Callable[[float], str],
+    nothing: str,
+    *,
+    count: int,
+    note: str = "",
+    colour: str = "accent",
+) -> BarData:
+    """Return a plot of the first bars of `count`."""
+    more = say("{0} more in the table").format(counted(count - MOST_BARS)) if count > MOST_BARS else ""
+    said = " · ".join(filter(None, (note, more)))
+    return BarData(bars=tuple(bars), scale=scale, tick_text=tick_text, colour=colour, note=said, nothing=nothing)
 
 
 def _range(name: str, durations: Durations) -> PlotBar:
@@ -306,21 +294,14 @@ def _cost_said(figures: Figures) -> str:
     return money(usage.cost_usd)
 
 
-def _noted(note: str, count: int) -> str:
-    more = say("{0} more in the table").format(counted(count - MOST_BARS)) if count > MOST_BARS else ""
-    return " · ".join(filter(None, (note, more)))
-
-
 def _time_tick(seconds: float) -> str:
     if seconds < 1:
         return f"{seconds * 1000:g} ms"
-    unit = next(size for size in (3_600, 60, 1) if seconds >= size)
-    return f"{seconds / unit:g} {'h' if unit == 3_600 else 'min' if unit == 60 else 's'}"
+    unit = next(size for size in _UNITS if seconds >= size)
+    return f"{seconds / unit:g} {_UNITS[unit]}"
 
 
 class TableCell(NamedTuple):
-    """One figure."""
-
     text: str
     order: float | str
     """What to sort by."""
@@ -333,6 +314,9 @@ class Table(NamedTuple):
     rows: tuple[tuple[TableCell, ...], ...]
     texts: tuple[int, ...] = (0,)
     """The columns that are text, not numbers."""
+
+
+Number = TypeVar("Number", int, float)
 
 
 class _Column(Struct, frozen=True):
@@ -366,43 +350,38 @@ def _names() -> Mapping[Grouping, tuple[Callable[[Key], str], str]]:
 
 
 def _columns() -> Mapping[Grouping, tuple[_Column, ...]]:
-    cost = _Column(say("Cost"), lambda one: words.cost(one.usage, one.requests), _cost_order)
     spent = (
-        cost,
-        _Column(
-            say("Tokens read"),
-            lambda one: words.tokens(one.usage.all_input_tokens),
-            lambda one: one.usage.all_input_tokens,
-        ),
-        _Column(say("Written"), lambda one: words.tokens(one.usage.output_tokens), lambda one: one.usage.output_tokens),
+        _Column(say("Cost"), lambda one: words.cost(one.usage, one.requests), _cost_order),
+        _figure(say("Tokens read"), lambda one: one.usage.all_input_tokens, words.tokens),
+        _figure(say("Written"), lambda one: one.usage.output_tokens, words.tokens),
     )
-    requests = _Column(say("Requests"), lambda one: counted(one.requests), lambda one: one.requests)
-    turns = (
-        _Column(say("Turns"), lambda one: counted(one.turns), lambda one: one.turns),
-        _Column(
-            say("Failed turns"),
-            lambda one: words.failed(one.failed_turn_count, one.turns),
-            lambda one: one.failed_turn_count,
-        ),
+    requests = _figure(say("Requests"), lambda one: one.requests, counted)
+    failed_turns = _Column(
+        say("Failed turns"),
+        lambda one: words.failed(one.failed_turn_count, one.turns),
+        lambda one: one.failed_turn_count,
     )
-    turn_time = _Column(say("Time"), lambda one: words.time(one.turn_s), lambda one: one.turn_s)
-    calls = (
-        _Column(say("Calls"), lambda one: counted(one.calls), lambda one: one.calls),
-        _Column(
-            say("Failed calls"),
-            lambda one: words.failed(one.failed_call_count, one.calls),
-            lambda one: one.failed_call_count,
-        ),
+    turns = (_figure(say("Turns"), lambda one: one.turns, counted), failed_turns)
+    turn_time = _figure(say("Time"), lambda one: one.turn_s, words.time)
+    failed_calls = _Column(
+        say("Failed calls"),
+        lambda one: words.failed(one.failed_call_count, one.calls),
+        lambda one: one.failed_call_count,
     )
-    sessions = _Column(say("Sessions"), lambda one: counted(one.sessions), lambda one: one.sessions)
+    calls = (_figure(say("Calls"), lambda one: one.calls, counted), failed_calls)
+    sessions = _figure(say("Sessions"), lambda one: one.sessions, counted)
     kinds = _Column(say("Errors"), words.errors, lambda one: one.failed_call_count)
-    tool_time = _Column(say("Time in all"), lambda one: words.time(one.took.total_s), lambda one: one.took.total_s)
+    tool_time = _figure(say("Time in all"), lambda one: one.took.total_s, words.time)
     return {
         "day": (*spent, requests, turn_time, *turns, *calls),
         "model": (*spent, requests, *_percentiles(lambda one: one.answered), *turns),
         "tool": (calls[0], *_percentiles(lambda one: one.took), tool_time, calls[1], kinds),
         "folder": (sessions, *spent, turn_time, *turns, *calls),
     }
+
+
+def _figure(heading: str, figure: Callable[[Figures], Number], text: Callable[[Number], str]) -> _Column:
+    return _Column(heading, lambda one: text(figure(one)), figure)
 
 
 def _percentiles(durations: Callable[[Figures], Durations]) -> tuple[_Column, ...]:

@@ -476,23 +476,23 @@ class UsageWindow(QDialog):
         return period
 
     def _build_groups(self) -> list[QPushButton]:
-        buttons = [
-            self._build_group(0, self.tr("By day"), "usageByDayButton"),
-            self._build_group(1, self.tr("By model"), "usageByModelButton"),
-            self._build_group(2, self.tr("By tool"), "usageByToolButton"),
-            self._build_group(3, self.tr("By folder"), "usageByFolderButton"),
-        ]
+        names = (
+            (self.tr("By day"), "usageByDayButton"),
+            (self.tr("By model"), "usageByModelButton"),
+            (self.tr("By tool"), "usageByToolButton"),
+            (self.tr("By folder"), "usageByFolderButton"),
+        )
+        buttons: list[QPushButton] = []
+        for number, (text, object_name) in enumerate(names):
+            button = make_button(text, object_name=object_name, variant="flat")
+            button.setCheckable(True)
+            button.setShortcut(QKeySequence(f"Alt+{number + 1}"))
+            button.setToolTip(button.shortcut().toString(QKeySequence.SequenceFormat.NativeText))
+            self._groups.addButton(button, number)
+            buttons.append(button)
         buttons[0].setChecked(True)
         self._groups.idClicked.connect(self._on_group)
         return buttons
-
-    def _build_group(self, number: int, text: str, object_name: str) -> QPushButton:
-        button = make_button(text, object_name=object_name, variant="flat")
-        button.setCheckable(True)
-        button.setShortcut(QKeySequence(f"Alt+{number + 1}"))
-        button.setToolTip(button.shortcut().toString(QKeySequence.SequenceFormat.NativeText))
-        self._groups.addButton(button, number)
-        return button
 
     # -- what the user does --
 

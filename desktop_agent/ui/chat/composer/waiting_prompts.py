@@ -1,10 +1,11 @@
 """The prompts that wait to be sent, above the message field."""
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import cast
 
-from PySide6.QtCore import QObject, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QObject, QPointF, QRect, QRectF, QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
@@ -27,7 +28,6 @@ class QueueCard(QWidget):
     def __init__(
         self, prompt_id: str, text: str, theme: Theme, waiting: "WaitingPrompts", *, is_steering: bool
     ) -> None:
-        """One that `is_steering` goes into the running turn by itself."""
         super().__init__(waiting.composer)
         self.prompt_id = prompt_id
         self._waiting = waiting
@@ -45,50 +45,35 @@ class QueueCard(QWidget):
         self._add_buttons()
 
     def _add_buttons(self) -> None:
-        self._editing = make_button(
-            self.tr("Edit"),
-            object_name="editQueuedButton",
-            accessible_name=self.tr("Edit the waiting message"),
-            clicked=self._on_edit,
-            variant="flat",
-            is_compact=True,
-            parent=self,
+        waiting = self._waiting
+        self._editing = self._button(
+            self.tr("Edit"), self.tr("Edit the waiting message"), waiting.edit_requested, "editQueuedButton"
         )
-        self._remove = make_button(
-            self.tr("Remove"),
-            accessible_name=self.tr("Remove the waiting message"),
-            clicked=self._on_remove,
-            variant="flat",
-            is_compact=True,
-            parent=self,
+        self._remove = self._button(
+            self.tr("Remove"), self.tr("Remove the waiting message"), waiting.unqueue_requested, ""
         )
-        self._send = make_button(
-            self.tr("Send now"),
-            object_name="sendQueuedButton",
-            accessible_name=self.tr("Send the waiting message now"),
-            clicked=lambda: self._waiting.send_requested.emit(self.prompt_id),
-            is_compact=True,
-            parent=self,
-        )
-        self._send.hide()
-        self._steer = make_button(
-            self.tr("Send into this turn"),
-            object_name="steerQueuedButton",
-            accessible_name=self.tr("Send the waiting message now, into this turn"),
-            clicked=lambda: self._waiting.steer_requested.emit(self.prompt_id),
-            variant="flat",
-            is_compact=True,
-            parent=self,
-        )
+        name = self.tr("Send the waiting message now")
+        self._send = self._button(self.tr("Send now"), name, waiting.send_requested, "sendQueuedButton", variant="")
+        name = self.tr("Send the waiting message now, into this turn")
+        self._steer = self._button(self.tr("Send into this turn"), name, waiting.steer_requested, "steerQueuedButton")
         self._steer.setToolTip(self.tr("It reaches the agent at its next step."))
-        self._steer.hide()
 
-    def set_sendable(self, *, is_sendable: bool) -> None:
+    def _button(
+        self, text: str, name: str, requested: SignalInstance, object_name: str, *, variant: str = "flat"
+    ) -> QPushButton:
+        return make_button(
+            text,
+            object_name=object_name,
+            accessible_name=name,
+            clicked=partial(requested.emit, self.prompt_id),
+            variant=variant,
+            is_compact=True,
+            parent=self,
+        )
+
+    def offer(self, *, is_sendable: bool, is_steerable: bool) -> None:
+        """Offer to send it now, or into the running turn."""
         self._send.setVisible(is_sendable)
-        self._place_buttons()
-        self.update()
-
-    def set_steerable(self, *, is_steerable: bool) -> None:
         self._steer.setVisible(is_steerable and not self._is_steering)
         self._place_buttons()
         self.update()
@@ -118,10 +103,6 @@ class QueueCard(QWidget):
                 right -= Space.XS
 
     @property
-    def _first_button(self) -> QPushButton:
-        return next((button for button in (self._send, self._steer) if not button.isHidden()), self._editing)
-
-    @property
     def _label(self) -> str:
         if not self._send.isHidden():
             return self.tr("Not sent")
@@ -144,7 +125,8 @@ class QueueCard(QWidget):
         area = QRectF(Space.M - 2, 0, label_width + 2, _HEIGHT)
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, label)
         left = area.right() + Space.S
-        room = self._first_button.x() - Space.S - left
+        first = next((button for button in (self._send, self._steer) if not button.isHidden()), self._editing)
+        room = first.x() - Space.S - left
         painter.setPen(theme.colour("text"))
         text = painter.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, int(room))
         painter.drawText(QRectF(left, 0, room, _HEIGHT), Qt.AlignmentFlag.AlignVCenter, text)
@@ -186,17 +168,11 @@ class QueueCard(QWidget):
             case (Qt.Key.Key_Up | Qt.Key.Key_Down as key, Qt.KeyboardModifier.AltModifier):
                 self._waiting.move(self.prompt_id, 1 if key == Qt.Key.Key_Down else -1)
             case (Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_F2, _):
-                self._on_edit()
+                self._waiting.edit_requested.emit(self.prompt_id)
             case (Qt.Key.Key_Delete, _):
-                self._on_remove()
+                self._waiting.unqueue_requested.emit(self.prompt_id)
             case _:
                 super().keyPressEvent(event)
-
-    def _on_edit(self) -> None:
-        self._waiting.edit_requested.emit(self.prompt_id)
-
-    def _on_remove(self) -> None:
-        self._waiting.unqueue_requested.emit(self.prompt_id)
 
 
 _SHOWN_CARDS = 4
@@ -235,23 +211,17 @@ class WaitingPrompts(QObject):
             card.hide()
             card.deleteLater()
         self._cards = [self._make_card(prompt_id, text) for prompt_id, text in self._prompts[:_SHOWN_CARDS]]
-        self._order_tabs()
-        more = len(self._prompts) - len(self._cards)
-        self._more.setText(self.tr("and {count} more").format(count=more))
-        self._more.setVisible(more > 0)
-        if focused is not None:
-            self._keep_focus(focused.prompt_id)
-        self.changed.emit()
-
-    def _order_tabs(self) -> None:
         field = cast("QWidget", self.composer.focusProxy())
         stops = [stop for card in self._cards for stop in card.tab_stops()]
         for before, stop in pairwise((field, *stops, field) if stops else ()):
             QWidget.setTabOrder(before, stop)
-
-    def _keep_focus(self, prompt_id: str) -> None:
-        same = (card for card in self._cards if card.prompt_id == prompt_id)
-        next(same, self.composer).setFocus(Qt.FocusReason.OtherFocusReason)
+        more = len(self._prompts) - len(self._cards)
+        self._more.setText(self.tr("and {count} more").format(count=more))
+        self._more.setVisible(more > 0)
+        if focused is not None:
+            same = (card for card in self._cards if card.prompt_id == focused.prompt_id)
+            next(same, self.composer).setFocus(Qt.FocusReason.OtherFocusReason)
+        self.changed.emit()
 
     def move(self, prompt_id: str, by: int) -> None:
         order = [each for each, _ in self._prompts]
@@ -270,20 +240,21 @@ class WaitingPrompts(QObject):
 
     def _make_card(self, prompt_id: str, text: str) -> QueueCard:
         card = QueueCard(prompt_id, text, self._theme, self, is_steering=prompt_id in self._steering)
-        card.set_sendable(is_sendable=self._is_sendable)
-        card.set_steerable(is_steerable=self._is_steerable)
+        card.offer(is_sendable=self._is_sendable, is_steerable=self._is_steerable)
         card.show()
         return card
 
     def set_sendable(self, *, is_sendable: bool) -> None:
         self._is_sendable = is_sendable
-        for card in self._cards:
-            card.set_sendable(is_sendable=is_sendable)
+        self._offer()
 
     def set_steerable(self, *, is_steerable: bool) -> None:
         self._is_steerable = is_steerable
+        self._offer()
+
+    def _offer(self) -> None:
         for card in self._cards:
-            card.set_steerable(is_steerable=is_steerable)
+            card.offer(is_sendable=self._is_sendable, is_steerable=self._is_steerable)
 
     def place(self, left: int, y: int, width: int) -> int:
         for card in self._cards:

@@ -3,6 +3,8 @@
 As with the question about a call, nothing here answers by accident: see `ui.chat.question.approval`.
 """
 
+from functools import partial
+
 from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QPushButton
@@ -14,7 +16,7 @@ from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming
-from desktop_agent.ui.widgets.buttons import Slot, make_button
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.layouts import flow
 
 _PADDING = 15
@@ -32,8 +34,8 @@ class SpendingWidget(EntryWidget):
         entry, styles = self._entry, place.styles
         self._title = Paragraph(core_words(entry.request.title), styles, self, font=styles.strong)
         offers = [offer.label for offer in entry.request.scopes]
-        self._go_on = self._make_button(offers[0] if offers else self.tr("Go on"), self._on_go_on, "primary")
-        self._stop = self._make_button(self.tr("Stop here"), self._on_stop, "")
+        self._go_on = self._make_button(offers[0] if offers else self.tr("Go on"), Allowed(), "primary")
+        self._stop = self._make_button(self.tr("Stop here"), Denied(), "")
         self._line: Paragraph | None = None
         self._arming = Arming(ARMING_DELAY_MS, self)
         self.refresh()
@@ -42,7 +44,8 @@ class SpendingWidget(EntryWidget):
     def _entry(self) -> SpendingEntry:
         return self.row.entry_as(SpendingEntry)
 
-    def _make_button(self, text: str, clicked: Slot, variant: str) -> QPushButton:
+    def _make_button(self, text: str, decision: Decision, variant: str) -> QPushButton:
+        clicked = partial(self._answer, decision)
         return make_button(text, clicked=clicked, variant=variant, accessible_name=text, parent=self)
 
     def refresh(self) -> None:
@@ -98,12 +101,6 @@ class SpendingWidget(EntryWidget):
         """Whether an answer counts: the question has been visible for a moment and is open."""
         is_open = self._entry.is_waiting and not self._is_answered  # an answered entry can have a new widget
         return is_open and self._arming.is_armed and self.isVisible()
-
-    def _on_go_on(self) -> None:
-        self._answer(Allowed())
-
-    def _on_stop(self) -> None:
-        self._answer(Denied())
 
     def _give_focus_back(self) -> None:
         """Keep the keyboard in the conversation: hiding a focused button would move it elsewhere."""

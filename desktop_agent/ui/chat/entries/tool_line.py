@@ -3,6 +3,7 @@
 The notes stand at the lower end of the card: what was asked, what the call destroyed, what it did not get.
 """
 
+from functools import partial
 from typing import Literal
 
 from PySide6.QtCore import QLineF, QObject, QPointF, QRectF, Qt
@@ -175,23 +176,26 @@ class CallButtons(QObject):
 
     def __init__(self, card: EntryWidget) -> None:
         super().__init__(card)
-        self._row = card.row
         self._line_height = card.styles.card_line
-        self._actions = card.entry_actions
+        actions, call_id = card.entry_actions, entry_of(card.row).call.id
         stop, change = self.tr("Stop this turn"), self.tr("Show change")
         self._stop = make_button(
-            self.tr("Stop"), clicked=self._actions.stop_requested, accessible_name=stop, parent=card, is_compact=True
+            self.tr("Stop"), clicked=actions.stop_requested, accessible_name=stop, parent=card, is_compact=True
         )
         self._change = make_button(
             self.tr("Show change ▸"),
-            clicked=self._on_change,
+            clicked=partial(actions.changes_requested.emit, call_id),
             variant="flat",
             accessible_name=change,
             parent=card,
             is_compact=True,
         )
         self._recover = make_button(
-            self.tr("Recover"), object_name="recoverButton", clicked=self._on_recover, parent=card, is_compact=True
+            self.tr("Recover"),
+            object_name="recoverButton",
+            clicked=partial(actions.recover_requested.emit, call_id),
+            parent=card,
+            is_compact=True,
         )
         for button in self.tab_stops():
             button.hide()
@@ -219,12 +223,6 @@ class CallButtons(QObject):
 
     def tab_stops(self) -> list[QWidget]:
         return [self._stop, self._recover, self._change]
-
-    def _on_change(self) -> None:
-        self._actions.changes_requested.emit(entry_of(self._row).call.id)
-
-    def _on_recover(self) -> None:
-        self._actions.recover_requested.emit(entry_of(self._row).call.id)
 
 
 class CallNotes:

@@ -4,6 +4,8 @@ Nothing here answers by accident: for the first moments after it appears every a
 moved to it, and no button is a default.
 """
 
+from functools import partial
+
 from PySide6.QtCore import QObject, QRect, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent, QTextCursor
 from PySide6.QtWidgets import QWidget
@@ -92,17 +94,17 @@ class QuestionFields(QObject):
         """Place the fields from `y` on; return where they end."""
         if self._command is not None:
             edit = self.edit.sizeHint()
-            height = self._command.place(QRect(x, y, width, 0), edit.width() + Space.S)
+            height = self._command.place(x, y, width, reserved=edit.width() + Space.S)
             self.edit.setGeometry(x + width - edit.width() - 5, y + 5, edit.width(), edit.height())
             y += height + Space.S
         for field in self._others:
-            y += field.place(QRect(x, y, width, 0), 0) + Space.S
+            y += field.place(x, y, width) + Space.S
         if not self.unfold.isHidden():
             size = self.unfold.sizeHint()
             self.unfold.setGeometry(x - _FLAT_PADDING, y, min(width, size.width()), size.height())
             y += size.height() + Space.XS
         if self._definition is not None and not self._definition.isHidden():
-            y += self._definition.place(QRect(x, y, width, 0), 0) + Space.S
+            y += self._definition.place(x, y, width) + Space.S
         return y
 
     def _on_unfold(self) -> None:
@@ -181,7 +183,7 @@ class ApprovalCard(QuestionCard):
         self._notes = CardNotes(request, self.question.text, styles, self)
         self._answers = CardAnswers(request, drafts, styles.theme, self, allow=self._allow, deny=self._deny)
         self._answers.switched.connect(self._on_switched)
-        self._answers.review.clicked.connect(self._on_review)
+        self._answers.review.clicked.connect(partial(actions.approval_opened.emit, request.call_id))
         self._refusal = make_label(role="warning", parent=self, is_plain=True)
         self._refusal.hide()
         place = self.tr("in {folder}").format(folder=short_path(request.cwd)) if request.cwd else ""
@@ -276,9 +278,6 @@ class ApprovalCard(QuestionCard):
     def _on_switched(self) -> None:
         self._update_answers()
         self.fit()
-
-    def _on_review(self) -> None:
-        self.actions_.approval_opened.emit(self.request.call_id)
 
 
 def question_card(

@@ -50,18 +50,18 @@ class CardCommand(ExactField):
         self.document().setDocumentMargin(2)
         self.fold = FoldBar(self, parent)
 
-    def place(self, area: QRect, reserved: int) -> int:
-        """Place it at the top of `area`, `reserved` pixels free on the right; return the height with its fold."""
+    def place(self, x: int, y: int, width: int, *, reserved: int = 0) -> int:
+        """Place it with `reserved` pixels free on the right; return the height with its fold."""
         self.setViewportMargins(0, 0, reserved, 0)
-        lines = count_lines(self.toPlainText(), self.font(), area.width() - reserved - _SIDES, self.most_lines)
+        lines = count_lines(self.toPlainText(), self.font(), width - reserved - _SIDES, self.most_lines)
         is_long = lines == self.most_lines
         policy = Qt.ScrollBarPolicy.ScrollBarAsNeeded if is_long else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         self.setVerticalScrollBarPolicy(policy)
         height = lines * self.fontMetrics().lineSpacing() + _FRAME + 4
-        self.setGeometry(area.x(), area.y(), area.width(), height)
+        self.setGeometry(x, y, width, height)
         if not self.fold.isHidden():
             bar = self.fold.sizeHint().height()
-            self.fold.setGeometry(area.x(), area.y() + height + 2, area.width(), bar)
+            self.fold.setGeometry(x, y + height + 2, width, bar)
             height += bar + 2
         return height
 
@@ -224,13 +224,9 @@ class RequestCard(QuestionCard):
         self.set_shortcut(is_enabled=True)
 
     def paragraph(self, words: str, role: Literal["title", "muted", "text"] = "text") -> Paragraph:
-        match role:
-            case "title":
-                return Paragraph(words, self.styles, self, font=self.styles.strong)
-            case "muted":
-                return Paragraph(words, self.styles, self, role="muted", font=self.styles.secondary)
-            case "text":
-                return Paragraph(words, self.styles, self, font=self.styles.body)
+        styles = self.styles
+        font = {"title": styles.strong, "muted": styles.secondary, "text": styles.body}[role]
+        return Paragraph(words, styles, self, role="muted" if role == "muted" else "text", font=font)
 
     def whole_text(self, text: str, name: str) -> CardCommand:
         """Return a text that must be seen whole before a yes is possible."""

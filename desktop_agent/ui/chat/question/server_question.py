@@ -1,9 +1,10 @@
 """What a server asks while its call runs: the user, by a form or an address, or the model (`SamplingCard`)."""
 
+from functools import partial
 from typing import assert_never
 from urllib.parse import urlsplit
 
-from PySide6.QtCore import QObject, QRect, Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
@@ -220,7 +221,7 @@ class ServerQuestionCard(RequestCard):
         y += self._title.place(PADDING, y, width) + Space.XS
         y += self._message.place(PADDING, y, width) + Space.M
         if self._address is not None:
-            y += self._address.place(QRect(PADDING, y, width, 0), 0) + Space.S
+            y += self._address.place(PADDING, y, width) + Space.S
         for row in self._rows:
             y = row.place(PADDING, y, width)
         return y + self._note.place(PADDING, y, width)
@@ -273,7 +274,9 @@ class SamplingCard(RequestCard):
             "Its answer goes to the server."
         )
         self._note = self.paragraph(note, "muted")
-        self._always = make_button(self.tr("Allow in this session"), clicked=self._on_always, parent=self)
+        self._always = make_button(
+            self.tr("Allow in this session"), clicked=partial(self._allow, "session"), parent=self
+        )
         self._always.setToolTip(self.tr("The server may ask the model without a question until the session is closed"))
         deny = make_button(self.tr("Deny"), clicked=self.on_no, variant="destructive", parent=self)
         self.set_answers(self.tr("Allow once"), self._always, deny)
@@ -297,7 +300,7 @@ class SamplingCard(RequestCard):
     def place_parts(self, y: int, width: int) -> int:
         y += self._title.place(PADDING, y, width) + Space.XS
         y += self._facts.place(PADDING, y, width) + Space.S
-        y += self._asked.place(QRect(PADDING, y, width, 0), 0) + Space.S
+        y += self._asked.place(PADDING, y, width) + Space.S
         return y + self._note.place(PADDING, y, width)
 
     def update_answers(self) -> None:
@@ -307,9 +310,6 @@ class SamplingCard(RequestCard):
 
     def on_yes(self) -> None:
         self._allow("once")
-
-    def _on_always(self) -> None:
-        self._allow("session")
 
     def _allow(self, scope: ApprovalScope) -> None:
         if self.yes.isEnabled():
