@@ -31,7 +31,6 @@ class CardPicture(Struct, frozen=True):
 
     @classmethod
     def without(cls, problem: str, size: QSize | None = None, form: str = "") -> "CardPicture":
-        """Return the reason why there is no picture."""
         return cls(QImage(), size or QSize(), form, problem)
 
 
@@ -74,28 +73,17 @@ class ContentChip(DrawnButton):
         """`detail` stands below the name until `show_detail` says more; `colour` gives a role of the theme."""
         super().__init__(parent)
         self.name = name
-        self._detail = detail
+        self.detail = detail
         self._colour = colour
-        self._image = QImage()
+        self.thumbnail = QImage()
         self._is_picture = False
         self.reserved = 0
         """How much of its right end something else stands on."""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
-    @property
-    def detail(self) -> str:
-        """What stands below the name."""
-        return self._detail
-
-    @property
-    def has_thumbnail(self) -> bool:
-        """Whether it shows the picture, and not only a sign for one."""
-        return not self._image.isNull()
-
     def show_detail(self, detail: str) -> None:
-        """Say this below the name."""
-        self._detail = detail
+        self.detail = detail
         self.update()
 
     def show_sign(self, *, is_picture: bool) -> None:
@@ -104,8 +92,7 @@ class ContentChip(DrawnButton):
         self.update()
 
     def show_thumbnail(self, image: QImage) -> None:
-        """Show the middle of this picture, as much as fits into a square."""
-        self._image = image
+        self.thumbnail = image
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -123,7 +110,7 @@ class ContentChip(DrawnButton):
         half = self.height() / 2
         above, below = Qt.AlignmentFlag.AlignBottom, Qt.AlignmentFlag.AlignTop
         self._paint_line(painter, self.name, QRectF(left, 0, room, half - 1), above, "text", TypeSize.SECONDARY)
-        self._paint_line(painter, self._detail, QRectF(left, half + 1, room, half), below, "muted", TypeSize.HEAD)
+        self._paint_line(painter, self.detail, QRectF(left, half + 1, room, half), below, "muted", TypeSize.HEAD)
         self.draw_ring(painter, self._colour("accent"))
         painter.end()
 
@@ -142,17 +129,17 @@ class ContentChip(DrawnButton):
         path = QPainterPath()
         path.addRoundedRect(area, Radius.CONTROL - 1, Radius.CONTROL - 1)
         painter.fillPath(path, self._colour("sunken"))
-        if self._image.isNull():
+        if self.thumbnail.isNull():
             painter.setPen(QPen(self._colour("muted"), 1.5))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             (_paint_picture_sign if self._is_picture else _paint_text_sign)(painter, area.center())
             return
-        size = self._image.size()
+        size = self.thumbnail.size()
         side = min(size.width(), size.height())
         middle = QRectF((size.width() - side) / 2, (size.height() - side) / 2, side, side)
         painter.save()
         painter.setClipPath(path)
-        painter.drawImage(area, self._image, middle)
+        painter.drawImage(area, self.thumbnail, middle)
         painter.restore()
         painter.setPen(QPen(self._colour("border"), 1))
         painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -160,14 +147,12 @@ class ContentChip(DrawnButton):
 
 
 def _paint_text_sign(painter: QPainter, at: QPointF) -> None:
-    """Paint a page with lines on it."""
     painter.drawRoundedRect(QRectF(at.x() - 8, at.y() - 10, 16, 20), 2, 2)
     for y, width in ((-4.5, 8), (0, 8), (4.5, 5)):
         painter.drawLine(QPointF(at.x() - 4, at.y() + y), QPointF(at.x() - 4 + width, at.y() + y))
 
 
 def _paint_picture_sign(painter: QPainter, at: QPointF) -> None:
-    """Paint a frame with a hill and a sun."""
     painter.drawRoundedRect(QRectF(at.x() - 10, at.y() - 8, 20, 16), 2, 2)
     painter.drawEllipse(QPointF(at.x() + 4, at.y() - 3), 1.5, 1.5)
     places = ((-10, 5), (-4, -2), (1, 3), (4, 1), (10, 6))

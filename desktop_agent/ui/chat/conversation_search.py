@@ -28,7 +28,7 @@ _WORD = re.compile(r"\w+")
 
 
 class Search:
-    """One search. `matches_in` reads one row; `found` keeps what was found so far."""
+    """One search. `found` keeps what was found so far."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -227,8 +227,7 @@ class Finder(QObject):
             self._candidates = self._unread = frozenset()
             self._sought = None
             self._search = Search(text)
-            rows = self._layout.rows
-            self._steps = self._search.read([rows[index] for index in range(len(rows))])
+            self._steps = self._search.read(list(self._layout.rows))
             self._go_on()
         else:
             self.clear()
@@ -281,8 +280,7 @@ class Finder(QObject):
     def add_pages(self, text: str, numbers: Sequence[int]) -> None:
         if self._search is None or self._search.text != text:
             return
-        rows = (self._layout.rows[index] for index in range(len(self._layout.rows)))
-        placeholders = {row.page for row in rows if isinstance(row.entry, PageEntry)}
+        placeholders = {row.page for row in self._layout.rows if isinstance(row.entry, PageEntry)}
         self._candidates = frozenset(numbers)
         self._unread = self._candidates & placeholders
         if not self.is_reading and not self._search.total:

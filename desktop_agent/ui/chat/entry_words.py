@@ -8,14 +8,7 @@ from PySide6.QtCore import QCoreApplication
 from desktop_agent.core.base.plain_text import duration_text
 from desktop_agent.core.protocol.events import Rewound, SessionForked, TurnEnded, TurnEndReason
 from desktop_agent.core.protocol.model import Aborted, Allowed, Denied, JsonObject, RewindScope, TodoItem, ToolState
-from desktop_agent.core.transcript import (
-    CUT_OFF_KEY,
-    CompactionEntry,
-    PageEntry,
-    ToolEntry,
-    UndoEntry,
-    todos_of,
-)
+from desktop_agent.core.transcript import CUT_OFF_KEY, CompactionEntry, PageEntry, ToolEntry, UndoEntry, todos_of
 from desktop_agent.ui.translation.core_words import core_words, plural
 from desktop_agent.ui.wording.visible_text import visible
 
@@ -63,7 +56,6 @@ _NOTED_FILES = 3
 
 
 def _verb(tool: str) -> str:
-    """Return what a tool does in one word, or its own name."""
     return say(_VERBS.get(tool) or _PREFIXES.get(tool.partition("_")[0]) or tool)
 
 
@@ -93,7 +85,6 @@ def cut_lines(lines: int, characters: int) -> str:
 
 
 def state(entry: ToolEntry) -> str:
-    """Return the state of a call in words, for those who do not see its mark."""
     if entry.is_waiting:
         return say("waits for you")
     match entry.decision:
@@ -293,7 +284,6 @@ def recovery(entry: ToolEntry) -> str:
 
 
 def _lost(entry: ToolEntry | UndoEntry) -> str:
-    """Return what a call destroyed, or a recovery put back, as a list in words."""
     names = [change.name for change in entry.refs if change.is_loss]
     found: list[str] = []
     files = len(entry.changes) if isinstance(entry, ToolEntry) else sum(outcome.is_done for outcome in entry.outcomes)

@@ -90,12 +90,6 @@ class PictureWindow(QDialog):
 
 
 class _Area(QScrollArea):
-    """Says when there is more or less room.
-
-    Signals:
-        resized: it has another size.
-    """
-
     resized = Signal()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -104,13 +98,9 @@ class _Area(QScrollArea):
 
 
 class _Picture(QWidget):
-    """Paints the part of the picture that is in sight.
+    """Paints the part of the picture that is in sight."""
 
-    Signals:
-        zoomed: it shall be this many times as large.
-    """
-
-    zoomed = Signal(float)
+    zoomed = Signal(float)  # it is to be this many times as large
 
     def __init__(self, image: QImage, size: QSize) -> None:
         super().__init__()
@@ -119,7 +109,6 @@ class _Picture(QWidget):
         self.scale = 1.0
 
     def set_scale(self, scale: float) -> None:
-        """Be shown in this size."""
         self.scale = scale
         self.resize(
             QSize(round(self._size.width() * scale), round(self._size.height() * scale)).expandedTo(QSize(1, 1))

@@ -197,7 +197,7 @@ class FigureTable(QTableView):
         self._widths = []
         for column, heading in enumerate(table.headings):
             # Only the longest texts are measured: to measure every cell takes longer than to draw them all.
-            longest = sorted({row[column].text for row in table.rows}, key=_length_first)[-_MEASURED:]
+            longest = sorted({row[column].text for row in table.rows}, key=lambda text: (len(text), text))[-_MEASURED:]
             width = max([strong.horizontalAdvance(heading) + _SORT_SIGN, *map(metrics.horizontalAdvance, longest)])
             self._widths.append(width + 2 * PADDING + 4)
         self._fit()
@@ -218,11 +218,6 @@ class FigureTable(QTableView):
             widths[0] = max(min(widths[0], _LEAST_NAME), widths[0] + spare)
         for column, width in enumerate(widths):
             headings.resizeSection(column, width)
-
-
-def _length_first(text: str) -> tuple[int, str]:
-    """Order by length, stable for texts of one length."""
-    return len(text), text
 
 
 _SIDE_BY_SIDE_FROM = 760

@@ -35,7 +35,7 @@ def test_a_draft_shows_its_pictures_and_says_what_cannot_be_shown_or_sent(go: Go
         composer.set_text("@shot.png @wide.png @broken.png @folder.png/ @gone.png @../outside.png")
         await user.until_true(lambda: len(chips(user)) == 3, "what is there has a chip")
         assert list(chips(user)) == ["shot.png", "wide.png", "broken.png"]
-        assert chips(user)["shot.png"].has_thumbnail
+        assert not chips(user)["shot.png"].thumbnail.isNull()
         assert chips(user)["shot.png"].detail == f"300 × 200 · {size} bytes"
         assert chips(user)["wide.png"].detail.startswith("Too large for a model · 9,000 × 10 · ")
         assert chips(user)["broken.png"].detail == "Cannot be shown · 12 bytes"
@@ -45,12 +45,14 @@ def test_a_draft_shows_its_pictures_and_says_what_cannot_be_shown_or_sent(go: Go
 
         composer.set_text("")
         composer.edit.picture_given.emit(picture)
-        await user.until_true(lambda: any(chip.has_thumbnail for chip in chips(user).values()), "a thumbnail is there")
+        await user.until_true(
+            lambda: any(not chip.thumbnail.isNull() for chip in chips(user).values()), "a thumbnail is there"
+        )
         composer.set_text("")
         composer.edit.long_text_given.emit("word " * 5_000)
         await user.until_true(lambda: len(chips(user)) == 1, "the text has a chip")
         (chip,) = chips(user).values()
-        assert (chip.has_thumbnail, chip.detail) == (False, "25 kB")
+        assert (not chip.thumbnail.isNull(), chip.detail) == (False, "25 kB")
         chip.click()
         window = await user.until(
             lambda: next(iter(user.window.main_window.findChildren(OutputWindow)), None), "the text is shown"

@@ -163,8 +163,6 @@ def _places(row: RowState) -> "_ReadPlaces":
 
 
 class _ReadPlaces(NamedTuple):
-    """What was read of a result."""
-
     result: object
     is_all: bool
     hidden: int

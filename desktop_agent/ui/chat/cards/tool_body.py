@@ -51,7 +51,6 @@ async def in_thread(work: Callable[[], Result]) -> Result:
 
 
 async def picture_of(source: CardSource, ref: BlobRef, most: QSize) -> CardPicture:
-    """Load a picture, no larger than `most`."""
     return await in_thread(partial(read_picture, await source.blob(ref), most))
 
 
@@ -171,12 +170,10 @@ class ToolBody(QObject):
 
     @classmethod
     def copied(cls, row: RowState) -> str:
-        """Return what copying the whole card gives."""
         return cls.read(row).text
 
     @classmethod
     def is_open_at_first(cls, row: RowState) -> bool:
-        """Whether it is unfolded until the user says otherwise."""
         return cls.is_result or entry_of(row).state != "completed"
 
     # -- around the text --

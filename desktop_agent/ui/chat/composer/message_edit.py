@@ -178,16 +178,12 @@ class MessageEdit(QPlainTextEdit):
         self.document().setDocumentMargin(_MARGIN)
 
     def wanted_height(self, width: int) -> int:
-        lines = self._count_lines(width - 2 * _MARGIN)
+        is_empty = self.document().isEmpty()
+        lines = 0 if is_empty else count_lines(self.toPlainText(), self.font(), width - 2 * _MARGIN, MAX_LINES + 1)
         policy = Qt.ScrollBarPolicy.ScrollBarAsNeeded if lines > MAX_LINES else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         self.setVerticalScrollBarPolicy(policy)
         shown = max(MIN_LINES, min(lines, MAX_LINES))
         return shown * self.fontMetrics().lineSpacing() + 2 * _MARGIN + 2
-
-    def _count_lines(self, width: int) -> int:
-        if self.document().isEmpty():
-            return 0
-        return count_lines(self.toPlainText(), self.font(), width, MAX_LINES + 1)
 
     def replace_text(self, text: str) -> None:
         cursor = self.textCursor()
@@ -197,7 +193,8 @@ class MessageEdit(QPlainTextEdit):
 
     def event(self, event: QEvent) -> bool:
         # Here and not in keyPressEvent: Tab would have moved the focus before that.
-        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and self._is_taken(event):
+        is_press = event.type() == QEvent.Type.KeyPress
+        if is_press and isinstance(event, QKeyEvent) and any(takes(event) for takes in self.key_takers):
             return True
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
             # A key that sends does nothing else here, even if there is nothing to send: it may be pressed twice.
@@ -212,9 +209,6 @@ class MessageEdit(QPlainTextEdit):
                 event.ignore()
                 return True
         return super().event(event)
-
-    def _is_taken(self, event: QKeyEvent) -> bool:
-        return any(takes(event) for takes in self.key_takers)
 
     @property
     def is_composing(self) -> bool:

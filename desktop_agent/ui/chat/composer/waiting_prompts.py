@@ -72,7 +72,6 @@ class QueueCard(QWidget):
         )
 
     def offer(self, *, is_sendable: bool, is_steerable: bool) -> None:
-        """Offer to send it now, or into the running turn."""
         self._send.setVisible(is_sendable)
         self._steer.setVisible(is_steerable and not self._is_steering)
         self._place_buttons()

@@ -218,6 +218,12 @@ class EntryWidget(QWidget):
     def is_column_shown(self) -> bool:
         return not self.is_folding or bool(self.row.is_unfolded)
 
+    def toggle(self) -> None:
+        """Fold or unfold its text."""
+        self.row.is_unfolded = not self.row.is_unfolded
+        self.refresh()
+        self.resized.emit()
+
     def paint_under(self, painter: QPainter, area: QRect) -> None:
         """Paint what lies under the text."""
 
@@ -266,18 +272,13 @@ class LabelLine(FoldLine):
     def __init__(self, entry: EntryWidget) -> None:
         super().__init__(entry.styles, entry)
         self._entry = entry
-        self.clicked.connect(self._on_clicked)
+        self.clicked.connect(entry.toggle)
 
     def say(self, text: str) -> None:
         self.setText(text)
         self.setAccessibleName(text)
         self._entry.setAccessibleName(text)
         self.set_folding(is_foldable=True, is_unfolded=self._entry.is_column_shown)
-
-    def _on_clicked(self) -> None:
-        self._entry.row.is_unfolded = not self._entry.row.is_unfolded
-        self._entry.refresh()
-        self._entry.resized.emit()
 
     def paint_content(self, painter: QPainter) -> None:
         painter.setFont(self.styles.secondary)

@@ -1,6 +1,7 @@
 """Quiet entries between messages: notices, one-line ends of turns and undos, summaries, pages that are not loaded."""
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import ClassVar, get_args
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt, QTimer
@@ -69,7 +70,7 @@ class NoticeWidget(EntryWidget):
             self._offer(self.tr("Try again"), actions.retry_requested)
         if notice.code == "workspace":
             self._offer(self.tr("Open another folder…"), actions.folder_requested)
-        self._details = self._offer("", self._on_details, variant="flat") if notice.detail else None
+        self._details = self._offer("", self.toggle, variant="flat") if notice.detail else None
         self.column.set_blocks(plain_blocks(notice.detail), {}, 0)
         self.refresh()
 
@@ -149,11 +150,6 @@ class NoticeWidget(EntryWidget):
         painter.setFont(self.styles.body)
         painter.drawText(QPoint(_PADDING, _PADDING + 12), _SIGNS[level])
 
-    def _on_details(self) -> None:
-        self.row.is_unfolded = not self.row.is_unfolded
-        self.refresh()
-        self.resized.emit()
-
 
 def _gave_back(notice: Notice) -> bool:
     """Whether the prompt is in the field again, so that sending it is trying again."""
@@ -172,24 +168,18 @@ class LineWidget(EntryWidget):
         """In front of the text; a turn's end has a small square instead."""
         self._text = ""
         self._passage: TextPassage | None = None
-        self._open = self._open_button() if isinstance(place.row.entry, SessionForked) else None
+        self._open: QPushButton | None = None
+        if isinstance(place.row.entry, SessionForked):
+            self._open = make_button(
+                self.tr("Open it"),
+                object_name="openSourceButton",
+                accessible_name=self.tr("Open the conversation this is a copy of"),
+                clicked=partial(place.actions.session_requested.emit, place.row.entry.source),
+                variant="flat",
+                parent=self,
+                is_compact=True,
+            )
         self.refresh()
-
-    def _open_button(self) -> QPushButton:
-        button = make_button(
-            self.tr("Open it"),
-            object_name="openSourceButton",
-            clicked=self._on_open,
-            variant="flat",
-            parent=self,
-            is_compact=True,
-        )
-        button.setAccessibleName(self.tr("Open the conversation this is a copy of"))
-        return button
-
-    def _on_open(self) -> None:
-        if isinstance(self.row.entry, SessionForked):
-            self.entry_actions.session_requested.emit(self.row.entry.source)
 
     def refresh(self) -> None:
         entry = self.row.entry

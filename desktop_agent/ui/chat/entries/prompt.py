@@ -101,8 +101,6 @@ class PromptAttachments:
 
 
 class _Picture(ContentChip):
-    """A picture that came with the prompt."""
-
     def __init__(self, attachment: Attachment, place: EntryPlace, parent: QWidget) -> None:
         super().__init__(_name(attachment), byte_count(attachment.size), place.styles.colour, parent)
         self._attachment = attachment
@@ -136,8 +134,15 @@ def _button(attachment: Attachment, actions: EntryActions, parent: QWidget) -> Q
 
 
 def _describe(button: QAbstractButton, attachment: Attachment, name: str, size: str, problem: str = "") -> None:
+    kinds: dict[AttachmentKind, str] = {
+        "resource": _tr("resource"),
+        "file": _tr("file"),
+        "picture": _tr("picture"),
+        "folder": _tr("folder"),
+        "session": _tr("session"),
+    }
     said = _tr("Came with the message: {name}, {kind}, {size}")
-    button.setAccessibleName(said.format(name=name, kind=_kind(attachment.kind), size=size))
+    button.setAccessibleName(said.format(name=name, kind=kinds[attachment.kind], size=size))
     where = named(f"{attachment.server}: {attachment.uri}" if attachment.server else attachment.uri)[:300]
     button.setToolTip(plain_tooltip("\n".join(filter(None, (where, problem, _tr("Show what was sent"))))))
     button.setAccessibleDescription(where)
@@ -155,17 +160,6 @@ def _name(attachment: Attachment) -> str:
         name += "/"
     shown = name if len(name) <= _MOST_CHARS else f"{name[: _MOST_CHARS - 1]}…"
     return f"{shown}:{attachment.lines}" if attachment.lines else shown
-
-
-def _kind(kind: AttachmentKind) -> str:
-    words = {
-        "resource": _tr("resource"),
-        "file": _tr("file"),
-        "picture": _tr("picture"),
-        "folder": _tr("folder"),
-        "session": _tr("session"),
-    }
-    return words[kind]
 
 
 def _tr(text: str) -> str:

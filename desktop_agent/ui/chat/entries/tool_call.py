@@ -16,7 +16,7 @@ from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.cards.tool_body import Bar, CardLoader, Content, ToolBody, entry_of
 from desktop_agent.ui.chat.entries.entry import EntryPlace, EntryWidget
-from desktop_agent.ui.chat.entries.markdown_entries import LinkedEntry
+from desktop_agent.ui.chat.entries.markdown_entries import SPOKEN_CHARS, LinkedEntry
 from desktop_agent.ui.chat.entries.tool_line import CallButtons, CallNotes, ToolLine
 from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.column import Column
@@ -149,9 +149,6 @@ class CallBody:
             painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, self._bar.text)
 
 
-_SPOKEN_CHARS = 4_000
-
-
 class ToolWidget(LinkedEntry):
     """The card of a tool call, or the question about it while it waits for the user."""
 
@@ -189,7 +186,7 @@ class ToolWidget(LinkedEntry):
         self._buttons.show(entry, is_running=self.is_ticking, is_asked_about=is_asked_about)
         self._body.show(is_asked_about=is_asked_about)
         self.setAccessibleName(self._line.accessibleName())
-        self.setAccessibleDescription(entry_words.spoken_steps(entry) or self._body.content.text[:_SPOKEN_CHARS])
+        self.setAccessibleDescription(entry_words.spoken_steps(entry) or self._body.content.text[:SPOKEN_CHARS])
         self.fit()
         self.update()
 

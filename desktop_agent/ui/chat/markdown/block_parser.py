@@ -324,8 +324,9 @@ class _Flattener:
             case "hr":
                 self._add("rule", lines, [TextSlice(0, "", None)])
             case "table_open":
-                self._table(tokens[index : index + _length(tokens, index, "table_close")])
-                return _length(tokens, index, "table_close")
+                end = next(at for at in range(index, len(tokens)) if tokens[at].type == "table_close") + 1
+                self._table(tokens[index:end])
+                return end - index
             case "list_item_open":
                 self._begin_item(token.markup, lines)
             case "list_item_close":
@@ -432,11 +433,6 @@ class _Flattener:
             self.found.append(block)
             self.marker = ""
             at = last
-
-
-def _length(tokens: "Sequence[Token]", index: int, closing: str) -> int:
-    """Return how many tokens there are from `index` to the next token of type `closing`."""
-    return next(at for at in range(index, len(tokens)) if tokens[at].type == closing) - index + 1
 
 
 def _row_lines(tokens: "Sequence[Token]") -> list[int]:

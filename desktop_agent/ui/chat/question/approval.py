@@ -283,7 +283,6 @@ class ApprovalCard(QuestionCard):
 def question_card(
     request: ApprovalRequest, drafts: dict[str, str], styles: TextStyles, actions: EntryActions, parent: QWidget
 ) -> QuestionCard:
-    """Return the card for what is asked."""
     if request.question is None:
         return ApprovalCard(request, drafts, styles, actions, parent)
     if request.question.sampling is not None:

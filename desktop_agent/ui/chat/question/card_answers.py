@@ -1,7 +1,7 @@
 """The ways to answer a question: a row of buttons, or in its place the reason for a no."""
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 from PySide6.QtCore import QObject, QRect, Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
@@ -27,19 +27,18 @@ class CardOffers:
     Any other rule should be seen whole, with what it would have allowed so far: `Review…` shows that.
     """
 
-    def __init__(self, offers: Sequence[ScopeOffer], card: QWidget) -> None:
+    def __init__(self, offers: Sequence[ScopeOffer], card: QWidget, allow: Callable[[ApprovalScope], None]) -> None:
         self.buttons: list[QPushButton] = []
-        self._offers = [offer for offer in offers if offer.is_quick]
-        self._parts = [_parts_of(core_words(offer.label)) for offer in self._offers]
-        for parts in self._parts:
+        self._parts: list[list[str]] = []
+        """The words of each; every second part is quoted."""
+        for offer in (offer for offer in offers if offer.is_quick):
+            parts = [one_line(part) for part in core_words(offer.label).split("`")]
             text = "".join(parts)
-            button = make_button(text, accessible_name=text, parent=card)
+            button = make_button(text, accessible_name=text, clicked=partial(allow, offer.scope), parent=card)
             _cut_offer(button, parts, _OFFER_WIDTH)
             button.setToolTip(plain_tooltip(text))
             self.buttons.append(button)
-
-    def offer_of(self, button: object) -> ScopeOffer | None:
-        return next((offer for mine, offer in zip(self.buttons, self._offers, strict=True) if mine is button), None)
+            self._parts.append(parts)
 
     def fit(self, shown: Sequence[QPushButton], width: int) -> bool:
         """Shorten the commands so that all `shown` buttons fit in one row; return whether that is possible."""
@@ -54,11 +53,6 @@ class CardOffers:
             _cut_offer(button, parts, min(room, _OFFER_WIDTH) if has_room else _OFFER_WIDTH)
             is_one_row = is_one_row and has_room
         return is_one_row
-
-
-def _parts_of(label: str) -> list[str]:
-    """Return the words of an offer; every second part is quoted."""
-    return [one_line(part) for part in label.split("`")]
 
 
 def _cut_offer(button: QPushButton, parts: list[str], room: int) -> None:
@@ -159,9 +153,7 @@ class CardAnswers(QObject):
         self._allow.setAccessibleName(self.tr("Allow once"))
         self._allow.setProperty("variant", "primary")
         self._allow.clicked.connect(self._on_allow)
-        self._offers = CardOffers(request.scopes, card)
-        for button in self._offers.buttons:
-            button.clicked.connect(self._on_offer)
+        self._offers = CardOffers(request.scopes, card, allow)
         self.review = make_button(self.tr("Review…"), parent=card)
         self._deny = make_button(self.tr("Deny…"), clicked=self._on_deny, variant="destructive", parent=card)
         self._buttons = [self._allow, *self._offers.buttons, self.review, self._deny]
@@ -255,11 +247,6 @@ class CardAnswers(QObject):
 
     def _on_allow(self) -> None:
         self._allow_in("once")
-
-    def _on_offer(self) -> None:
-        offer = self._offers.offer_of(self.sender())
-        if offer is not None:
-            self._allow_in(offer.scope)
 
     def _on_deny(self) -> None:
         self._denial.open()

@@ -138,11 +138,7 @@ class Column:
     # -- content --
 
     def set_blocks(
-        self,
-        blocks: Sequence[Block],
-        references: References,
-        changed: int,
-        marks: Sequence[Sequence[TextMark]] = (),
+        self, blocks: Sequence[Block], references: References, changed: int, marks: Sequence[Sequence[TextMark]] = ()
     ) -> None:
         """Show `blocks`, of which those from index `changed` on are new or different, with their `marks`."""
         text, boxes = self.text, self._boxes
@@ -287,7 +283,8 @@ class Column:
                 letter = self._styles.code_width
             case _:
                 padding, letter = 0, self._styles.text_width
-        lines = _estimate_lines(block.content, self._text_width(block) / letter if self._width else 80)
+        letters = self._text_width(block) / letter if self._width else 80
+        lines = ceil(len(block.content) / max(letters, 1.0)) + block.content.count("\n") if block.content else 1
         return gap + padding + lines * self._styles.line_height(block)
 
     def _gap(self, index: int) -> int:
@@ -439,17 +436,10 @@ class Column:
     def code_frames(self) -> list[tuple[int, QRect]]:
         """Return index and header area of the fences whose beginning is laid out."""
         return [
-            (
-                index,
-                QRect(0, self._heights.top(index) + box.gap, self._width, box.height - box.gap),
-            )
+            (index, QRect(0, self._heights.top(index) + box.gap, self._width, box.height - box.gap))
             for index, box in sorted(self._boxes.items())
             if box.block.kind == "code" and box.block.joint is None
         ]
-
-
-def _estimate_lines(text: str, letters: float) -> int:
-    return ceil(len(text) / max(letters, 1.0)) + text.count("\n") if text else 1
 
 
 def _links_beside(marks: Sequence[TextMark], found: Iterable[InlineSpan]) -> list[InlineSpan]:

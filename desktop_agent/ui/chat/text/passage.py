@@ -167,7 +167,6 @@ class TextPassage:
         return next((span for span in self._spans if span.start <= offset < span.start + span.length), None)
 
     def links(self) -> list[InlineSpan]:
-        """Return the spans that lead somewhere, in order."""
         return [span for span in self._spans if span.href]
 
     def rects(self, start: int, end: int) -> list[QRectF]:

@@ -3,7 +3,7 @@
 Heights are exact for rows that were on screen, estimated for the others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, cast
 
 from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Rewound, SessionForked, Steered, TurnEnded
@@ -59,12 +59,12 @@ class EntryRows:
     def __getitem__(self, index: int) -> EntryRow:
         return self._rows[index]
 
+    def __iter__(self) -> Iterator[EntryRow]:
+        return iter(self._rows)
+
     def reset(self, entries: Sequence[Entry]) -> None:
         self._rows = _rows_of(entries)
-        self._plan = None
-        for row in filter(_is_plan, self._rows):
-            self._take_plan(row)
-        self._superseded = None
+        self._find_plan()
         self.measure(self._width, None)
 
     def exchange(self, entries: Sequence[Entry]) -> list[EntryRow]:
@@ -81,11 +81,7 @@ class EntryRows:
         for index, row in enumerate(stay, start=first):
             row.entry, row.index, row.page = entries[index], index, None
         self._rows += stay
-        self._plan = self._superseded = None
-        for row in filter(_is_plan, self._rows):
-            row.is_superseded = False
-            self._take_plan(row)
-        self._superseded = None
+        self._find_plan()
         self.heights.replace(0, [*map(self.estimate, self._rows[:first]), *heights])
         return gone
 
@@ -154,7 +150,10 @@ class EntryRows:
         for index in range(start + len(rows), len(self._rows)):
             self._rows[index].index = index
         for row in filter(_is_plan, rows):
-            self._place_plan(row)
+            if self._plan is None or self._plan.index < row.index:
+                self._take_plan(row)
+            else:
+                row.is_superseded = True
         self.heights.splice(start, 1, map(self.estimate, rows))
         return [gone]
 
@@ -170,6 +169,13 @@ class EntryRows:
         self.heights.splice(start, patch.count, (row.height_hint,))
         return gone
 
+    def _find_plan(self) -> None:
+        self._plan = None
+        for row in filter(_is_plan, self._rows):
+            row.is_superseded = False
+            self._take_plan(row)
+        self._superseded = None
+
     def supersede(self) -> EntryRow | None:
         """Return the row whose plan became an older one by the last patches, if any."""
         superseded, self._superseded = self._superseded, None
@@ -181,18 +187,13 @@ class EntryRows:
             self._superseded = self._plan
         self._plan = row
 
-    def _place_plan(self, row: EntryRow) -> None:
-        """Take in a plan that may be older than the newest."""
-        if self._plan is None or self._plan.index < row.index:
-            self._take_plan(row)
-        else:
-            row.is_superseded = True
-
     def estimate(self, row: EntryRow) -> int:
         """Return about how high a row is, from nothing but the length of its text."""
         entry = row.entry
         if isinstance(entry, PageEntry):  # of which a long session has thousands
-            row.height_hint = row.height_hint or self._estimate_page(entry)
+            lines = int(entry.characters / self._letters_per_line * _LINE)
+            gaps = max(_LEAST_ENTRIES, entry.entries) * (_LINE + self._gap)
+            row.height_hint = row.height_hint or lines + gaps
             return row.height_hint
         match entry:
             case TextEntry(kind="text"):
@@ -212,10 +213,6 @@ class EntryRows:
             case UndoEntry() | Rewound() | CompactionEntry() | SessionForked() | TurnEnded():
                 height = _LINE
         return height + self._gap
-
-    def _estimate_page(self, entry: PageEntry) -> int:
-        lines = int(entry.characters / self._letters_per_line * _LINE)
-        return lines + max(_LEAST_ENTRIES, entry.entries) * (_LINE + self._gap)
 
     def _estimate_text(self, text: str, width: int) -> int:
         letters = _letters_per_line(width, self._letter_width)
@@ -293,7 +290,6 @@ class ReadingPlace:
         return self._rows[index] if index >= 0 else None
 
     def follow_end(self) -> None:
-        """Drop the anchor and follow the end."""
         self.is_following = True
         self._anchor = None
 
@@ -303,7 +299,6 @@ class ReadingPlace:
         self.take(y)
 
     def take(self, y: int) -> None:
-        """Anchor the reading position at `y` of the whole column."""
         self._anchor = self._anchor_at(y)
 
     def forget(self, row: EntryRow) -> None:

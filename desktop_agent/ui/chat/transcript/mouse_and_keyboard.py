@@ -142,15 +142,12 @@ class Pointer(QObject):
         self._extend()
 
     def _show_cursor(self) -> None:
-        self._area.viewport().setCursor(
-            Qt.CursorShape.PointingHandCursor if self.link_at(self._at) else self._shape_at(self._at)
-        )
-
-    def _shape_at(self, at: QPoint) -> Qt.CursorShape:
-        widget = self._widget_at(at)
-        is_text = widget is not None and widget.is_column_shown and bool(widget.column.text.blocks)
-        is_inside = widget is not None and widget.geometry().contains(at)
-        return Qt.CursorShape.IBeamCursor if is_text and is_inside else Qt.CursorShape.ArrowCursor
+        shape, widget = Qt.CursorShape.ArrowCursor, self._widget_at(self._at)
+        if self.link_at(self._at):
+            shape = Qt.CursorShape.PointingHandCursor
+        elif widget is not None and widget.is_column_shown and widget.column.text.blocks:
+            shape = Qt.CursorShape.IBeamCursor if widget.geometry().contains(self._at) else shape
+        self._area.viewport().setCursor(shape)
 
 
 _BAR_WIDTH = 2
@@ -201,12 +198,11 @@ class KeyboardOrder(QObject):
     def mark(self) -> None:
         """Show a bar beside the entry, or the transcript, that has the focus itself."""
         entry = QApplication.focusWidget()
+        self._bar.colour = self._layout.widgets.styles.colour("accent")
         if entry is self._start and self._is_by_keyboard:
-            self._bar.colour = self._layout.widgets.styles.colour("accent")
             self._bar.setGeometry(0, 0, _BAR_WIDTH, self._start.viewport().height())
             self._bar.show()
         elif isinstance(entry, EntryWidget) and entry.parentWidget() is self._start.viewport():
-            self._bar.colour = entry.styles.colour("accent")
             self._bar.setGeometry(entry.x() - _BAR_AWAY, entry.y(), _BAR_WIDTH, entry.height())
             self._bar.show()
         else:
@@ -279,7 +275,8 @@ class MessageMenu(QObject):
 
     def quote(self) -> None:
         """Quote the selected text, else the message with the focus, else the last answer."""
-        row = self._focused() or self._last_answer()
+        answers = (row for row in reversed(list(self._layout.rows)) if _is_answer(row))
+        row = self._focused() or next(answers, None)
         self._quote(self._selected.text() or (copied_row(row) if row is not None else ""))
 
     def open(self, at: QPoint, global_at: QPoint, keys: PartKeys) -> None:
@@ -320,13 +317,9 @@ class MessageMenu(QObject):
         shown = ((row, row.widget) for row in self._layout.widgets.live if row.widget is not None)
         return next((row for row, widget in shown if widget.is_pinned or widget.hasFocus()), None)
 
-    def _last_answer(self) -> EntryRow | None:
-        rows = self._layout.rows
-        for index in reversed(range(len(rows))):
-            entry = rows[index].entry
-            if isinstance(entry, TextEntry) and entry.kind == "text":
-                return rows[index]
-        return None
+
+def _is_answer(row: EntryRow) -> bool:
+    return isinstance(row.entry, TextEntry) and row.entry.kind == "text"
 
 
 def _copy(text: str) -> None:

@@ -174,14 +174,12 @@ class JumpButton(QPushButton):
         finder.found.connect(self._update)
 
     def _update(self) -> None:
-        is_needed = self._is_end_away() and not self._layout.reading.is_following and not self._finder.is_searching
+        bar = self._area.verticalScrollBar()
+        is_end_away = bar.maximum() - bar.value() > self._area.viewport().height() // _NEAR_END
+        is_needed = is_end_away and not self._layout.reading.is_following and not self._finder.is_searching
         if is_needed:
             area, size = self._area.rect(), self.sizeHint()
             left, top = area.center().x() - size.width() // 2, area.bottom() - size.height() - Space.M
             self.setGeometry(left, top, size.width(), size.height())
             self.raise_()
         self.setVisible(is_needed)
-
-    def _is_end_away(self) -> bool:
-        bar = self._area.verticalScrollBar()
-        return bar.maximum() - bar.value() > self._area.viewport().height() // _NEAR_END

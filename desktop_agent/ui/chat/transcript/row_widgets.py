@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 from PySide6.QtCore import QObject, QRect, Signal
@@ -82,8 +83,8 @@ class RowWidgets(QObject):
     def create(self, row: EntryRow) -> EntryWidget:
         row.is_dirty = False
         widget = self._make(row)
-        widget.resized.connect(self._on_resized)
-        widget.body_changed.connect(self._on_body_changed)
+        widget.resized.connect(partial(self._on_resized, row, is_by_itself=False))
+        widget.body_changed.connect(partial(self._on_resized, row, is_by_itself=True))
         widget.set_width(self.width)
         row.widget = widget
         self.live.append(row)
@@ -170,20 +171,12 @@ class RowWidgets(QObject):
                 row_top = self._reading.row_top(row)
                 yield row.widget, self._view_top - row_top, self._view_top + self._view_height - row_top
 
-    def _on_resized(self) -> None:
-        self._report_resized(is_by_itself=False)
-
-    def _on_body_changed(self) -> None:
-        self._report_resized(is_by_itself=True)
-
-    def _report_resized(self, *, is_by_itself: bool) -> None:
-        """Report the row of the sender. The end stays in view for questions and changes not made by the user."""
-        widget = self.sender()
-        for row in list(self.live):
-            if row.widget is widget:
-                is_question = isinstance(row.entry, ToolEntry | SpendingEntry) and row.entry.is_waiting
-                self.changed.emit(row)
-                self.resized.emit(row, is_by_itself or is_question)
+    def _on_resized(self, row: EntryRow, *, is_by_itself: bool) -> None:
+        """The end stays in view for questions and changes not made by the user."""
+        if row.widget is not None:
+            is_question = isinstance(row.entry, ToolEntry | SpendingEntry) and row.entry.is_waiting
+            self.changed.emit(row)
+            self.resized.emit(row, is_by_itself or is_question)
 
 
 def _discard(row: EntryRow) -> None:

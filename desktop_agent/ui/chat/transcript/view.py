@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import (
@@ -30,9 +30,7 @@ from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.runtime.painting import give_viewport
 from desktop_agent.ui.theme import Theme
 
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
+_utc_now = partial(datetime.now, UTC)
 
 
 class TranscriptView(QAbstractScrollArea):

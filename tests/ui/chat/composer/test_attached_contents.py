@@ -72,8 +72,8 @@ def test_a_chip_shows_the_picture_its_sides_and_its_size(desk: Desk) -> None:
     desk.contents.show(TEXT, ContentPreview(34_000))
 
     shot, text = desk.chips
-    assert (shot.name, shot.detail, shot.has_thumbnail) == ("shot.png", "1,600 × 800 · 123 kB", True)
-    assert (text.name, text.detail, text.has_thumbnail) == ("text-120000.txt", "34 kB", False)
+    assert (shot.name, shot.detail, not shot.thumbnail.isNull()) == ("shot.png", "1,600 × 800 · 123 kB", True)
+    assert (text.name, text.detail, not text.thumbnail.isNull()) == ("text-120000.txt", "34 kB", False)
     assert shot.accessibleName() == "Comes with the message: shot.png, 1,600 × 800 · 123 kB"
     assert desk.composer.height() > height
     assert max(shot.geometry().bottom(), text.geometry().bottom()) < desk.edit.geometry().top()
