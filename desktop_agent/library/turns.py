@@ -146,7 +146,8 @@ class Changes:
 
     async def diff(self, row: NetChange) -> FileDiff:
         """What a row of `list` changed. Raises `StorageError` when its contents cannot be read."""
-        return await asyncio.to_thread(self._diff, row)
+        held, change = self._blobs.of_file, row.change
+        return await asyncio.to_thread(lambda: diff_change(change, held(change.before), held(change.after)))
 
     async def hunks(self, row: NetChange) -> tuple[ReviewHunk, ...]:
         """The parts of a row that can be undone alone, each with the `key` that names it. Raises `StorageError`."""
@@ -203,10 +204,6 @@ class Changes:
             self._answer = asyncio.get_running_loop().create_future()
             session.submit(op)
             return await to_its_end(self._answer)
-
-    def _diff(self, row: NetChange) -> FileDiff:
-        held = self._blobs.of_file
-        return diff_change(row.change, held(row.change.before), held(row.change.after))
 
 
 class ServedSession:

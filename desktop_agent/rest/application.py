@@ -10,12 +10,10 @@ import json
 import re
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import cache
-from http import HTTPStatus
 from typing import Any, cast, get_args
 
 from msgspec import Struct
 from msgspec.json import schema_components
-from msgspec.structs import fields
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -31,7 +29,6 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Decision, JsonObject
 from desktop_agent.rest.endpoint import (
     Endpoint,
-    Failure,
     FailureAnswer,
     NoQuery,
     RequestError,
@@ -144,46 +141,39 @@ def _operation(endpoint: Endpoint) -> JsonObject:
     answers = endpoint.answers
     content: JsonObject = {kind: {"schema": {"type": "string"}} for kind in answers.media_types}
     if answers.kind is not None:
-        content = {"application/json": {"schema": {"$ref": _REF.format(name=answers.kind.__name__)}}}
+        content = _json_of(answers.kind.__name__)
     answer: JsonObject = {"description": answers.words}
     if content:
         answer["content"] = content
     operation: JsonObject = {
         "operationId": endpoint.name,
         "summary": endpoint.summary,
-        "parameters": [*_path_parameters(endpoint), *_query_parameters(endpoint)],
+        "parameters": _parameters(endpoint),
         "responses": {
             str(answers.status): answer,
-            "4XX": {
-                "description": "The request was not carried out.",
-                "content": {"application/json": {"schema": {"$ref": _REF.format(name=FailureAnswer.__name__)}}},
-            },
+            "4XX": {"description": "The request was not carried out.", "content": _json_of(FailureAnswer.__name__)},
         },
     }
     if endpoint.body is not None:
         name = _UNIONS.get(endpoint.body) or endpoint.body.__name__
-        operation["requestBody"] = {
-            "required": True,
-            "content": {"application/json": {"schema": {"$ref": _REF.format(name=name)}}},
-        }
+        operation["requestBody"] = {"required": True, "content": _json_of(name)}
     return operation
 
 
-def _path_parameters(endpoint: Endpoint) -> list[JsonObject]:
-    return [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
-        for name in _PARAMETER.findall(endpoint.path)
-    ]
+def _json_of(name: str) -> JsonObject:
+    return {"application/json": {"schema": {"$ref": _REF.format(name=name)}}}
 
 
-def _query_parameters(endpoint: Endpoint) -> list[JsonObject]:
-    if endpoint.query is NoQuery:
-        return []
-    _, components = schema_components([endpoint.query], schema_hook=_foreign)
-    schema = cast("dict[str, Any]", components[endpoint.query.__name__])
+def _parameters(endpoint: Endpoint) -> list[JsonObject]:
+    text: JsonObject = {"type": "string", "minLength": 1}
+    schemas: JsonObject = {}
+    if endpoint.query is not NoQuery:
+        _, components = schema_components([endpoint.query], schema_hook=_foreign)
+        schemas = cast("JsonObject", components[endpoint.query.__name__]["properties"])
+    names = _PARAMETER.findall(endpoint.path)
     return [
-        {"name": field.name, "in": "query", "required": False, "schema": schema["properties"][field.name]}
-        for field in fields(endpoint.query)
+        *({"name": name, "in": "path", "required": True, "schema": text} for name in names),
+        *({"name": name, "in": "query", "required": False, "schema": schemas[name]} for name in schemas),
     ]
 
 
@@ -228,7 +218,7 @@ def application_of(endpoints: Iterable[Endpoint]) -> Starlette:
         Route(OPENAPI_PATH, describe),
         *page_routes(),
     ]
-    handlers = {RequestError: _on_refusal, AgentError: _on_failure, HTTPException: _on_http, Exception: _on_defect}
+    handlers = dict.fromkeys((RequestError, AgentError, HTTPException, Exception), _on_error)
     return Starlette(routes=routes, exception_handlers=handlers)  # pyright: ignore[reportArgumentType] - wide handlers
 
 
@@ -240,37 +230,16 @@ def _route(path: str, endpoints: Sequence[Endpoint]) -> Route:
         is_head = request.method == "HEAD"
         response = await by_method["GET" if is_head else request.method](request)
         if is_head and isinstance(response, StreamingResponse):  # which may have no end
-            return _head_of(response)
+            response = Response(status_code=response.status_code, headers=dict(response.headers))
+            del response.headers["content-length"]  # it is not known
         return response
 
     return Route(path, answer, methods=list(by_method))
-
-
-def _head_of(response: StreamingResponse) -> Response:
-    head = Response(status_code=response.status_code, headers=dict(response.headers))
-    del head.headers["content-length"]  # it is not known
-    return head
 
 
 def public_paths() -> frozenset[str]:
     return frozenset({OPENAPI_PATH, *(route.path for route in page_routes())})
 
 
-async def _on_refusal(_request: Request, error: RequestError) -> Response:
-    return failure_answer(error)
-
-
-async def _on_failure(_request: Request, error: AgentError) -> Response:
+async def _on_error(_request: Request, error: Exception) -> Response:
     return failure_answer(as_request_error(error))
-
-
-async def _on_http(_request: Request, error: HTTPException) -> Response:
-    phrase = HTTPStatus(error.status_code).phrase
-    failure = Failure(code=phrase.lower().replace(" ", "_"), message=f"{phrase}.")
-    return failure_answer(RequestError(error.status_code, failure, error.headers))
-
-
-async def _on_defect(_request: Request, _error: Exception) -> Response:
-    """Answer for a defect; the server logs it. What it says stays here: it may hold anything."""
-    hint = "The server's standard error says more."
-    return failure_answer(RequestError(500, Failure(code="internal", message="The request failed.", hint=hint)))

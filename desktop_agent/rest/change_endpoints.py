@@ -9,14 +9,14 @@ from starlette.responses import Response, StreamingResponse
 
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.ids import CallId, SessionId
-from desktop_agent.core.changes.net import net_changes
+from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.patch import patch_of
 from desktop_agent.core.export import ExportForm, export_text
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.form_checking import mistake_in_answers
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Decision, FileChange
 from desktop_agent.core.store.journal.journal_reader import read_journal
-from desktop_agent.core.transcript import Transcript, replay
+from desktop_agent.core.transcript import replay
 from desktop_agent.rest.endpoint import (
     AcceptedAnswer,
     Answers,
@@ -30,7 +30,6 @@ from desktop_agent.rest.endpoint import (
     Reversal,
     Undo,
     get,
-    json_answer,
     post,
     refusal,
 )
@@ -65,13 +64,12 @@ class ChangeEndpoints:
         self._sessions = sessions
 
     @get(f"{ONE}/changes", "listChanges", "List the files that a session changed.", ChangeList)
-    async def _list(self, asked: Asked[None, NoQuery]) -> Response:
-        rows = net_changes((await self._transcript(asked.path["session_id"])).changes.values())
+    async def _list(self, asked: Asked[None, NoQuery]) -> ChangeList:
         shown = (
             ChangedFile(change=row.change, change_ids=row.change_ids, authors=row.authors, state=row.state)
-            for row in rows
+            for row in await self._rows(asked.path["session_id"])
         )
-        return json_answer(ChangeList(changes=tuple(shown)))
+        return ChangeList(changes=tuple(shown))
 
     @get(
         f"{ONE}/diff",
@@ -82,23 +80,22 @@ class ChangeEndpoints:
     )
     async def _diff(self, asked: Asked[None, _Which]) -> Response:
         path = asked.query.path
-        rows = net_changes((await self._transcript(asked.path["session_id"])).changes.values())
-        chosen = [row for row in rows if path in (None, row.path)]
+        chosen = [row for row in await self._rows(asked.path["session_id"]) if path in (None, row.path)]
         if path is not None and not chosen:
             raise refusal(404, "no_change", "The session did not change this file.", field="$.path")
         return await self._patch([row.change for row in chosen])
 
     @post(f"{ONE}/undo", "undoChanges", "Undo changes of a session, which is opened for it.", Outcomes, body=Undo)
-    async def _undo(self, asked: Asked[Undo, NoQuery]) -> Response:
+    async def _undo(self, asked: Asked[Undo, NoQuery]) -> Outcomes:
         opened = await self._at_rest(asked.path["session_id"])
         body = asked.body
         outcomes = await opened.changes.undo(body.selection, reason=body.reason, includes_others=body.includes_others)
-        return json_answer(Outcomes(outcomes=outcomes))
+        return Outcomes(outcomes=outcomes)
 
     @post(f"{ONE}/redo", "redoChanges", "Redo changes of a session, which is opened for it.", Outcomes, body=Reversal)
-    async def _redo(self, asked: Asked[Reversal, NoQuery]) -> Response:
+    async def _redo(self, asked: Asked[Reversal, NoQuery]) -> Outcomes:
         opened = await self._at_rest(asked.path["session_id"])
-        return json_answer(Outcomes(outcomes=await opened.changes.redo(asked.body.selection, reason=asked.body.reason)))
+        return Outcomes(outcomes=await opened.changes.redo(asked.body.selection, reason=asked.body.reason))
 
     @get(
         f"{ONE}/export",
@@ -124,9 +121,9 @@ class ChangeEndpoints:
         "List the questions that wait in all sessions that are open here.",
         PendingApprovals,
     )
-    async def _list_approvals(self, _asked: Asked[None, NoQuery]) -> Response:
-        waiting = [one for opened in self._sessions.all for one in _waiting_in(opened)]
-        return json_answer(PendingApprovals(approvals=tuple(waiting)))
+    async def _list_approvals(self, _asked: Asked[None, NoQuery]) -> PendingApprovals:
+        waiting = (one for opened in self._sessions.all for one in _waiting_in(opened))
+        return PendingApprovals(approvals=tuple(waiting))
 
     @get(
         f"{ONE}/approvals",
@@ -134,9 +131,9 @@ class ChangeEndpoints:
         "List the questions that wait in a session, which is opened for it.",
         PendingApprovals,
     )
-    async def _list_approvals_of(self, asked: Asked[None, NoQuery]) -> Response:
+    async def _list_approvals_of(self, asked: Asked[None, NoQuery]) -> PendingApprovals:
         opened = await self._sessions.get(asked.path["session_id"])
-        return json_answer(PendingApprovals(approvals=tuple(_waiting_in(opened))))
+        return PendingApprovals(approvals=tuple(_waiting_in(opened)))
 
     @get(
         f"{ONE}/approvals/{{call_id}}/diff",
@@ -155,7 +152,7 @@ class ChangeEndpoints:
         Answers(status=202, kind=AcceptedAnswer),
         body=Decision,
     )
-    async def _answer(self, asked: Asked[Decision, NoQuery]) -> Response:
+    async def _answer(self, asked: Asked[Decision, NoQuery]) -> AcceptedAnswer:
         opened = await self._sessions.get(asked.path["session_id"])
         request = _waiting(opened, asked.path["call_id"])
         call_id = request.call_id
@@ -163,21 +160,20 @@ class ChangeEndpoints:
             mistake = mistake_in_answers(request.question, asked.body.answers)
             if mistake:
                 raise refusal(400, "invalid", mistake, field="$.answers")
-        after = opened.session.transcript.session.last_seq
-        opened.session.submit(ops.AnswerApproval(call_id=call_id, decision=asked.body))
-        return json_answer(AcceptedAnswer(session_id=opened.session.id, call_id=call_id, after=after), 202)
+        after = opened.hand(ops.AnswerApproval(call_id=call_id, decision=asked.body))
+        return AcceptedAnswer(session_id=opened.session.id, call_id=call_id, after=after)
 
     async def _patch(self, changes: Sequence[FileChange]) -> Response:
         patch = await asyncio.to_thread(patch_of, changes, self._bench.blobs.of_file)
         return Response(patch, headers={"content-type": "text/x-diff"})
 
-    async def _transcript(self, session_id: SessionId) -> Transcript:
-        """Return what is known of a session, without opening it."""
+    async def _rows(self, session_id: SessionId) -> Sequence[NetChange]:
+        """Return what a session changed, without opening it."""
         if (opened := self._sessions.find(session_id)) is not None:
-            return opened.session.transcript
+            return net_changes(opened.session.transcript.changes.values())
         journal = await asyncio.to_thread(self._bench.catalog.journal_path, session_id)
         events, _ = await asyncio.to_thread(read_journal, journal, self._bench.blobs)
-        return await asyncio.to_thread(replay, events)
+        return net_changes((await asyncio.to_thread(replay, events)).changes.values())
 
     async def _at_rest(self, session_id: SessionId) -> OpenSession:
         opened = await self._sessions.get(session_id)

@@ -8,9 +8,11 @@ import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from http import HTTPStatus
 from typing import Any, Generic, Literal, TypeVar
 
 from msgspec import Struct, ValidationError, convert
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -88,9 +90,21 @@ _KINDS: tuple[tuple[type[AgentError], int, str], ...] = (
 """The narrower before the wider."""
 
 
-def as_request_error(error: AgentError) -> RequestError:
-    status, code = next(((status, code) for kind, status, code in _KINDS if isinstance(error, kind)), (409, "failed"))
-    return RequestError(status, Failure(code=code, message=error.title, hint=error.hint, detail=error.detail))
+def as_request_error(error: Exception) -> RequestError:
+    match error:
+        case RequestError():
+            return error
+        case AgentError():
+            known = ((status, code) for kind, status, code in _KINDS if isinstance(error, kind))
+            status, code = next(known, (409, "failed"))
+            return RequestError(status, Failure(code=code, message=error.title, hint=error.hint, detail=error.detail))
+        case HTTPException():
+            phrase = HTTPStatus(error.status_code).phrase
+            failure = Failure(code=phrase.lower().replace(" ", "_"), message=f"{phrase}.")
+            return RequestError(error.status_code, failure, error.headers)
+        case _:  # a defect, which the server logs: what it says stays here, as it may hold anything
+            hint = "The server's standard error says more."
+            return refusal(500, "internal", "The request failed.", hint=hint)
 
 
 def json_answer(value: Struct, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -136,7 +150,8 @@ class Answers:
 NO_CONTENT = Answers(status=204, media_types=())
 
 
-Handler = Callable[[Any, Asked[Any, Any]], Awaitable[Response]]
+Handler = Callable[[Any, Asked[Any, Any]], Awaitable[Struct | Response | None]]
+"""A Struct is answered as JSON with the status that is declared, and None without a body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,15 +175,17 @@ class Endpoint:
 
     async def __call__(self, request: Request) -> Response:
         """Check a request and answer it. Raises `RequestError`."""
-        content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         body: Any = None
         if self.body is not None:
+            content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
             if content_type != "application/json":
                 raise refusal(415, "not_json", "The body has to be `application/json`.")
             body = self._body_of(await request.body())
-        return await self.handler(
-            self.group, Asked(request.path_params, body, self._query_of(request), request.headers)
-        )
+        asked = Asked(request.path_params, body, self._query_of(request), request.headers)
+        answer = await self.handler(self.group, asked)
+        if isinstance(answer, Response):
+            return answer
+        return json_answer(answer, self.answers.status) if answer is not None else Response(status_code=204)
 
     def _body_of(self, content: bytes) -> Any:
         try:
@@ -177,8 +194,7 @@ class Endpoint:
             raise refusal(400, "invalid_json", "The body is not UTF-8.") from None
         except ValueError as flaw:
             raise refusal(400, "invalid_json", f"The contents of the body {flaw}.") from flaw
-        read = self.read
-        return read(fields) if read is not None else converted(fields, self.body)
+        return self.read(fields) if self.read is not None else _converted(fields, self.body)
 
     def _query_of(self, request: Request) -> Struct:
         given = request.query_params.multi_items()
@@ -186,33 +202,27 @@ class Endpoint:
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise refusal(400, "invalid", "It stands there more than once.", field=f"$.{twice}")
-        return converted(dict(given), self.query, is_text=True)
+        return _converted(dict(given), self.query, is_text=True)
 
 
-def _answers(answer: type[Struct] | Answers) -> Answers:
-    return answer if isinstance(answer, Answers) else Answers(kind=answer)
-
-
-def get(
-    path: str, name: str, summary: str, answer: type[Struct] | Answers, *, query: type[Struct] = NoQuery
-) -> Callable[[Handler], Endpoint]:
-    return partial(Endpoint, "GET", path, name, summary, _answers(answer), query=query)
-
-
-def post(
+def endpoint(
+    method: Literal["GET", "POST", "DELETE"],
     path: str,
     name: str,
     summary: str,
-    answer: type[Struct] | Answers,
+    answers: type[Struct] | Answers = NO_CONTENT,
     *,
     body: Any = None,
     read: Callable[[JsonObject], Any] | None = None,
+    query: type[Struct] = NoQuery,
 ) -> Callable[[Handler], Endpoint]:
-    return partial(Endpoint, "POST", path, name, summary, _answers(answer), body=body, read=read)
+    known = answers if isinstance(answers, Answers) else Answers(kind=answers)
+    return partial(Endpoint, method, path, name, summary, known, body=body, read=read, query=query)
 
 
-def delete(path: str, name: str, summary: str) -> Callable[[Handler], Endpoint]:
-    return partial(Endpoint, "DELETE", path, name, summary, NO_CONTENT)
+get = partial(endpoint, "GET")
+post = partial(endpoint, "POST")
+delete = partial(endpoint, "DELETE")
 
 
 def endpoints_of(group: object) -> Iterator[Endpoint]:
@@ -222,7 +232,7 @@ def endpoints_of(group: object) -> Iterator[Endpoint]:
             yield replace(declared, group=group)
 
 
-def converted(fields: object, kind: type[B], *, is_text: bool = False) -> B:
+def _converted(fields: object, kind: type[B], *, is_text: bool = False) -> B:
     """Return `fields` as a value of that kind; when `is_text`, numbers stand in texts. Raises `RequestError`."""
     try:
         return convert(fields, learned(kind), strict=not is_text)
@@ -319,6 +329,9 @@ class Accepted(Struct, frozen=True, kw_only=True):
 
     session_id: SessionId
     after: int
+
+
+ACCEPTED = Answers(status=202, kind=Accepted)
 
 
 class PendingApproval(Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.store.blobs import Blobs
@@ -109,6 +110,12 @@ class OpenSession(ServedSession):
         self.feed = Feed()
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the session has ended, and nothing of it is left."""
+
+    def hand(self, op: ops.Op) -> int:
+        """Hand over an op, and return the number of the last event before."""
+        after = self.session.transcript.session.last_seq
+        self.session.submit(op)
+        return after
 
     def hear(self, event: ev.Event) -> None:
         super().hear(event)

@@ -112,9 +112,10 @@ class RestServer:
         assert self._socket is not None, "it listens first"
         return int(self._socket.getsockname()[1])
 
-    def _entrance(self) -> Entrance:
-        host = self._options.host
-        return Entrance(
+    def _config(self) -> uvicorn.Config:
+        assert self._socket is not None, "it listens first"
+        host, limits = self._options.host, self._options.limits
+        entrance = Entrance(
             scheme="https" if self._tls else "http",
             names=_LOOPBACK_NAMES | {host.lower()} if _is_loopback(host) else frozenset({host.lower()}),
             port=self._port,
@@ -122,12 +123,8 @@ class RestServer:
             public=public_paths(),
             is_any_address=not _is_loopback(host),
         )
-
-    def _config(self) -> uvicorn.Config:
-        assert self._socket is not None, "it listens first"
-        limits = self._options.limits
         return uvicorn.Config(
-            RequestGuard(application_of(self.endpoints), self._entrance(), limits, self._socket.let_in),
+            RequestGuard(application_of(self.endpoints), entrance, limits, self._socket.let_in),
             http=patient_for(limits.head_s),
             ws="none",
             lifespan="off",

@@ -19,7 +19,7 @@ from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.store.journal.records import read_last_records
 from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.rest.endpoint import (
-    NO_CONTENT,
+    ACCEPTED,
     Accepted,
     Answers,
     Archiving,
@@ -37,7 +37,7 @@ from desktop_agent.rest.endpoint import (
     refusal,
 )
 from desktop_agent.rest.guard import ServerLimits
-from desktop_agent.rest.open_sessions import EventAnswer, EventStream, OpenSession, OpenSessions
+from desktop_agent.rest.open_sessions import EventAnswer, EventStream, OpenSessions
 
 ONE = "/v1/sessions/{session_id}"
 
@@ -75,10 +75,10 @@ class SessionEndpoints:
         self._streams: set[EventAnswer] = set()
 
     @get("/v1/sessions", "listSessions", "List sessions.", SessionList, query=_Which)
-    async def _list(self, asked: Asked[None, _Which]) -> Response:
+    async def _list(self, asked: Asked[None, _Which]) -> SessionList:
         summaries = await asyncio.to_thread(self._bench.catalog.summaries)
         shown = tuple(one for one in summaries if asked.query.all or (one.is_listed and not one.is_archived))
-        return json_answer(SessionList(sessions=shown))
+        return SessionList(sessions=shown)
 
     @post("/v1/sessions", "startSession", "Start a session.", Answers(status=201, kind=SessionView), body=NewSession)
     async def _start(self, asked: Asked[NewSession, NoQuery]) -> Response:
@@ -91,20 +91,19 @@ class SessionEndpoints:
         return json_answer(view, 201, {"location": f"/v1/sessions/{view.id}"})
 
     @get(ONE, "getSession", "Show a session, with the questions that wait in it.", SessionView)
-    async def _get(self, asked: Asked[None, NoQuery]) -> Response:
-        return json_answer(await self._view(asked.path["session_id"]))
+    async def _get(self, asked: Asked[None, NoQuery]) -> SessionView:
+        return await self._view(asked.path["session_id"])
 
     @delete(ONE, "deleteSession", "Remove a session with its undo history; files of the workspace stay.")
-    async def _delete(self, asked: Asked[None, NoQuery]) -> Response:
+    async def _delete(self, asked: Asked[None, NoQuery]) -> None:
         session_id = asked.path["session_id"]
         await self._sessions.close(session_id)
         await self._bench.stored.delete(session_id)
-        return Response(status_code=204)
 
     @post(f"{ONE}/open", "openSession", "Open a session, so that it goes on.", SessionView)
-    async def _open(self, asked: Asked[None, NoQuery]) -> Response:
+    async def _open(self, asked: Asked[None, NoQuery]) -> SessionView:
         opened = await self._sessions.get(asked.path["session_id"])
-        return json_answer(await self._view(opened.session.id))
+        return await self._view(opened.session.id)
 
     @post(
         f"{ONE}/close",
@@ -112,47 +111,43 @@ class SessionEndpoints:
         "End what runs in a session, and let others open it. Questions wait on.",
         SessionView,
     )
-    async def _close(self, asked: Asked[None, NoQuery]) -> Response:
+    async def _close(self, asked: Asked[None, NoQuery]) -> SessionView:
         await self._sessions.close(asked.path["session_id"])
-        return json_answer(await self._view(asked.path["session_id"]))
+        return await self._view(asked.path["session_id"])
 
-    @post(f"{ONE}/archive", "archiveSession", "Put a session away, or take it back.", NO_CONTENT, body=Archiving)
-    async def _archive(self, asked: Asked[Archiving, NoQuery]) -> Response:
+    @post(f"{ONE}/archive", "archiveSession", "Put a session away, or take it back.", body=Archiving)
+    async def _archive(self, asked: Asked[Archiving, NoQuery]) -> None:
         session_id, is_archived = asked.path["session_id"], asked.body.is_archived
         if (opened := self._sessions.find(session_id)) is not None:
             opened.session.submit(ops.ArchiveSession(is_archived=is_archived))
         else:
             await self._bench.stored.file(session_id, SessionArchived(is_archived=is_archived))
-        return Response(status_code=204)
 
     @post(
         f"{ONE}/ops",
         "submitOp",
         "Hand an op to a session, which is opened for it.",
-        Answers(status=202, kind=Accepted),
+        ACCEPTED,
         body=ops.Op,
         read=_op_of,
     )
-    async def _submit(self, asked: Asked[ops.Op, NoQuery]) -> Response:
-        return self._handed(await self._sessions.get(asked.path["session_id"]), asked.body)
+    async def _submit(self, asked: Asked[ops.Op, NoQuery]) -> Accepted:
+        opened = await self._sessions.get(asked.path["session_id"])
+        return Accepted(session_id=opened.session.id, after=opened.hand(asked.body))
 
     @post(
         f"{ONE}/prompts",
         "submitPrompt",
         "Hand a prompt to a session, which is opened for it.",
-        Answers(status=202, kind=Accepted),
+        ACCEPTED,
         body=Prompt,
     )
-    async def _prompt(self, asked: Asked[Prompt, NoQuery]) -> Response:
+    async def _prompt(self, asked: Asked[Prompt, NoQuery]) -> Accepted:
         if not asked.body.text.strip():
             raise refusal(400, "invalid", "The message is empty.", field="$.text")
         opened = await self._sessions.get(asked.path["session_id"])
-        return self._handed(opened, ops.SubmitPrompt(text=asked.body.text, include=asked.body.include))
-
-    def _handed(self, opened: OpenSession, op: ops.Op) -> Response:
-        after = opened.session.transcript.session.last_seq
-        opened.session.submit(op)
-        return json_answer(Accepted(session_id=opened.session.id, after=after), 202)
+        prompt = ops.SubmitPrompt(text=asked.body.text, include=asked.body.include)
+        return Accepted(session_id=opened.session.id, after=opened.hand(prompt))
 
     @get(
         f"{ONE}/events",

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, Struct
-from starlette.responses import Response
 
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import ArgumentsError, ToolError
@@ -17,19 +16,17 @@ from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCall
 from desktop_agent.rest.endpoint import (
+    ACCEPTED,
     Accepted,
-    Answers,
     Asked,
     CallAnswer,
     Execution,
-    Failure,
     JobList,
     JobOutput,
     NoQuery,
     RequestError,
     ToolList,
     get,
-    json_answer,
     post,
     refusal,
 )
@@ -53,8 +50,8 @@ class ToolEndpoints:
         self._calls: set[SingleCall] = set()
 
     @get(f"{ONE}/jobs", "listJobs", "List the background commands of a session that is open here.", JobList)
-    async def _list_jobs(self, asked: Asked[None, NoQuery]) -> Response:
-        return json_answer(JobList(jobs=self._open(asked).session.transcript.session.jobs))
+    async def _list_jobs(self, asked: Asked[None, NoQuery]) -> JobList:
+        return JobList(jobs=self._open(asked).session.transcript.session.jobs)
 
     @get(
         f"{ONE}/jobs/{{job_id}}/output",
@@ -63,22 +60,20 @@ class ToolEndpoints:
         JobOutput,
         query=_HowMuch,
     )
-    async def _output(self, asked: Asked[None, _HowMuch]) -> Response:
+    async def _output(self, asked: Asked[None, _HowMuch]) -> JobOutput:
         job = self._job(asked)
         output = await asyncio.to_thread(read_tail, job.log, asked.query.max_bytes)
-        return json_answer(JobOutput(job_id=job.id, output=output))
+        return JobOutput(job_id=job.id, output=output)
 
     @post(
         f"{ONE}/jobs/{{job_id}}/stop",
         "stopJob",
         "End a background command with everything it started.",
-        Answers(status=202, kind=Accepted),
+        ACCEPTED,
     )
-    async def _stop(self, asked: Asked[None, NoQuery]) -> Response:
+    async def _stop(self, asked: Asked[None, NoQuery]) -> Accepted:
         opened, job = self._open(asked), self._job(asked)
-        after = opened.session.transcript.session.last_seq
-        opened.session.submit(ops.StopJob(job_id=job.id))
-        return json_answer(Accepted(session_id=opened.session.id, after=after), 202)
+        return Accepted(session_id=opened.session.id, after=opened.hand(ops.StopJob(job_id=job.id)))
 
     def _open(self, asked: Asked[None, NoQuery] | Asked[None, _HowMuch]) -> OpenSession:
         opened = self._sessions.find(asked.path["session_id"])
@@ -98,12 +93,12 @@ class ToolEndpoints:
             call.interrupt()
 
     @get("/v1/tools", "listTools", "List the tools that can be called without a model.", ToolList)
-    async def _list(self, _asked: Asked[None, NoQuery]) -> Response:
+    async def _list(self, _asked: Asked[None, NoQuery]) -> ToolList:
         settings = self._bench.settings_in(self._folder)
         await settings.refresh()
         access = Access(self._registry, CallRules(), lambda: settings.current.execution.sandbox)
         documents = await asyncio.to_thread(lambda: [tool_document(tool, access) for tool in access.permitted()])
-        return json_answer(ToolList(tools=tuple(documents)))
+        return ToolList(tools=tuple(documents))
 
     @post(
         "/v1/tools/{tool}/execute",
@@ -112,7 +107,7 @@ class ToolEndpoints:
         CallAnswer,
         body=Execution,
     )
-    async def _execute(self, asked: Asked[Execution, NoQuery]) -> Response:
+    async def _execute(self, asked: Asked[Execution, NoQuery]) -> CallAnswer:
         name, body = asked.path["tool"], asked.body
         try:
             self._registry.require(name).parse(body.arguments)
@@ -134,33 +129,30 @@ class ToolEndpoints:
         return _answer_to(report)
 
 
-def _answer_to(report: CallReport) -> Response:
+def _answer_to(report: CallReport) -> CallAnswer:
     """Return what a call came to. Raises `RequestError` for one that was not carried out."""
     result = report.result
     if report.exit_code == 3 or result.error_type == "permission":
         code = "approval_required" if report.exit_code == 3 else "denied"
         hint = "A policy or a rule has to allow it, because no user is asked here."
-        raise RequestError(403, Failure(code=code, message=result.content, hint=hint))
+        raise refusal(403, code, result.content, hint=hint)
     if report.exit_code == 2:
-        raise RequestError(400, Failure(code="invalid", message=result.content))
-    return json_answer(
-        CallAnswer(
-            tool=report.tool,
-            status="failed" if result.is_error else "completed",
-            content=result.content,
-            is_error=result.is_error,
-            error_type=result.error_type,
-            metadata=result.metadata,
-            changes=report.changes,
-            session_id=report.session_id,
-        )
+        raise refusal(400, "invalid", result.content)
+    return CallAnswer(
+        tool=report.tool,
+        status="failed" if result.is_error else "completed",
+        content=result.content,
+        is_error=result.is_error,
+        error_type=result.error_type,
+        metadata=result.metadata,
+        changes=report.changes,
+        session_id=report.session_id,
     )
 
 
 def _refused(error: ToolError) -> RequestError:
     """Return what a client is told of a call that cannot be made: 404 for an unknown tool, 400 for its arguments."""
     if error.error_type == "not_found":
-        return RequestError(404, Failure(code="tool_not_found", message=str(error)))
+        return refusal(404, "tool_not_found", str(error))
     fields = error.fields if isinstance(error, ArgumentsError) else ()
-    field = f"$.arguments.{fields[0]}" if fields else "$.arguments"
-    return RequestError(400, Failure(code="invalid", message=str(error), field=field))
+    return refusal(400, "invalid", str(error), field=f"$.arguments.{fields[0]}" if fields else "$.arguments")

@@ -161,7 +161,9 @@ class ModelCatalogue:
     async def refresh(self, account: Account) -> Sequence[KnownModel]:
         """Fetch the list of models, keep and return it. Raises `AgentError`: then the old one still holds."""
         listed = await self._source(account)
-        fetched = FetchedList(fetched_at=self._clock.now(), models=_sound(listed))
+        # An address may send anything, and some things twice.
+        sound = {model.name: _shown_safely(model) for model in listed if model.name and _is_plain(model.name)}
+        fetched = FetchedList(fetched_at=self._clock.now(), models=tuple(sound.values())[:_MOST_MODELS])
         await asyncio.to_thread(self._cache.write, account, fetched)
         return await self.read(account)
 
@@ -215,12 +217,6 @@ def _as_called(name: str, listed: Mapping[str, ListedModel]) -> ListedModel:
     """Return what a list has of a model, under the name that the user has for it."""
     known = found(name, listed)
     return replace(listed[known], name=name, label="") if known is not None else ListedModel(name=name)
-
-
-def _sound(listed: Sequence[ListedModel]) -> tuple[ListedModel, ...]:
-    """Return what can be chosen from and shown: an address may send anything, and some things twice."""
-    sound = (_shown_safely(model) for model in listed if model.name and _is_plain(model.name))
-    return tuple({model.name: model for model in sound}.values())[:_MOST_MODELS]
 
 
 def _shown_safely(model: ListedModel) -> ListedModel:

@@ -36,6 +36,7 @@ _NAMES: Final = {name.lower(): name for name in NAMED_KEYS} | {
     "pagedown": "PgDown",
 }
 _FUNCTION_KEY: Final = re.compile(r"F[0-9]+")
+_LAST_COMMA: Final = re.compile(r"(?<=[^+]),$")
 _BLANKS_INSIDE: Final = re.compile(r"(?<=\w)\s*\+\s*(?=\w)")
 
 ANY: Final = ("any",)
@@ -51,26 +52,24 @@ def written_key(text: str, plain: tuple[str, ...] = ()) -> str:
     `plain` are those that may be pressed first although people write with them. Raises `ValueError` that says why it is
     none, or why nothing may be done with it: it would take a key away that the user writes with.
     """
-    strokes = [_without_comma(stroke) for stroke in _BLANKS_INSIDE.sub("+", text).split()] or [""]
+    # The comma behind one of several keys is no key.
+    strokes = [_LAST_COMMA.sub("", stroke) for stroke in _BLANKS_INSIDE.sub("+", text).split()] or [""]
     if len(strokes) > _MOST_STROKES:
         raise ValueError(f"{text!r} is too long: no more than {_MOST_STROKES} keys one after the other")
     kept = [_written_stroke(stroke, text) for stroke in strokes]
     if plain:  # where Enter can be a key, both keys of that name are
         kept = [stroke.replace("Return", "Enter") for stroke in kept]
-    held, key = _halves(kept[0])
+    held, _, key = kept[0].rpartition("+")
     is_plain = set(held.split("+")) <= {"", "Shift"} and not _FUNCTION_KEY.fullmatch(key)
     if is_plain and plain != ANY and kept[0] not in plain:
         raise ValueError(f"{text!r} is used for writing: hold Ctrl, Alt or Meta with it, or take a function key")
     return ", ".join(kept)
 
 
-def _without_comma(stroke: str) -> str:
-    """Return one of several keys without the comma behind it, which is no key."""
-    return stroke[:-1] if stroke.endswith(",") and not stroke.endswith("+,") and stroke != "," else stroke
-
-
 def _written_stroke(stroke: str, text: str) -> str:
-    rest, name = (stroke[:-1], "+") if stroke == "+" or stroke.endswith("++") else _halves(stroke)
+    rest, _, name = stroke.rpartition("+")
+    if stroke == "+" or stroke.endswith("++"):
+        rest, name = stroke[:-1], "+"
     key = _key(name)
     if key is None:
         raise ValueError(f"{text!r} is no key: write it as Ctrl+Shift+F, one key with those held before it")
@@ -90,11 +89,6 @@ def written_keys(value: object, plain: tuple[str, ...] = ()) -> tuple[str, ...]:
         raise ValueError(f"{value!r} is not a list of keys")
     found = (written_key(text, plain) for text in cast("list[str]", items) if text.strip())
     return tuple(dict.fromkeys(found))
-
-
-def _halves(text: str) -> tuple[str, str]:
-    rest, _, name = text.rpartition("+")
-    return rest, name
 
 
 def _key(name: str) -> str | None:

@@ -107,12 +107,13 @@ class LiveSettings:
         when the file is broken, and `StorageError` when it cannot be written: then nothing has changed.
         """
         self._check(key, value)
-        return await self._carry_out(key, value)
+        change = await asyncio.to_thread(self._write, key, value)
+        self._tell()
+        return change
 
     async def reset(self, key: str) -> SettingChange:
         """Take a setting out of the file, so that its default holds. Raises as `change` does."""
-        require_setting(key)
-        return await self._carry_out(key, _DEFAULT)
+        return await self.change(key, _DEFAULT)
 
     def change_now(self, key: str, value: object) -> SettingChange:
         """`change`, for who has no loop. Blocks."""
@@ -123,23 +124,17 @@ class LiveSettings:
 
     def reset_now(self, key: str) -> SettingChange:
         """`reset`, for who has no loop. Blocks."""
-        require_setting(key)
-        change = self._write(key, _DEFAULT)
-        self._tell()
-        return change
+        return self.change_now(key, _DEFAULT)
 
     def _check(self, key: str, value: object) -> None:
-        with_setting(self.current, key, value)
         setting = require_setting(key)
+        if value is _DEFAULT:
+            return
+        with_setting(self.current, key, value)
         try:
             absolute(setting, setting.checked(value), self.path.parent if self.path else Path())
         except ValueError as error:
             raise UsageError(f"{key} cannot be {value!r}: {error}.", hint=f"Allowed is {setting.allowed}.") from error
-
-    async def _carry_out(self, key: str, value: object) -> SettingChange:
-        change = await asyncio.to_thread(self._write, key, value)
-        self._tell()
-        return change
 
     def _write(self, key: str, value: object) -> SettingChange:
         # Imported here: the window reads settings before it is painted, and writes them later.

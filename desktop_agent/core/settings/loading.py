@@ -26,7 +26,6 @@ from desktop_agent.core.settings.values import (
     meant_by,
     replaced,
     safety_keys,
-    section_keys,
     shown_value,
     tightened,
     touches_safety,
@@ -272,9 +271,12 @@ class _Gathering:
                 self._refuse("", f"has more than {_MOST_PROBLEMS} mistakes, so the rest is not read", is_fault=True)
                 return
             if full in LISTS:
-                self._take_tables(full, value)
-            elif key not in section_keys(section):
-                self._refuse_unknown(full, section_keys(section), value)
+                try:
+                    self.tables += tables_in(full, value, self._file.path, self._file.text)
+                except ValueError as error:
+                    self._refuse(full, str(error), is_fault=False)
+            elif key not in section.__struct_fields__:
+                self._refuse_unknown(full, section.__struct_fields__, value)
             elif isinstance(current := getattr(section, key), Section):
                 self.gather(full, current, value)
             else:
@@ -286,14 +288,9 @@ class _Gathering:
             self.values[key] = absolute(setting, setting.checked(value), self._file.path.parent)
         except ValueError as error:
             is_fault = touches_safety(key)
-            stands_in = "" if is_fault and not self._is_held else f"; using {_used(current)}"
+            used = list(cast("tuple[str, ...]", current)) if isinstance(current, tuple) else current
+            stands_in = "" if is_fault and not self._is_held else f"; using {used!r}"
             self._refuse(key, f"{error}{stands_in}", is_fault=is_fault)
-
-    def _take_tables(self, key: str, value: object) -> None:
-        try:
-            self.tables += tables_in(key, value, self._file.path, self._file.text)
-        except ValueError as error:
-            self._refuse(key, str(error), is_fault=False)
 
     def _refuse_unknown(self, key: str, known: tuple[str, ...], value: object) -> None:
         section = key.rpartition(".")[0]
@@ -302,23 +299,15 @@ class _Gathering:
         guess = f"did you mean {meant}? " if meant else ""
         is_fault = touches_safety(meant) if meant else False
         if isinstance(value, dict) and hides_safety(cast("dict[str, object]", value)):
-            self._refuse_hidden(key, cast("dict[str, object]", value))
+            for name in cast("dict[str, object]", value):
+                if touches_safety(hidden := meant_by(f"{key}.{name}") or key):
+                    self._refuse(f"{key}.{name}", f"unknown setting; did you mean {hidden}?", is_fault=True)
             is_fault = True
         self._refuse(key, f"unknown {kind}; {guess}{place} {', '.join(known)}", is_fault=is_fault)
-
-    def _refuse_hidden(self, section: str, found: dict[str, object]) -> None:
-        """Name what stands in an unknown section, and seems to be a setting that safety depends on."""
-        for name in found:
-            if touches_safety(meant := meant_by(f"{section}.{name}") or section):
-                self._refuse(f"{section}.{name}", f"unknown setting; did you mean {meant}?", is_fault=True)
 
     def _refuse(self, key: str, message: str, *, is_fault: bool) -> None:
         line = self._file.line_of(key) if key else None
         self.problems.append(FileProblem(self._file.path, key, message, line, is_fault=is_fault))
-
-
-def _used(value: object) -> str:
-    return repr(list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value)
 
 
 def _unusable(problems: list[FileProblem]) -> list[str]:

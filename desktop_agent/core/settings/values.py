@@ -161,9 +161,10 @@ def require_setting(key: str) -> Setting:
     return known[key]
 
 
-def replaced(settings: Settings, key: str, value: object) -> Settings:
-    """Return `settings` with `key` set to a value that was checked before."""
-    return _replaced(settings, key.split("."), value)
+def replaced(section: S, key: str, value: object) -> S:
+    """Return a section with the dotted `key` set to a value that was checked before."""
+    first, _, rest = key.partition(".")
+    return replace(section, **{first: replaced(getattr(section, first), rest, value) if rest else value})
 
 
 def absolute(setting: Setting, value: object, base: Path) -> object:
@@ -198,10 +199,6 @@ def shown_value(value: object) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def section_keys(section: Section) -> tuple[str, ...]:
-    return section.__struct_fields__
-
-
 def _declared(section: Section, prefix: str) -> Iterator[Setting]:
     for item in fields(section):
         default = getattr(section, item.name)
@@ -227,12 +224,6 @@ def _declared(section: Section, prefix: str) -> Iterator[Setting]:
 
 
 _KINDS: dict[object, Kind] = {bool: "switch", int: "whole", float: "number", str: "text", tuple[str, ...]: "texts"}
-
-
-def _replaced(section: S, keys: list[str], value: object) -> S:
-    first, *rest = keys
-    inner = _replaced(getattr(section, first), rest, value) if rest else value
-    return replace(section, **{first: inner})
 
 
 def _number_in(text: str) -> object:

@@ -8,7 +8,6 @@ looked at it.
 """
 
 import asyncio
-import hashlib
 import json
 import os
 import stat
@@ -80,7 +79,7 @@ class ProjectProposal(Struct, frozen=True):
 
 
 def digest_of_text(text: str) -> str:
-    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=32).hexdigest()
+    return digest_of(text.encode(errors="surrogatepass"))
 
 
 def read_project(root: Path) -> FileText | None:

@@ -12,7 +12,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, Self, cast
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from msgspec import UNSET, Struct, UnsetType, convert
@@ -107,20 +107,6 @@ class RemoteReply(Struct, frozen=True, kw_only=True):
     """Why this worker runs no task of this batch."""
 
 
-class _Future(Protocol):
-    def __await__(self) -> Any: ...
-    def cancel(self, *, force: bool) -> Awaitable[None]: ...
-    def release(self) -> None: ...
-
-
-class _Client(Protocol):
-    """What is used of `distributed.Client`, whose types are incomplete."""
-
-    def submit(self, function: RemoteTask, call: str, *, key: str, pure: bool) -> _Future: ...
-    def nthreads(self) -> Awaitable[Mapping[str, int]]: ...
-    def close(self) -> Awaitable[None]: ...
-
-
 def require_dask() -> None:
     """Load Dask, which takes a second. Raises `UsageError` where it is not installed."""
     try:
@@ -132,7 +118,8 @@ def require_dask() -> None:
 class ClusterWorkers:
     """The workers of a running cluster. Tasks wait at its scheduler until one is free."""
 
-    def __init__(self, client: _Client, address: str, function: RemoteTask) -> None:
+    def __init__(self, client: Any, address: str, function: RemoteTask) -> None:
+        """`client` is a `distributed.Client`, whose types are incomplete."""
         self._client = client
         self._address = address
         self._function = function
@@ -148,7 +135,7 @@ class ClusterWorkers:
             address, security=security, timeout=_CONNECT_S, asynchronous=True, set_as_default=False, name="batch"
         )
         try:
-            client = cast("_Client", await opening)
+            client: Any = await opening
         except (OSError, TimeoutError) as error:
             await opening.close()
             hint = "Is it running there, and do the certificates have the same authority?"
@@ -167,7 +154,8 @@ class ClusterWorkers:
         """
         key = f"desktop-agent-{secrets.token_hex(8)}"  # never used before: no result of another call is taken for it
         call = RemoteCall(version=__version__, key=key, task=task, max_cost=max_cost_usd)
-        future = self._client.submit(self._function, json.dumps(_plain(call)), key=key, pure=False)
+        sent = json.dumps({**asdict(call), "task": asdict(task)})
+        future = self._client.submit(self._function, sent, key=key, pure=False)
         try:
             reply = convert(json.loads(await self._answer(future)), learned(RemoteReply))
         finally:
@@ -182,7 +170,7 @@ class ClusterWorkers:
         """Leave the cluster, which goes on; what we still wanted of it is stopped."""
         await self._client.close()
 
-    async def _answer(self, future: _Future) -> str:
+    async def _answer(self, future: Any) -> str:
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
 
@@ -223,7 +211,3 @@ def _security(address: str, tls: TlsFiles, environ: Mapping[str, str]) -> object
         tls_client_cert=str(files.cert),
         tls_client_key=None if files.key is None else str(files.key),
     )
-
-
-def _plain(call: RemoteCall) -> dict[str, object]:
-    return {**asdict(call), "task": asdict(call.task)}

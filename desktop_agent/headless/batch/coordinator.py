@@ -182,7 +182,8 @@ class Batch:
 
     async def _pull(self) -> None:
         while self._left and not self._stopped and self._error is None:
-            budget = self._budget()
+            limit = self._options.max_cost_usd
+            budget = None if limit is None else limit - (self.summary.cost_usd or 0.0)
             if budget is not None and budget <= 0:
                 self._stopped = "limit"
                 return
@@ -194,20 +195,12 @@ class Batch:
                     return
                 await asyncio.to_thread(self._results.add, outcome)
             except AgentError as error:
-                self._fail(error)
+                self._error = self._error or error  # no result can be written, or no task be run
+                for other in self._pulling:
+                    if other is not asyncio.current_task():
+                        other.cancel()
                 return
             self._on_progress(self.summary)
-
-    def _fail(self, error: AgentError) -> None:
-        """End the batch with an error: no result can be written, or no task be run."""
-        self._error = self._error or error
-        for other in self._pulling:
-            if other is not asyncio.current_task():
-                other.cancel()
-
-    def _budget(self) -> float | None:
-        limit = self._options.max_cost_usd
-        return None if limit is None else limit - (self.summary.cost_usd or 0.0)
 
     async def _outcome_of(self, task: BatchTask, budget: float | None) -> TaskOutcome:
         attempts = self._options.retries + 1
