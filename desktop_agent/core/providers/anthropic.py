@@ -6,18 +6,16 @@ say where the stable parts end: behind the tools, the system prompt, the message
 last message. Source: https://platform.claude.com/docs/en/api/messages
 """
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, Literal, NamedTuple, assert_never, cast
 
-from desktop_agent.core.models.known_model import ListedModel
-from desktop_agent.core.protocol.codec import object_in
+from desktop_agent.core.models.known_model import LEVELS, ListedModel
+from desktop_agent.core.protocol.codec import object_in, objects_in
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     BlobRef,
     ImageBlock,
     JsonObject,
-    Message,
     ModelRequest,
     OpaqueBlock,
     RedactedThinkingBlock,
@@ -39,6 +37,7 @@ from desktop_agent.core.providers.wire_format import (
     call_id_in,
     data_of,
     encode_body,
+    json_object,
     offered_tool,
     size_in,
     tool_name_in,
@@ -84,10 +83,6 @@ def _joined(entries: list[_Entry]) -> list[JsonObject]:
     ]
 
 
-def _blocks(message: Message, pictures: Pictures) -> list[JsonObject]:
-    return [block for part in message.content if (block := _block(part, pictures)) is not None]
-
-
 def _block(part: AssistantBlock | UserBlock, pictures: Pictures) -> JsonObject | None:
     match part:
         case TextBlock():
@@ -130,9 +125,6 @@ def _picture(image: BlobRef, pictures: Pictures) -> JsonObject:
     return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": data}}
 
 
-_EFFORTS = ("low", "medium", "high", "xhigh", "max")
-
-
 def _listed(entry: JsonObject) -> ListedModel:
     can = object_in(entry, "capabilities")
     efforts = object_in(can, "effort")
@@ -145,22 +137,13 @@ def _listed(entry: JsonObject) -> ListedModel:
         takes_images=_supports(can, "image_input"),
         thinks=_supports(can, "thinking"),
         takes_tools=True if can else None,
-        efforts=tuple(level for level in _EFFORTS if _supports(efforts, level)) if "effort" in can else None,
+        efforts=tuple(level for level in LEVELS["anthropic"] if _supports(efforts, level)) if "effort" in can else None,
     )
 
 
 def _supports(abilities: JsonObject, name: str) -> bool | None:
     said = object_in(abilities, name).get("supported")
     return said if isinstance(said, bool) else None
-
-
-def _object(answer: bytes, call: FailedCall, flaw: str) -> JsonObject:
-    """Return the object that an answer is, an empty one for other JSON."""
-    try:
-        fields: object = json.loads(answer)
-    except (ValueError, RecursionError):
-        raise not_the_api(call, flaw) from None
-    return cast("JsonObject", fields) if isinstance(fields, dict) else {}
 
 
 API_VERSION = "2026-10-21"
@@ -183,7 +166,10 @@ class AnthropicFormat(WireFormat):
 
     def body(self, request: ModelRequest, pictures: Pictures) -> JsonObject:
         """Return the body as a JSON object. It shares parts with `request` and with itself: for reading only."""
-        entries = [_Entry(message.role, _blocks(message, pictures)) for message in request.messages]
+        entries = [
+            _Entry(message.role, [block for part in message.content if (block := _block(part, pictures)) is not None])
+            for message in request.messages
+        ]
         settle(entries)
         _mark(entries[: request.stable_messages])
         _mark(entries)
@@ -218,24 +204,20 @@ class AnthropicFormat(WireFormat):
         return read_refusal(error)
 
     def encode_count(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
-        def count_body(request: ModelRequest, pictures: Pictures) -> JsonObject:
-            body = self.body(request, pictures)
-            return {key: value for key, value in body.items() if key not in _ONLY_FOR_ANSWERS}
-
-        return encode_body(request, count_body, pictures)
+        return encode_body(request, self.body, pictures, _ONLY_FOR_ANSWERS)
 
     def read_count(self, answer: bytes, call: FailedCall) -> int:
-        count = size_in(_object(answer, call, "the count of tokens is not JSON"), "input_tokens")
+        count = size_in(json_object(answer, call, "the count of tokens is not JSON"), "input_tokens")
         if count is None:
             raise not_the_api(call, "the count of tokens has no number")
         return count
 
     def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
         """Return the models of a `GET /v1/models` answer that are not retired, in its order."""
-        data = _object(page, call, "the list of models is not JSON").get("data")
-        if not isinstance(data, list):
+        answer = json_object(page, call, "the list of models is not JSON")
+        if not isinstance(answer.get("data"), list):
             raise not_the_api(call, "the list of models has no data")
-        entries = (cast("JsonObject", entry) for entry in cast("list[object]", data) if isinstance(entry, dict))
+        entries = objects_in(answer, "data")
         return [
             _listed(entry)
             for entry in entries

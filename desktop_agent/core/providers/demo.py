@@ -84,7 +84,8 @@ class _Done(Struct, frozen=True):
 
 
 def demo_reply(request: ModelRequest) -> Reply:
-    if not request.tools and "<conversation>" in _last_text(request):
+    last = request.messages[-1].content[-1]
+    if not request.tools and isinstance(last, TextBlock) and "<conversation>" in last.text:
         return (Say(_SUMMARY),)
     done = _calls_of_turn(request)
     if not done:
@@ -229,11 +230,6 @@ _SUMMARY = json.dumps(
 )
 
 
-def _last_text(request: ModelRequest) -> str:
-    last = request.messages[-1].content[-1]
-    return last.text if isinstance(last, TextBlock) else ""
-
-
 def _calls_of_turn(request: ModelRequest) -> list[_Done]:
     calls: dict[str, ToolUseBlock] = {}
     done: list[_Done] = []
@@ -246,13 +242,11 @@ def _calls_of_turn(request: ModelRequest) -> list[_Done]:
                 done.clear()
                 continue
             results = [block for block in message.content if isinstance(block, ToolResultBlock)]
-            done += [_as_done(calls[block.call_id], block) for block in results]
+            for result in results:
+                call = calls[result.call_id]
+                target = call.arguments.get("path", call.arguments.get("command", ""))
+                done.append(_Done(call.name, str(target), result.content, result.is_error))
     return done
-
-
-def _as_done(call: ToolUseBlock, result: ToolResultBlock) -> _Done:
-    target = call.arguments.get("path", call.arguments.get("command", ""))
-    return _Done(call.name, str(target), result.content, result.is_error)
 
 
 def _last(done: list[_Done], name: str, target: str) -> _Done | None:

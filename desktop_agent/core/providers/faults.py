@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
 from msgspec import Struct
 
@@ -100,7 +100,8 @@ def network_error(error: BaseException, address: str, proxy: Proxy | None = None
     if known := next((cause for cause in causes if isinstance(cause, ProviderError)), None):
         return known
     if proxy is not None and (refusal := next((c for c in causes if isinstance(c, httpx2.ProxyError)), None)):
-        return refused_by_proxy(proxy, _status_in(str(refusal)))
+        status = str(refusal).partition(" ")[0]
+        return refused_by_proxy(proxy, int(status) if status.isdecimal() and len(status) == 3 else None)
     if any(isinstance(cause, (httpx2.InvalidURL, httpx2.UnsupportedProtocol)) for cause in causes):
         return bad_address(detail=names_of(causes))
     if any(isinstance(cause, (httpx2.LocalProtocolError, UnicodeEncodeError)) for cause in causes):
@@ -114,44 +115,35 @@ def network_error(error: BaseException, address: str, proxy: Proxy | None = None
     return ProviderError(title, fault="network", hint=hint, detail=f"{address}: {names_of(causes)}")
 
 
-class _Words(NamedTuple):
-    title: str
-    hint: str
-
-
-def _unreachable(causes: list[BaseException], address: str) -> _Words:
+def _unreachable(causes: list[BaseException], address: str) -> tuple[str, str]:
+    """Return a title and a hint."""
     import httpx2
 
     title = "The model's address could not be reached."
     for cause in causes:
         match cause:
             case socket.gaierror():
-                return _Words(title, f"The name in {address} is unknown. Check the address and the network connection.")
+                return (title, f"The name in {address} is unknown. Check the address and the network connection.")
             case ssl.SSLError():
-                return _Words(title, f"{address} offers no trusted connection. Check clock, proxy and address.")
+                return (title, f"{address} offers no trusted connection. Check clock, proxy and address.")
             case httpx2.ReadTimeout() | httpx2.WriteTimeout():
-                return _Words("The model stopped answering.", "Try again. If it stays silent, check the network.")
+                return ("The model stopped answering.", "Try again. If it stays silent, check the network.")
             case ConnectionRefusedError():
-                return _Words(title, f"Nothing listens at {address}. Start the server, or check the address.")
+                return (title, f"Nothing listens at {address}. Start the server, or check the address.")
             case _:
                 pass
-    return _Words(title, f"Check the network connection and the address {address}.")
+    return (title, f"Check the network connection and the address {address}.")
 
 
-def _unreachable_by(proxy: Proxy, causes: list[BaseException], address: str) -> _Words:
+def _unreachable_by(proxy: Proxy, causes: list[BaseException], address: str) -> tuple[str, str]:
     """Return the words for a connection by way of a proxy: a name or a port that is wrong is the proxy's."""
     title, hint = _unreachable(causes, address)
     if any(isinstance(cause, socket.gaierror | ConnectionRefusedError) for cause in causes):
-        return _Words(
+        return (
             f"The proxy {proxy.address} could not be reached.",
             f"Start it, or correct or unset {proxy.named_by}. The model at {address} was not reached.",
         )
-    return _Words(title, f"{hint} The connection goes by way of the proxy {proxy.address} ({proxy.named_by}).")
-
-
-def _status_in(text: str) -> int | None:
-    first = text.partition(" ")[0]
-    return int(first) if first.isdecimal() and len(first) == 3 else None
+    return (title, f"{hint} The connection goes by way of the proxy {proxy.address} ({proxy.named_by}).")
 
 
 def _number(text: str | None) -> float | None:

@@ -7,10 +7,8 @@ left out. For who signed in with ChatGPT, OpenAI gives another list: `models`, e
 hidden.
 """
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -21,7 +19,7 @@ from desktop_agent.core.protocol.codec import object_in, objects_in, text_in, te
 from desktop_agent.core.protocol.model import JsonObject, ToolResultBlock, Usage
 from desktop_agent.core.providers.faults import FailedCall, Refusal, RefusedError, fault_of_status, not_the_api
 from desktop_agent.core.providers.strict_json import repaired
-from desktop_agent.core.providers.wire_format import WireFormat, count_in, size_in
+from desktop_agent.core.providers.wire_format import WireFormat, count_in, json_object, size_in
 
 _FAULT_OF_CODE: Mapping[str, ProviderFault] = {
     "invalid_api_key": "authentication",
@@ -168,11 +166,7 @@ class OpenAIFormat(WireFormat):
         )
 
     def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
-        try:
-            answer: object = json.loads(page)
-        except (ValueError, RecursionError):
-            raise not_the_api(call, "the list of models is not JSON") from None
-        fields = cast("JsonObject", answer) if isinstance(answer, dict) else {}
+        fields = json_object(page, call, "the list of models is not JSON")
         if isinstance(fields.get("models"), list) and "data" not in fields:
             models = objects_in(fields, "models")
             return [_of_a_plan(each) for each in models if text_in(each, "slug") and each.get("visibility") != "hide"]

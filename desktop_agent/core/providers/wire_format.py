@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.models.known_model import ListedModel
-from desktop_agent.core.protocol.codec import text_in
+from desktop_agent.core.protocol.codec import as_object, text_in
 from desktop_agent.core.protocol.events import TextDelta, ThinkingDelta
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
@@ -32,7 +32,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     Usage,
 )
-from desktop_agent.core.providers.faults import FailedCall, Refusal, RefusedError, broken_off
+from desktop_agent.core.providers.faults import FailedCall, Refusal, RefusedError, broken_off, not_the_api
 from desktop_agent.core.providers.provider import Completion, StreamPiece, writing_call
 from desktop_agent.core.providers.strict_json import (
     TextJoiner,
@@ -67,13 +67,17 @@ class EncodedPictures:
 
 
 def encode_body(
-    request: ModelRequest, make_body: Callable[[ModelRequest, Pictures], JsonObject], pictures: EncodedPictures
+    request: ModelRequest,
+    make_body: Callable[[ModelRequest, Pictures], JsonObject],
+    pictures: EncodedPictures,
+    left_out: Collection[str],
 ) -> bytes:
-    """Return what `make_body` makes of `request`, as JSON with its pictures in it."""
+    """Return what `make_body` makes of `request`, without what is left out, as JSON with its pictures in it."""
     encoded = pictures.encode(request.images)
     # Megabytes of pictures are put in at the end: the JSON encoder would hold every other thread up meanwhile.
     token = token_hex(16)
-    body = make_body(request, {digest: f"{token}:{digest}" for digest in encoded})
+    whole = make_body(request, {digest: f"{token}:{digest}" for digest in encoded})
+    body = {name: value for name, value in whole.items() if name not in left_out}
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     parts = re.split(rb"%s:([0-9a-f]+)" % token.encode(), text)
     parts[1::2] = [encoded[part.decode()] for part in parts[1::2]]
@@ -118,12 +122,7 @@ class WireFormat(ABC):
 
     def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
         """Return the body as JSON. Takes milliseconds: call it from a thread. Raises `ProviderError` for a bad tool."""
-        return encode_body(request, self.sent_body, pictures)
-
-    def sent_body(self, request: ModelRequest, pictures: Pictures) -> JsonObject:
-        """Return the body without what is left out, as a JSON object for reading only."""
-        left_out = self.left_out(request.model)
-        return {name: value for name, value in self.body(request, pictures).items() if name not in left_out}
+        return encode_body(request, self.body, pictures, self.left_out(request.model))
 
     def encode_count(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
         """Return the body of a question for how many tokens `request` takes, as JSON. Otherwise like `encode`."""
@@ -301,6 +300,14 @@ def size_in(fields: JsonObject, name: str) -> int | None:
     return count_in(fields, name, 0) or None
 
 
+def json_object(answer: bytes, call: FailedCall, flaw: str) -> JsonObject:
+    """Return the object that an answer is, an empty one for other JSON. Raises `ProviderError` for no JSON."""
+    try:
+        return as_object(json.loads(answer))
+    except (ValueError, RecursionError):
+        raise not_the_api(call, flaw) from None
+
+
 def decode_event(data: str) -> JsonObject | None:
     """Return the object in the data of an event; `None` for no data. Raises `ProviderError` for anything else.
 
@@ -322,11 +329,8 @@ def _finite(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _nothing(_name: str) -> None:
-    """What NaN and the infinities are read as: some servers report them, in fields that are not used here."""
-
-
-_EVENTS = json.JSONDecoder(parse_float=_finite, parse_constant=_nothing)
+# Some servers report NaN and the infinities, in fields that are not used here.
+_EVENTS = json.JSONDecoder(parse_float=_finite, parse_constant=lambda _name: None)
 
 
 Part = TypeVar("Part")

@@ -95,7 +95,7 @@ def profiles(environ: Mapping[str, str] = os.environ) -> tuple[Profile, ...]:
 
 def read_profile(name: str, environ: Mapping[str, str] = os.environ) -> Profile:
     """Return the profile of this name. Blocks. Raises `CredentialsError` for one without a sign-in."""
-    if not _is_plain(name):
+    if not name or name != name.strip() or name.startswith(".") or set(name) & set("/\\\0"):
         raise _unusable(name, "its name is no name of a file")
     folder = config_folder(environ)
     config = _read_config(name, folder / "configs" / f"{name}.json")
@@ -112,10 +112,6 @@ def read_profile(name: str, environ: Mapping[str, str] = os.environ) -> Profile:
         client_id=config.authentication.client_id or "",
         credentials_path=Path(kept_at).expanduser() if kept_at else folder / "credentials" / f"{name}.json",
     )
-
-
-def _is_plain(name: str) -> bool:
-    return bool(name) and name == name.strip() and not name.startswith(".") and not set(name) & set("/\\\0")
 
 
 def _read_config(name: str, path: Path) -> _Config:

@@ -79,13 +79,6 @@ def _no_answer() -> CredentialsError:
     return CredentialsError("The keyring does not answer.", hint=hint)
 
 
-def _not_unlocked(limit_s: float) -> CredentialsError:
-    return CredentialsError(
-        f"The keyring was not unlocked within {limit_s:.0f} seconds.",
-        hint=f"Unlock it and try again. {USE_ENVIRONMENT}",
-    )
-
-
 SERVICE = "desktop-agent"
 """The service name of every entry in the keyring; the user name is the account's `entry_of`."""
 
@@ -223,7 +216,12 @@ class SystemKeyStore:
         call = _started(carry_out, "keyring")
         if not self._wait(call, is_asking):
             self._stuck = call
-            raise _not_unlocked(self._limits.user_s) if is_asking.is_set() else _no_answer()
+            if not is_asking.is_set():
+                raise _no_answer()
+            raise CredentialsError(
+                f"The keyring was not unlocked within {self._limits.user_s:.0f} seconds.",
+                hint=f"Unlock it and try again. {USE_ENVIRONMENT}",
+            )
         return call.result()
 
     def _wait(self, call: Future[T], is_asking: threading.Event) -> bool:

@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import CredentialsError, ProviderError, SignedOutError
@@ -28,6 +28,8 @@ from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_f
 
 if TYPE_CHECKING:
     from filelock import FileLock
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,11 @@ class KeyringTokens:
         await beside(lambda: self._keep(tokens))
 
     async def drop(self) -> None:
-        await beside(self._drop)
+        def drop() -> None:
+            delete_long(self._keyring, self._access)
+            delete_long(self._keyring, self._refresh)
+
+        await beside(drop)
 
     def _load(self) -> Tokens | None:
         refresh = read_long(self._keyring, self._refresh)
@@ -72,10 +78,6 @@ class KeyringTokens:
         access = _Access(tokens.access, expires_at, tuple(sorted(tokens.scopes)))
         write_record(self._keyring, self._access, access)
 
-    def _drop(self) -> None:
-        delete_long(self._keyring, self._access)
-        delete_long(self._keyring, self._refresh)
-
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 """When a token ended that is not there."""
@@ -87,13 +89,23 @@ LIMIT_S = 120.0
 _LOOK_EVERY_S = 0.1
 
 
+async def _undisturbed(work: Awaitable[T]) -> T:
+    """Return what `work` returns; being cancelled waits for its end first."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.gather(task, return_exceptions=True)
+        raise
+
+
 @asynccontextmanager
 async def renewing(path: Path, clock: Clock) -> AsyncGenerator[None]:
     """Hold the lock at `path` during the block; it ends with its process. Raises `CredentialsError`."""
     lock = await _lock_at(path)
     began = clock.monotonic()
     try:
-        while not await _acquired(lock):
+        while not await _undisturbed(asyncio.to_thread(_try, lock)):
             if clock.monotonic() - began > LIMIT_S:
                 raise CredentialsError(
                     "Another process has been renewing the sign-in for two minutes.",
@@ -117,16 +129,6 @@ async def _lock_at(path: Path) -> "FileLock":
         return await asyncio.to_thread(made)
     except OSError as error:
         raise _unusable(path, error) from error
-
-
-async def _acquired(lock: "FileLock") -> bool:
-    """Try once, in a thread, and return whether it worked. Being cancelled meanwhile leaves nothing held."""
-    attempt = asyncio.ensure_future(asyncio.to_thread(_try, lock))
-    try:
-        return await asyncio.shield(attempt)
-    except asyncio.CancelledError:
-        await asyncio.gather(attempt, return_exceptions=True)  # a moment: nothing is waited for in there
-        raise
 
 
 def _try(lock: "FileLock") -> bool:
@@ -347,13 +349,3 @@ class RenewingSource:
                 self._tell(f"The renewed sign-in with {self._renewal.service} could not be kept: {error}")
         else:
             self._keep_at = None
-
-
-async def _undisturbed(work: Awaitable[Tokens]) -> Tokens:
-    """Return what `work` returns; being cancelled waits for its end first."""
-    task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.gather(task, return_exceptions=True)
-        raise
