@@ -1,13 +1,11 @@
-"""What can go wrong on the way to any model behind HTTP, in words for a user: refusals, waiting times, the network.
+"""What can go wrong with a model behind HTTP, in words for a user: refusals, waiting times, addresses, proxies.
 
-Decided on types and numbers only, never on the wording of a message. Importing this module does not import `httpx2`;
-what fails has imported it already.
+Decided on types and numbers only, never on the wording of a message. What the HTTP client raises is in
+`http_connection`, which imports it.
 """
 
 import json
 import math
-import socket
-import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,7 +19,7 @@ from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.protocol.codec import as_object
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.system.network.connections import Proxy, causes_of, names_of
+from desktop_agent.core.system.network.connections import Proxy
 
 _FAULT_OF_STATUS: Mapping[int, ProviderFault] = {
     401: "authentication",
@@ -90,60 +88,6 @@ def refused_by_proxy(proxy: Proxy, status: int | None) -> ProviderError:
         fault="configuration",
         hint=hint,
     )
-
-
-def network_error(error: BaseException, address: str, proxy: Proxy | None = None) -> ProviderError:
-    """Return what a failed connection to `address`, or to its `proxy`, means, by what is among its causes."""
-    import httpx2
-
-    causes = list(causes_of(error))
-    if known := next((cause for cause in causes if isinstance(cause, ProviderError)), None):
-        return known
-    if proxy is not None and (refusal := next((c for c in causes if isinstance(c, httpx2.ProxyError)), None)):
-        status = str(refusal).partition(" ")[0]
-        return refused_by_proxy(proxy, int(status) if status.isdecimal() and len(status) == 3 else None)
-    if any(isinstance(cause, (httpx2.InvalidURL, httpx2.UnsupportedProtocol)) for cause in causes):
-        return bad_address(detail=names_of(causes))
-    if any(isinstance(cause, (httpx2.LocalProtocolError, UnicodeEncodeError)) for cause in causes):
-        return ProviderError(
-            "The request could not be sent.",
-            fault="invalid_request",
-            hint="A custom header for the model's address is malformed. Correct it or remove it.",
-            detail=names_of(causes),
-        )
-    title, hint = _unreachable(causes, address) if proxy is None else _unreachable_by(proxy, causes, address)
-    return ProviderError(title, fault="network", hint=hint, detail=f"{address}: {names_of(causes)}")
-
-
-def _unreachable(causes: list[BaseException], address: str) -> tuple[str, str]:
-    """Return a title and a hint."""
-    import httpx2
-
-    title = "The model's address could not be reached."
-    for cause in causes:
-        match cause:
-            case socket.gaierror():
-                return (title, f"The name in {address} is unknown. Check the address and the network connection.")
-            case ssl.SSLError():
-                return (title, f"{address} offers no trusted connection. Check clock, proxy and address.")
-            case httpx2.ReadTimeout() | httpx2.WriteTimeout():
-                return ("The model stopped answering.", "Try again. If it stays silent, check the network.")
-            case ConnectionRefusedError():
-                return (title, f"Nothing listens at {address}. Start the server, or check the address.")
-            case _:
-                pass
-    return (title, f"Check the network connection and the address {address}.")
-
-
-def _unreachable_by(proxy: Proxy, causes: list[BaseException], address: str) -> tuple[str, str]:
-    """Return the words for a connection by way of a proxy: a name or a port that is wrong is the proxy's."""
-    title, hint = _unreachable(causes, address)
-    if any(isinstance(cause, socket.gaierror | ConnectionRefusedError) for cause in causes):
-        return (
-            f"The proxy {proxy.address} could not be reached.",
-            f"Start it, or correct or unset {proxy.named_by}. The model at {address} was not reached.",
-        )
-    return (title, f"{hint} The connection goes by way of the proxy {proxy.address} ({proxy.named_by}).")
 
 
 def _number(text: str | None) -> float | None:
@@ -226,32 +170,6 @@ class ErrorEventError(Exception):
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.type)
         self.refusal = refusal
-
-
-def failures() -> tuple[type[Exception], ...]:
-    """Return what a request or the reading of its answer raises when something outside of us fails."""
-    import httpx2
-
-    return (
-        httpx2.HTTPError,
-        httpx2.InvalidURL,
-        httpx2.StreamError,
-        UnicodeError,
-        OSError,
-    )
-
-
-def explain(error: Exception, call: FailedCall, *, has_started: bool = False) -> ProviderError:
-    """Return what an exception of the HTTP client means; once an answer `has_started`, it is broken off."""
-    import httpx2
-
-    match error:
-        case httpx2.TransportError() if has_started and not isinstance(error, httpx2.TimeoutException):
-            return broken_off(f"the connection was lost: {type(error).__name__}")
-        case httpx2.DecodingError() | UnicodeDecodeError() | httpx2.StreamError():
-            return broken_off(f"the stream cannot be read: {type(error).__name__}")
-        case _:
-            return network_error(error, call.address, call.proxy)
 
 
 def explain_refusal(refusal: Refusal, call: FailedCall, *, wait_s: float | None = None) -> ProviderError:

@@ -1,24 +1,88 @@
-"""The way to a model's API at one address: what goes with every request, and when an answer is a refusal.
+"""The way to a model's API at one address: what goes with every request, and what refusals and failures mean.
 
 The vendors' SDKs are not used: importing one takes a second and 70 MB, and of all they do only this was wanted.
 """
 
+import socket
+import ssl
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from importlib import import_module
 
 import httpx2
 
+from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.package import __version__
-from desktop_agent.core.providers.faults import RefusedError
-from desktop_agent.core.system.network.connections import Proxy
+from desktop_agent.core.providers.faults import FailedCall, RefusedError, bad_address, broken_off, refused_by_proxy
+from desktop_agent.core.system.network.connections import Proxy, causes_of, names_of
 from desktop_agent.core.system.network.http_client import model_client
 
 CONNECT_S = 10.0
 
+FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, UnicodeError, OSError)
+"""What a request or the reading of its answer raises when something outside of us fails."""
+
+
+def explain(error: Exception, call: FailedCall, *, has_started: bool = False) -> ProviderError:
+    """Return what one of the `FAILURES` means; once an answer `has_started`, it is broken off."""
+    match error:
+        case httpx2.TransportError() if has_started and not isinstance(error, httpx2.TimeoutException):
+            return broken_off(f"the connection was lost: {type(error).__name__}")
+        case httpx2.DecodingError() | UnicodeDecodeError() | httpx2.StreamError():
+            return broken_off(f"the stream cannot be read: {type(error).__name__}")
+        case _:
+            return network_error(error, call.address, call.proxy)
+
+
+def network_error(error: BaseException, address: str, proxy: Proxy | None = None) -> ProviderError:
+    """Return what a failed connection to `address`, or to its `proxy`, means, by what is among its causes."""
+    causes = list(causes_of(error))
+    if known := next((cause for cause in causes if isinstance(cause, ProviderError)), None):
+        return known
+    if proxy is not None and (refusal := next((c for c in causes if isinstance(c, httpx2.ProxyError)), None)):
+        status = str(refusal).partition(" ")[0]
+        return refused_by_proxy(proxy, int(status) if status.isdecimal() and len(status) == 3 else None)
+    if any(isinstance(cause, (httpx2.InvalidURL, httpx2.UnsupportedProtocol)) for cause in causes):
+        return bad_address(detail=names_of(causes))
+    if any(isinstance(cause, (httpx2.LocalProtocolError, UnicodeEncodeError)) for cause in causes):
+        return ProviderError(
+            "The request could not be sent.",
+            fault="invalid_request",
+            hint="A custom header for the model's address is malformed. Correct it or remove it.",
+            detail=names_of(causes),
+        )
+    title, hint = _unreachable(causes, address)
+    if proxy is not None:
+        hint = f"{hint} The connection goes by way of the proxy {proxy.address} ({proxy.named_by})."
+        if any(isinstance(cause, socket.gaierror | ConnectionRefusedError) for cause in causes):
+            title = f"The proxy {proxy.address} could not be reached."
+            hint = f"Start it, or correct or unset {proxy.named_by}. The model at {address} was not reached."
+    return ProviderError(title, fault="network", hint=hint, detail=f"{address}: {names_of(causes)}")
+
+
+def _unreachable(causes: list[BaseException], address: str) -> tuple[str, str]:
+    """Return a title and a hint."""
+    title = "The model's address could not be reached."
+    for cause in causes:
+        match cause:
+            case socket.gaierror():
+                return title, f"The name in {address} is unknown. Check the address and the network connection."
+            case ssl.SSLError():
+                return title, f"{address} offers no trusted connection. Check clock, proxy and address."
+            case httpx2.ReadTimeout() | httpx2.WriteTimeout():
+                return "The model stopped answering.", "Try again. If it stays silent, check the network."
+            case ConnectionRefusedError():
+                return title, f"Nothing listens at {address}. Start the server, or check the address."
+            case _:
+                pass
+    return title, f"Check the network connection and the address {address}."
+
 
 class ApiConnection:
     """Requests to one address with one key, each sent once. Belongs to one event loop."""
+
+    failures = FAILURES
+    explain = staticmethod(explain)
 
     def __init__(self, address: str, headers: Mapping[str, str], *, proxy: Proxy | None, silence_s: float) -> None:
         """`headers` go with every request. Touches no network. Raises `ProviderError` for a proxy of no use."""

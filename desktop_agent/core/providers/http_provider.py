@@ -28,9 +28,7 @@ from desktop_agent.core.providers.faults import (
     FailedCall,
     RefusedError,
     bad_address,
-    explain,
     explain_refusal,
-    failures,
     not_the_api,
     readable_by_proxy,
     retry_after_s,
@@ -187,14 +185,14 @@ class HttpProvider:
                         for piece in reader.add(data):
                             yield piece
                         if reader.is_whole:
-                            await _drain(events)
+                            await _drain(events, connection.failures)
                             break
             except ErrorEventError as error:
                 raise explain_refusal(error.refusal, self._call(request.model)) from None
             except RefusedError as error:
                 has_renewed = await self._overcome(error, call, has_renewed=has_renewed)
-            except failures() as error:
-                raise explain(error, call, has_started=has_started) from None
+            except connection.failures as error:
+                raise connection.explain(error, call, has_started=has_started) from None
         if reader.is_untouched and not content_type.startswith("text/event-stream"):
             raise not_the_api(call, f"content type: {content_type or 'none'}")
         completion = await self._with_cost(reader.completion(), request.model)
@@ -216,8 +214,8 @@ class HttpProvider:
             answer = await connection.post(self._wire.count_path, body, await self._headers())
         except RefusedError as error:
             raise self._explained(error, call) from None
-        except failures() as error:
-            raise explain(error, call) from None
+        except connection.failures as error:
+            raise connection.explain(error, call) from None
         return self._wire.read_count(answer, call)
 
     async def context_window(self, model: str) -> int | None:
@@ -244,8 +242,8 @@ class HttpProvider:
                 return await connection.get(path, await self._headers())
             except RefusedError as error:
                 has_renewed = await self._overcome(error, call, has_renewed=has_renewed)
-            except failures() as error:
-                raise explain(error, call) from None
+            except connection.failures as error:
+                raise connection.explain(error, call) from None
 
     async def _with_cost(self, completion: Completion, name: str) -> Completion:
         """Return the message with what it cost, where that is known. The table of prices is read in a thread."""
@@ -339,9 +337,9 @@ class HttpProvider:
         return ApiConnection(self._endpoint.address, self._wire.headers, proxy=proxy, silence_s=silence_s)
 
 
-async def _drain(events: AsyncIterator[object]) -> None:
+async def _drain(events: AsyncIterator[object], failures: tuple[type[Exception], ...]) -> None:
     """Read to the end of the response, if that comes soon: the message is whole."""
-    with suppress(TimeoutError, *failures()):
+    with suppress(TimeoutError, *failures):
         async with asyncio.timeout(_DRAIN_S):
             async for _ in events:
                 pass

@@ -19,7 +19,7 @@ from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.web_address import has_userinfo, is_loopback
 from desktop_agent.core.models.account import Account, accounts_of
 from desktop_agent.core.models.vendors import VENDORS, LocalServer, LocalSign, Vendor, vendor_of
-from desktop_agent.core.providers.faults import RefusedError, failures
+from desktop_agent.core.providers.faults import FailedCall, RefusedError
 from desktop_agent.core.providers.vendor_provider import keyed_provider
 
 _ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - what a server listens on, which is this machine
@@ -90,7 +90,7 @@ LIMIT_S = 2.0
 _CONNECTION = "desktop_agent.core.providers.http_connection"
 
 _Get = Callable[[str], Awaitable[bytes]]
-"""Returns what a server answers at a path."""
+"""Returns what a server answers at a path. Raises `RefusedError` and `ProviderError`."""
 
 
 async def look_for_servers(places: Iterable[Place], *, limit_s: float = LIMIT_S) -> tuple[LocalServer, ...]:
@@ -161,7 +161,7 @@ async def _asked(get: _Get, sign: LocalSign) -> _Seen:
         answer: object = json.loads(await get(sign.path))
     except RefusedError as refused:
         return _Seen(refused.status)
-    except (*failures(), ProviderError):
+    except ProviderError:
         return _Seen(None)
     except (ValueError, RecursionError):
         return _Seen(200)
@@ -187,8 +187,15 @@ async def _connected(address: str, limit_s: float) -> AsyncGenerator[_Get]:
     parts = urlsplit(address)
     root = f"{parts.scheme}://{parts.netloc}{parts.path.removesuffix('/v1')}"
     connection = await asyncio.to_thread(ApiConnection, root, {}, proxy=None, silence_s=limit_s)
+
+    async def get(path: str) -> bytes:
+        try:
+            return await connection.get(path, {})
+        except connection.failures as error:
+            raise connection.explain(error, FailedCall(address=root)) from None
+
     try:
-        yield lambda path: connection.get(path, {})
+        yield get
     finally:
         await connection.aclose()
 

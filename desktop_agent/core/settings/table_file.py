@@ -7,7 +7,7 @@ be; everything wrong with one is a `ValueError` in words.
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,9 +21,6 @@ from desktop_agent.core.settings.loading import (
 )
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
-if TYPE_CHECKING:
-    from tomlkit.items import AoT
-
 _LOCK_TIMEOUT_S = 5.0
 
 
@@ -36,7 +33,8 @@ class LoadedTables(Struct, frozen=True):
 class TableList:
     """The list of tables while a file is changed; what else stands in them and around them is kept."""
 
-    def __init__(self, tables: "AoT") -> None:
+    def __init__(self, tables: Any) -> None:
+        """`tables` is an `AoT` of tomlkit, which is imported where something is written."""
         self._tables = tables
 
     def plain(self) -> list[Mapping[str, object]]:
@@ -54,7 +52,7 @@ class TableList:
             table.append(key, _written(value))
         if is_spaced:
             table.add(tomlkit.nl())
-        cast("Any", self._tables).append(table)  # the library leaves the type of a table open
+        self._tables.append(table)
 
     def update(self, place: int, values: Mapping[str, object]) -> None:
         """Change these keys of a table; those with None are taken out of it."""

@@ -9,6 +9,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
@@ -348,8 +349,6 @@ def _places() -> tuple[str, ...]:
 
 
 def _likeliest(name: str, places: Iterable[str], alike: float = _ALIKE) -> str:
-    from difflib import get_close_matches  # 10 ms that only a mistake costs
-
     if len(name) > _LONGEST_NAME:
         return ""
     by_name: dict[str, str] = {}

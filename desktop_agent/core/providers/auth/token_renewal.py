@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import CredentialsError, ProviderError, SignedOutError
@@ -25,9 +25,6 @@ from desktop_agent.core.providers.auth.keys import (
 )
 from desktop_agent.core.providers.auth.tokens import KeptTokens, RefusedGrantError, TokenEndpoint, Tokens, read_grant
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
-
-if TYPE_CHECKING:
-    from filelock import FileLock
 
 T = TypeVar("T")
 
@@ -102,10 +99,10 @@ async def _undisturbed(work: Awaitable[T]) -> T:
 @asynccontextmanager
 async def renewing(path: Path, clock: Clock) -> AsyncGenerator[None]:
     """Hold the lock at `path` during the block; it ends with its process. Raises `CredentialsError`."""
-    lock = await _lock_at(path)
+    take, release = await asyncio.to_thread(_lock_at, path)
     began = clock.monotonic()
     try:
-        while not await _undisturbed(asyncio.to_thread(_try, lock)):
+        while not await _undisturbed(asyncio.to_thread(take)):
             if clock.monotonic() - began > LIMIT_S:
                 raise CredentialsError(
                     "Another process has been renewing the sign-in for two minutes.",
@@ -114,33 +111,30 @@ async def renewing(path: Path, clock: Clock) -> AsyncGenerator[None]:
             await clock.sleep(_LOOK_EVERY_S)
         yield
     finally:
-        lock.release()
+        release()
 
 
-async def _lock_at(path: Path) -> "FileLock":
-    def made() -> "FileLock":
-        from filelock import FileLock  # slow, and of no use before a token is renewed
-
-        make_private_folder(path.parent)
-        # Of no thread: taken in one, released in another.
-        return FileLock(path, timeout=0, mode=PRIVATE_FILE, thread_local=False)
+def _lock_at(path: Path) -> tuple[Callable[[], bool], Callable[[], None]]:
+    """Return what tries once to take the lock, and what releases it. All of it blocks; raises `CredentialsError`."""
+    from filelock import FileLock  # slow, and of no use before a token is renewed
 
     try:
-        return await asyncio.to_thread(made)
+        make_private_folder(path.parent)
+        # Of no thread: taken in one, released in another.
+        lock = FileLock(path, timeout=0, mode=PRIVATE_FILE, thread_local=False)
     except OSError as error:
         raise _unusable(path, error) from error
 
+    def take() -> bool:
+        try:
+            lock.acquire()
+        except TimeoutError:
+            return False
+        except OSError as error:
+            raise _unusable(path, error) from error
+        return True
 
-def _try(lock: "FileLock") -> bool:
-    from filelock import Timeout
-
-    try:
-        lock.acquire()
-    except Timeout:
-        return False
-    except OSError as error:
-        raise _unusable(Path(lock.lock_file), error) from error
-    return True
+    return take, lock.release
 
 
 def _unusable(path: Path, error: OSError) -> CredentialsError:

@@ -19,7 +19,7 @@ from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
-from desktop_agent.core.providers.faults import fault_of_status, network_error
+from desktop_agent.core.providers.faults import fault_of_status
 from desktop_agent.core.system.network.connections import Proxy, proxy_for
 
 if TYPE_CHECKING:
@@ -156,6 +156,8 @@ class TokenEndpoint:
 
     async def _answer(self, client: "httpx2.AsyncClient", request: "httpx2.Request") -> bytes:
         import httpx2
+
+        from desktop_agent.core.providers.http_connection import network_error
 
         try:
             response = await client.send(request)

@@ -214,7 +214,7 @@ async def test_a_server_that_hangs_up_without_a_word(model_request: ModelRequest
 def test_a_certificate_that_cannot_be_trusted_is_named() -> None:
     import httpx2
 
-    from desktop_agent.core.providers.faults import network_error
+    from desktop_agent.core.providers.http_connection import network_error
 
     error = httpx2.ConnectError("x")
     error.__cause__ = ssl.SSLCertVerificationError("self-signed certificate")
@@ -224,7 +224,7 @@ def test_a_certificate_that_cannot_be_trusted_is_named() -> None:
 
 
 def test_one_of_several_causes_is_enough_to_explain() -> None:
-    from desktop_agent.core.providers.faults import network_error
+    from desktop_agent.core.providers.http_connection import network_error
 
     error = OSError("All connection attempts failed")
     error.__cause__ = ExceptionGroup("multiple", [OSError(101, "unreachable"), ConnectionRefusedError(111, "refused")])
