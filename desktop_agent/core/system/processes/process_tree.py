@@ -464,9 +464,10 @@ for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
     grep -Hs '^Max resident' /proc/[0-9]*/limits | awk -v ours="$3" \
       '$(NF-1) / {LIMIT_UNIT} >= ours && $(NF-1) / {LIMIT_UNIT} < ours + 1 {{ split($1, part, "/"); print part[3] }}'
   )
-  if [ -n "$pids" ]; then
+  living=$(cd /proc && for pid in $pids; do awk "$5" $pid/status; done)
+  [ -z "$pids" ] || kill -KILL $pids 2>/dev/null
+  if [ -n "$living" ]; then
     empty=0
-    kill -KILL $pids 2>/dev/null
   else
     empty=$((empty + 1))
     [ $empty -lt $wanted ] || break
@@ -477,6 +478,10 @@ done
 [ -z "$2" ] || rmdir "$2"/*/ "$2"
 [ -z "$4" ] || [ $wanted = 1 ] || (umask 077; : > "$4")
 """
+
+# A process that has ended stays listed until its parent asks, which is for ever where a container's first process never
+# does. The first thread of a process may end before the others do: then it is not over.
+_IS_LIVING = '/^State:/ { ended = $2 == "Z" } /^Threads:/ && !(ended && $2 == 1)'
 
 MARGIN_NS = 2 * 10**9
 """Servers belong to another guard, which ends them at the same time."""
@@ -529,6 +534,7 @@ class Guard:
                 str(groups or ""),
                 str(number),
                 str(end or ""),
+                _IS_LIVING,
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from desktop_agent.core.system.processes.output import (
     OutputCapture,
 )
 from desktop_agent.core.system.processes.process_table import NICENESS
+from desktop_agent.core.system.processes.process_tree import Guard, put_mark
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
 from tests.core.printed import Printed
 from tests.core.stubborn import is_alive
@@ -388,7 +390,8 @@ async def test_what_a_killed_application_left_detached_is_ended(tmp_path: Path, 
     program = textwrap.dedent("""
         import asyncio, os, pathlib, sys
         from desktop_agent.core.base.clock import SystemClock
-        from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
+        from desktop_agent.core.system.processes.process_tree import Guard, put_mark
+from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
         command = Command(argv=("/bin/bash", "-c", sys.argv[2]), cwd=pathlib.Path(sys.argv[1]), environ=os.environ)
         asyncio.run(ProcessRunner(SystemClock(), open_groups=lambda _: None).run(command))
     """)
@@ -429,7 +432,8 @@ async def test_a_killed_application_leaves_no_process_behind(tmp_path: Path, rep
     program = textwrap.dedent("""
         import asyncio, os, pathlib, sys
         from desktop_agent.core.base.clock import SystemClock
-        from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
+        from desktop_agent.core.system.processes.process_tree import Guard, put_mark
+from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
         script = "setsid sleep 100 & echo $! > report; echo $$ > report; sleep 100"
         command = Command(argv=("/bin/bash", "-c", script), cwd=pathlib.Path(sys.argv[1]), environ=os.environ)
         asyncio.run(ProcessRunner(SystemClock(), end=pathlib.Path("ended").resolve()).run(command))
@@ -462,6 +466,22 @@ async def test_what_a_killed_application_was_just_starting_is_ended(tmp_path: Pa
     application.kill()
     await application.wait()
     await asyncio.to_thread(psutil.wait_procs, [late])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the guard reads /proc")
+def test_a_process_that_goes_on_without_its_first_thread_is_ended() -> None:
+    """`/proc` shows it as a zombie, like one that is over, and shows no environment."""
+    ends_this_thread = {"x86_64": 60}.get(platform.machine(), 93)
+    program = "import ctypes, threading, time; threading.Thread(target=time.sleep, args=(100,)).start(); "
+    guard = Guard.start("threads", None)
+    assert guard is not None
+    command = [sys.executable, "-c", f"{program}ctypes.CDLL(None).syscall({ends_this_thread}, 0)"]
+    with subprocess.Popen(command) as process:
+        put_mark(process.pid, "threads.1")
+        while psutil.Process(process.pid).status() != psutil.STATUS_ZOMBIE:
+            assert process.poll() is None
+        guard.close()
+        assert process.wait(10) == -signal.SIGKILL
 
 
 # --- much output ------------------------------------------------------------------------------------------------------
