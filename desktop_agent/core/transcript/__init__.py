@@ -4,61 +4,42 @@
 entries touches only the one that is streaming. Replaying a journal gives the same entries as having watched it live.
 """
 
-from desktop_agent.core.transcript.change_state import ChangeState, Turned, Undone, UndoStep, undone_of
-from desktop_agent.core.transcript.entries import (
-    CUT_OFF_KEY,
-    ChangeRecord,
-    CompactionEntry,
-    Destroyed,
-    Entry,
-    JournalPage,
-    NoticeEntry,
-    PageEntry,
-    SpendingEntry,
-    TextEntry,
-    ToolEntry,
-    UndoEntry,
-    asked_call,
-    explanation_of,
-    first_line,
-    how_it_ended,
-    spending_line,
-    todos_of,
+from desktop_agent.core.transcript.change_state import (
+    ChangeState as ChangeState,
+    Turned as Turned,
+    Undone as Undone,
+    UndoStep as UndoStep,
+    undone_of as undone_of,
 )
-from desktop_agent.core.transcript.entry_fold import FALLBACK, RETRYING
-from desktop_agent.core.transcript.paged import Patch
-from desktop_agent.core.transcript.transcript import ContextState, SessionInfo, Transcript, TurnState, replay
-
-__all__ = [
-    "CUT_OFF_KEY",
-    "FALLBACK",
-    "RETRYING",
-    "ChangeRecord",
-    "ChangeState",
-    "CompactionEntry",
-    "ContextState",
-    "Destroyed",
-    "Entry",
-    "JournalPage",
-    "NoticeEntry",
-    "PageEntry",
-    "Patch",
-    "SessionInfo",
-    "SpendingEntry",
-    "TextEntry",
-    "ToolEntry",
-    "Transcript",
-    "TurnState",
-    "Turned",
-    "UndoEntry",
-    "UndoStep",
-    "Undone",
-    "asked_call",
-    "explanation_of",
-    "first_line",
-    "how_it_ended",
-    "replay",
-    "spending_line",
-    "todos_of",
-    "undone_of",
-]
+from desktop_agent.core.transcript.entries import (
+    CUT_OFF_KEY as CUT_OFF_KEY,
+    ChangeRecord as ChangeRecord,
+    CompactionEntry as CompactionEntry,
+    Destroyed as Destroyed,
+    Entry as Entry,
+    JournalPage as JournalPage,
+    NoticeEntry as NoticeEntry,
+    PageEntry as PageEntry,
+    SpendingEntry as SpendingEntry,
+    TextEntry as TextEntry,
+    ToolEntry as ToolEntry,
+    UndoEntry as UndoEntry,
+    asked_call as asked_call,
+    explanation_of as explanation_of,
+    first_line as first_line,
+    how_it_ended as how_it_ended,
+    spending_line as spending_line,
+    todos_of as todos_of,
+)
+from desktop_agent.core.transcript.entry_fold import (
+    FALLBACK as FALLBACK,
+    RETRYING as RETRYING,
+)
+from desktop_agent.core.transcript.paged import Patch as Patch
+from desktop_agent.core.transcript.transcript import (
+    ContextState as ContextState,
+    SessionInfo as SessionInfo,
+    Transcript as Transcript,
+    TurnState as TurnState,
+    replay as replay,
+)
