@@ -20,8 +20,8 @@ import pytest
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.codec import encode as encode_op
 from desktop_agent.core.protocol.model import ChangeSelection
-from desktop_agent.core.protocol.ops import encode_op
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal_reader import read_journal

@@ -10,7 +10,6 @@ from msgspec import Struct, ValidationError, convert
 
 from desktop_agent.core.base.ids import CallId, Digest, HunkKey, PromptId
 from desktop_agent.core.base.learned import learned
-from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import (
     ApprovalPolicy,
     ChangeSelection,
@@ -383,11 +382,6 @@ Op = (
 
 class MalformedOpError(ValueError):
     """What should be an op is no JSON object with a known type, or its fields are not those of the type."""
-
-
-def encode_op(op: Op) -> JsonObject:
-    """Return the JSON object of `op`."""
-    return encode(op)
 
 
 def decode_op(fields: object) -> Op:

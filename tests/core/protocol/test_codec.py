@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.codec import MalformedLineError, decode_event, encode_event
+from desktop_agent.core.protocol.codec import MalformedLineError, decode_event, encode, encode_event
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.protocol.ops import MalformedOpError, decode_op, encode_op
+from desktop_agent.core.protocol.ops import MalformedOpError, decode_op
 from tests.core.samples import SAMPLE_EVENTS
 
 
@@ -59,9 +59,9 @@ JSON = st.recursive(
 def test_an_op_survives_the_way_through_json(op: ops.Op) -> None:
     if isinstance(op, ops.SubmitPrompt | ops.Steer) and not op.text.strip():
         with pytest.raises(MalformedOpError, match="the message is empty"):
-            decode_op(encode_op(op))
+            decode_op(encode(op))
         return
-    assert decode_op(json.loads(json.dumps(encode_op(op)))) == op
+    assert decode_op(json.loads(json.dumps(encode(op)))) == op
 
 
 @given(JSON)
