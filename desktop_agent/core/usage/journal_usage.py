@@ -52,6 +52,31 @@ class JournalUsage(Struct, frozen=True, kw_only=True):
     """When the last answer was wanted, in seconds since 1970."""
 
 
+class _Call(Struct, frozen=True):
+    id: CallId
+    name: str
+
+
+class _Result(Struct, frozen=True):
+    error_type: str | None = None
+
+
+class _Line(Struct, frozen=True):
+    """What is counted of a line; each kind of them has some of it."""
+
+    model: ReportedModel | None = None
+    call: _Call | None = None
+    call_id: CallId = ""
+    state: str = ""
+    result: _Result = _Result()
+    reason: str = ""
+    duration_s: _Seconds = 0.0
+    code: str = ""
+
+
+_LINE = Decoder(learned(_Line))
+
+
 class UsageFold:
     """The lines so far, after those of `known`."""
 
@@ -69,21 +94,24 @@ class UsageFold:
             return
         match head.kind:
             case b"turn_started":
-                self._begin_turn(head, line)
+                if (started := decoded(line, _LINE)) is not None:
+                    self._asked = started.model or self._asked
+                self._running.clear()
+                self._waits_since = _seconds(head)
             case b"message_done":
-                self._answer(head, line)
+                self._answer(head, decoded(line, _LINE))
             case b"tool_call_started":
-                if (started := decoded(line, _STARTED)) is not None:
+                if (started := decoded(line, _LINE)) is not None and started.call is not None:
                     self._running[started.call.id] = started.call.name[:_MAX_NAME]
             case b"tool_call_finished":
-                self._end_call(head, line)
+                self._end_call(head, decoded(line, _LINE))
             case b"turn_ended":
-                self._end_turn(head, line)
+                self._end_turn(head, decoded(line, _LINE))
             case b"approval_resolved" | b"compacted" if self._waits_since is not None:
                 self._waits_since = _seconds(head)
             case b"session_forked":
                 self._forget()
-            case b"notice" if (notice := decoded(line, _NOTICE)) is not None and notice.code == "imported":
+            case b"notice" if (notice := decoded(line, _LINE)) is not None and notice.code == "imported":
                 self._forget()
             case _:
                 pass
@@ -97,23 +125,17 @@ class UsageFold:
             waits_since=self._waits_since,
         )
 
-    def _begin_turn(self, head: LineHead, line: bytes) -> None:
-        if (started := decoded(line, _TURN_STARTED)) is not None:
-            self._asked = started.model
-        self._running.clear()
-        self._waits_since = _seconds(head)
-
-    def _answer(self, head: LineHead, line: bytes) -> None:
+    def _answer(self, head: LineHead, answer: _Line | None) -> None:
         now = _seconds(head)
-        if (answer := decoded(line, _MESSAGE)) is not None and self._waits_since is not None:
+        if answer is not None and answer.model is not None and self._waits_since is not None:
             waited_s = now - self._waits_since
             if 0 < waited_s <= _MAX_ANSWER_S:
                 self._model(head, answer.model).answered.add(waited_s)
         self._waits_since = now
 
-    def _end_call(self, head: LineHead, line: bytes) -> None:
+    def _end_call(self, head: LineHead, ended: _Line | None) -> None:
         self._waits_since = _seconds(head)
-        if (ended := decoded(line, _FINISHED)) is None or (tool := self._running.pop(ended.call_id, None)) is None:
+        if ended is None or (tool := self._running.pop(ended.call_id, None)) is None:
             return
         key = (_day(head), tool)
         if (one := self._tools.get(key)) is None:
@@ -124,10 +146,10 @@ class UsageFold:
             kind = ended.result.error_type or "recoverable"
             one.failed[kind] = one.failed.get(kind, 0) + 1
 
-    def _end_turn(self, head: LineHead, line: bytes) -> None:
+    def _end_turn(self, head: LineHead, ended: _Line | None) -> None:
         self._waits_since = None
         self._running.clear()
-        if (ended := decoded(line, _TURN_ENDED)) is None:
+        if ended is None or not ended.reason:
             return
         one = self._model(head, self._asked)
         one.turns += 1
@@ -145,51 +167,6 @@ class UsageFold:
         self._models.clear()
         self._running.clear()
         self._waits_since = None
-
-
-class _TurnStarted(Struct, frozen=True):
-    model: ReportedModel
-
-
-class _Message(Struct, frozen=True):
-    model: ReportedModel
-
-
-class _Call(Struct, frozen=True):
-    id: CallId
-    name: str
-
-
-class _Started(Struct, frozen=True):
-    call: _Call
-
-
-class _Result(Struct, frozen=True):
-    error_type: str | None = None
-
-
-class _Finished(Struct, frozen=True):
-    call_id: CallId
-    state: str
-    result: _Result
-    duration_s: _Seconds
-
-
-class _TurnEnded(Struct, frozen=True):
-    reason: str
-    duration_s: _Seconds
-
-
-class _Notice(Struct, frozen=True):
-    code: str
-
-
-_TURN_STARTED, _MESSAGE, _STARTED = (
-    Decoder(learned(_TurnStarted)),
-    Decoder(learned(_Message)),
-    Decoder(learned(_Started)),
-)
-_FINISHED, _TURN_ENDED, _NOTICE = Decoder(learned(_Finished)), Decoder(learned(_TurnEnded)), Decoder(learned(_Notice))
 
 
 def _seconds(head: LineHead) -> float:
