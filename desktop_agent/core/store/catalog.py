@@ -4,7 +4,7 @@ Summaries are cached in one file. A journal that has grown since is read from wh
 another than it was from its beginning; deleting the cache loses nothing.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -69,7 +69,7 @@ class Catalog:
         stale = [name for name, state in journals.items() if not _is_current(known.get(name), state)]
         if gone := known.keys() - journals.keys():
             self._cache.keep({}, gone)
-        known |= self._look_at((name for name in stale if name not in without), known)
+        known |= self._cache.look_at((name for name in stale if name not in without), known, self._summarise)
         found = (known.get(name) for name in journals if name not in without)
         listed = [entry.known for entry in found if entry is not None and entry.known is not None]
         return sorted(listed, key=lambda one: (one.active_at, one.id), reverse=True)
@@ -81,7 +81,8 @@ class Catalog:
             return None
         known = self._cache.get(session_id)
         if known is None or not _is_current(known, state):
-            known = self._look_at([session_id], {session_id: known} if known else {}).get(session_id)
+            earlier = {session_id: known} if known else {}
+            known = self._cache.look_at([session_id], earlier, self._summarise).get(session_id)
         return known.known if known is not None else None
 
     def is_right(self, session_id: SessionId) -> bool:
@@ -95,12 +96,7 @@ class Catalog:
 
     def look_again(self, session_id: SessionId) -> None:
         """Read one session's journal from its beginning, whatever the cache says."""
-        self._look_at([session_id], {})
-
-    def _look_at(
-        self, names: Iterable[SessionId], known: dict[SessionId, JournalSummary]
-    ) -> dict[SessionId, JournalSummary]:
-        return self._cache.look_at(names, known, self._summarise)
+        self._cache.look_at([session_id], {}, self._summarise)
 
     def _summarise(self, name: SessionId, known: JournalSummary | None) -> JournalSummary | None:
         path = self._folder / name / JOURNAL_NAME

@@ -15,7 +15,7 @@ from datetime import date
 from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from msgspec import DecodeError, Struct, convert, to_builtins
+from msgspec import DecodeError, convert, to_builtins
 from msgspec.json import Decoder
 from msgspec.json import encode as encode_json
 from msgspec.structs import replace
@@ -24,7 +24,8 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.protocol.codec import MalformedLineError, decode_event
-from desktop_agent.core.protocol.model import DayAllowance, SessionSummary, Spending, SpendingQuestion, Usage
+from desktop_agent.core.protocol.events import ApprovalRequested, ApprovalResolved, JournalEvent
+from desktop_agent.core.protocol.model import Allowed, DayAllowance, SessionSummary, Spending, Usage
 from desktop_agent.core.protocol.model.sessions import COST_DIGITS
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.cache_file import CacheFile, is_damage, is_lock, not_stopped, transaction
@@ -32,7 +33,6 @@ from desktop_agent.core.store.journal.journal_reader import internalise
 from desktop_agent.core.store.journal.journal_scan import (
     JournalMark,
     Reported,
-    decoded,
     fields_of,
     goes_on,
     head_of,
@@ -124,60 +124,6 @@ def until_usd_on(day: date, sessions: Iterable[SessionSummary]) -> float:
     """Return how much the user let all sessions spend on a day, in whichever they were asked; 0 when in none."""
     allowed = (session.allowance for session in sessions)
     return max((one.until_usd for one in allowed if one is not None and one.day == day), default=0.0)
-
-
-class DayAllowances:
-    """What the user allowed for a day, in the lines of one journal after those that a summary knows."""
-
-    def __init__(self, known: SessionSummary | None) -> None:
-        self.given = known.allowance if known is not None else None
-        self.asked = known.asked_allowance if known is not None else None
-
-    def ask(self, line: bytes) -> None:
-        if _ASKS_FOR_A_DAY not in line:
-            return  # as nearly all of them, whose diffs are long
-        asked = decoded(line, _ASKED)
-        question = asked.request.spending if asked is not None else None
-        if asked is not None and question is not None and question.limit == "day_usd":
-            call_id = asked.request.call_id
-            self.asked = DayAllowance(day=question.day, until_usd=question.until_usd, call_id=call_id)
-
-    def answer(self, line: bytes) -> None:
-        if self.asked is None or (answer := decoded(line, _ANSWERED)) is None or answer.call_id != self.asked.call_id:
-            return
-        if answer.decision.outcome == "allowed":
-            self.given = replace(self.asked, call_id="")
-        self.asked = None
-
-    def end_turn(self) -> None:
-        """No question outlives its turn."""
-        self.asked = None
-
-    def clear(self) -> None:
-        """What was allowed so far is a copy: it was allowed in another session."""
-        self.given = self.asked = None
-
-
-class _AskedRequest(Struct, frozen=True):
-    call_id: str
-    spending: SpendingQuestion | None = None
-
-
-class _Asked(Struct, frozen=True):
-    request: _AskedRequest
-
-
-class _Decision(Struct, frozen=True):
-    outcome: str
-
-
-class _Answered(Struct, frozen=True):
-    call_id: str
-    decision: _Decision
-
-
-_ASKED, _ANSWERED = Decoder(learned(_Asked)), Decoder(learned(_Answered))
-_ASKS_FOR_A_DAY = b"day_usd"
 
 
 class _Sum:
@@ -370,6 +316,7 @@ def _written(known: object) -> str:
         return json.dumps(to_builtins(known, str_keys=True))
 
 
+_ASKS_FOR_A_DAY = b"day_usd"
 _FILING = frozenset({b"session_renamed", b"session_pinned", b"session_archived"})
 """What puts a session in order does not use it."""
 _TURNS = frozenset({b"turn_started", b"turn_ended"})
@@ -396,12 +343,11 @@ class _Fold:
         self._at = self._active_at = b""
         self._turn = 0
         self._spending = SpendingSums(known)
-        self._allowances = DayAllowances(known)
+        self._allowance: DayAllowance | None = None
+        self._asked: DayAllowance | None = None
         self._asks = 0
-        if known is not None:
-            self._go_on_from(known)
-
-    def _go_on_from(self, known: SessionSummary) -> None:
+        if known is None:
+            return
         self._session = SessionInfo(
             title=known.title,
             workspace=known.workspace,
@@ -415,6 +361,7 @@ class _Fold:
         self._at, self._active_at = (one.isoformat().encode() for one in (known.updated_at, known.active_at))
         self._turn = known.turns
         self._asks = known.asks
+        self._allowance, self._asked = known.allowance, known.asked_allowance
 
     def take(self, line: bytes) -> None:
         """Fold in a line; one that cannot be read is none."""
@@ -429,29 +376,42 @@ class _Fold:
         if kind not in _FILING:
             self._active_at = head.at
         if kind in _TURNS:
-            self._asks = 0
-            self._allowances.end_turn()
+            self._asks, self._asked = 0, None
         if kind == b"turn_started":
             self._turn = head.turn
         elif kind == b"approval_requested":
             self._asks += 1
-            self._allowances.ask(line)
+            self._note_allowance(line)
         elif kind == b"approval_resolved":
             self._asks = max(0, self._asks - 1)
-            self._allowances.answer(line)
+            self._note_allowance(line)
         elif kind == b"usage_reported" and (reported := reported_in(line)) is not None:
             self._spending.add(head.at, reported)
         elif kind == b"session_forked":
             self._spending.pay_elsewhere()
-            self._allowances.clear()
-        if kind in _ABOUT_THE_SESSION or (kind == b"prompt_submitted" and not self._session.title):
-            self._apply(line)
+            self._allowance = self._asked = None  # those were given in the session that was copied
+        is_about = kind in _ABOUT_THE_SESSION or (kind == b"prompt_submitted" and not self._session.title)
+        if is_about and (event := self._event(line)) is not None:
+            self._session.apply(event)
 
-    def _apply(self, line: bytes) -> None:
+    def _event(self, line: bytes) -> JournalEvent | None:
         try:
-            self._session.apply(decode_event(internalise(fields_of(line), self._blobs)[0]))
+            return decode_event(internalise(fields_of(line), self._blobs)[0])
         except (MalformedLineError, StorageError, RecursionError):
-            return
+            return None
+
+    def _note_allowance(self, line: bytes) -> None:
+        if self._asked is None and _ASKS_FOR_A_DAY not in line:
+            return  # as nearly all of them, whose diffs are long
+        match self._event(line):
+            case ApprovalRequested(request=request) if request.spending and request.spending.limit == "day_usd":
+                day, until_usd = request.spending.day, request.spending.until_usd
+                self._asked = DayAllowance(day=day, until_usd=until_usd, call_id=request.call_id)
+            case ApprovalResolved(call_id=call_id, decision=decision) if self._asked and call_id == self._asked.call_id:
+                self._allowance = replace(self._asked, call_id="") if isinstance(decision, Allowed) else self._allowance
+                self._asked = None
+            case _:
+                pass
 
     def result(self, size_bytes: int) -> SessionSummary | None:
         """Return what the lines come to. What stands there as running was cut off: it is idle, unless it asks."""
@@ -470,8 +430,8 @@ class _Fold:
             size_bytes=size_bytes,
             usage=self._spending.total(),
             spending=self._spending.by_day_and_model(),
-            allowance=self._allowances.given,
-            asked_allowance=self._allowances.asked,
+            allowance=self._allowance,
+            asked_allowance=self._asked,
             is_title_given=session.is_title_given,
             is_pinned=session.is_pinned,
             is_archived=session.is_archived,
