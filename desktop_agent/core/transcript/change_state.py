@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import datetime
-from typing import Final
+from typing import Final, Self
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -26,7 +26,7 @@ from desktop_agent.core.protocol.model import (
     Reverted,
     Uncaptured,
 )
-from desktop_agent.core.transcript.entries import ChangeRecord, Destroyed, UndoEntry, is_index
+from desktop_agent.core.transcript.entries import ChangeRecord, Destroyed, Fold, UndoEntry, is_index
 
 Undone = frozenset[HunkKey] | None
 """The hunks of a change that are undone; `None` for all of it."""
@@ -143,7 +143,7 @@ CHANGE_EVENTS: Final = frozenset(
 """What `ChangeState.apply` folds in; it does nothing with other events."""
 
 
-class ChangeState(Struct):
+class ChangeState(Fold):
     """The fold of the recorded changes. Only `apply` changes it."""
 
     changes: dict[ChangeId, ChangeRecord] = field(default_factory=dict[ChangeId, ChangeRecord])
@@ -204,20 +204,12 @@ class ChangeState(Struct):
                 images[change.path] = change.after
         return images
 
-    def copy(self) -> "ChangeState":
+    def copy(self) -> Self:
         return replace(
-            self,
+            super().copy(),
             changes={change_id: copy(record) for change_id, record in self.changes.items()},
             kept={path: set(hunks) for path, hunks in self.kept.items()},
-            comments=dict(self.comments),
-            undos=list(self.undos),
-            steps=list(self.steps),
-            turned=list(self.turned),
-            uncaptured=list(self.uncaptured),
             destroyed={call_id: copy(known) for call_id, known in self.destroyed.items()},
-            put_back=set(self.put_back),
-            numbers=dict(self.numbers),
-            twice=dict(self.twice),
         )
 
     # -- the fold --

@@ -3,10 +3,12 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
+from copy import copy
 from datetime import datetime
-from typing import Literal, cast, get_args
+from typing import Literal, Self, cast, get_args
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId, ChangeId, HunkKey, PromptId
 from desktop_agent.core.base.plain_text import money
@@ -36,6 +38,17 @@ from desktop_agent.core.protocol.model import (
     ToolState,
     Uncaptured,
 )
+
+_CONTAINERS = (dict, list, set)
+
+
+class Fold(Struct):
+    """What events come to so far."""
+
+    def copy(self) -> Self:
+        """Return it with containers of its own; what they hold is shared."""
+        values = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        return replace(self, **{name: copy(value) for name, value in values if type(value) in _CONTAINERS})
 
 
 class TextEntry(Struct, kw_only=True):

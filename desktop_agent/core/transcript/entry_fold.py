@@ -5,11 +5,10 @@ follow each other only the last is shown, with the wait that is on.
 """
 
 from collections.abc import Sequence
-from copy import copy
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId
@@ -30,6 +29,7 @@ from desktop_agent.core.transcript.entries import (
     CompactionEntry,
     Destroyed,
     Entry,
+    Fold,
     NoticeEntry,
     Piece,
     SpendingEntry,
@@ -198,7 +198,7 @@ ENTRY_EVENTS: Final = frozenset(
 """What `EntryFold.apply` folds in; it does nothing with other events."""
 
 
-class EntryFold(Struct):
+class EntryFold(Fold):
     """The fold of the entries. Its patches say which of them changed."""
 
     paged: PagedEntries = field(default_factory=PagedEntries)
@@ -208,13 +208,8 @@ class EntryFold(Struct):
     _unfinished: set[CallId] = field(default_factory=set[CallId])
     """Calls at the provider which the last message began, and the next one ends."""
 
-    def copy(self) -> "EntryFold":
-        return EntryFold(
-            self.paged.copy([_copied(entry) for entry in self.paged.entries]),
-            list(self._open),
-            structs.replace(self._retries),
-            set(self._unfinished),
-        )
+    def copy(self) -> Self:
+        return replace(super().copy(), paged=self.paged.copy(), _retries=replace(self._retries))
 
     def apply(self, event: ev.Event) -> list[Patch]:  # noqa: C901 - one vocabulary
         """Fold one event in. Undos and redos are entries of the changes: `add`, `note_recovered`."""
@@ -422,9 +417,3 @@ def _piece(entry: Entry) -> Piece | None:
             return "call", entry.call.id
         case _:
             return None
-
-
-def _copied(entry: Entry) -> Entry:
-    if isinstance(entry, TextEntry):
-        return structs.replace(entry, chunks=list(entry.chunks))
-    return copy(entry)

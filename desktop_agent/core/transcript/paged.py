@@ -5,7 +5,8 @@ is one `PageEntry`. What happens to an entry on a page later (`late`) is kept he
 it is loaded.
 """
 
-from typing import Literal
+from copy import copy
+from typing import Literal, Self
 
 from msgspec import Struct, field, structs
 
@@ -14,6 +15,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.transcript.entries import (
     CompactionEntry,
     Entry,
+    Fold,
     JournalPage,
     PageEntry,
     SpendingEntry,
@@ -58,7 +60,7 @@ class _Loaded(Struct, frozen=True):
     compactions: dict[str, int]
 
 
-class PagedEntries(Struct):
+class PagedEntries(Fold):
     """The entries, and where each call and summary is among them."""
 
     entries: list[Entry] = field(default_factory=list[Entry])
@@ -172,18 +174,9 @@ class PagedEntries(Struct):
         self.base += 1 - known.count
         return [Patch("collapse", start, count=known.count)]
 
-    def copy(self, entries: list[Entry]) -> "PagedEntries":
-        return structs.replace(
-            self,
-            entries=entries,
-            pages=list(self.pages),
-            late={number: list(events) for number, events in self.late.items()},
-            _loaded=dict(self._loaded),
-            _tools=dict(self._tools),
-            _paged_tools=dict(self._paged_tools),
-            _paged_compactions=dict(self._paged_compactions),
-            _questions=set(self._questions),
-        )
+    def copy(self) -> Self:
+        late = {number: list(events) for number, events in self.late.items()}
+        return structs.replace(super().copy(), late=late, entries=[_copied(entry) for entry in self.entries])
 
     # -- for the fold --
 
@@ -257,6 +250,10 @@ class PagedEntries(Struct):
         index = self.page_start(number) + known.compactions[event.compaction_id]
         entry = self.entries[index]
         return (index, entry) if isinstance(entry, CompactionEntry) else (-1, None)
+
+
+def _copied(entry: Entry) -> Entry:
+    return structs.replace(entry, chunks=list(entry.chunks)) if isinstance(entry, TextEntry) else copy(entry)
 
 
 def _placeholder(number: int, page: JournalPage) -> PageEntry:

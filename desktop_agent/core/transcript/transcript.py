@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final, Literal
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId, ChangeId, SessionId
@@ -30,7 +30,15 @@ from desktop_agent.core.protocol.model import (
     Usage,
 )
 from desktop_agent.core.transcript.change_state import CHANGE_EVENTS, ChangeState
-from desktop_agent.core.transcript.entries import ChangeRecord, Entry, JournalPage, QueuedPrompt, first_line, todos_of
+from desktop_agent.core.transcript.entries import (
+    ChangeRecord,
+    Entry,
+    Fold,
+    JournalPage,
+    QueuedPrompt,
+    first_line,
+    todos_of,
+)
 from desktop_agent.core.transcript.entry_fold import ENTRY_EVENTS, EntryFold
 from desktop_agent.core.transcript.paged import CHANGES, STATUS, PagedEntries, Patch
 
@@ -49,7 +57,7 @@ CONTEXT_EVENTS: Final = frozenset(
 """What `ContextState.apply` folds in; it does nothing with other events."""
 
 
-class ContextState(Struct):
+class ContextState(Fold):
     """The fold of the context window. Only `apply` changes it."""
 
     context_tokens: int = 0
@@ -67,9 +75,6 @@ class ContextState(Struct):
     @property
     def compaction_in_force(self) -> str | None:
         return next(reversed(self.compactions), None)
-
-    def copy(self) -> "ContextState":
-        return replace(self, pins=dict(self.pins), compactions=dict(self.compactions), rewound=set(self.rewound))
 
     def apply(self, event: ev.Event, last_turn: int) -> None:
         """Fold one event in; `last_turn` is the last that began before it."""
@@ -203,7 +208,7 @@ TURN_EVENTS: Final = frozenset(
 """What `TurnState.apply` folds in; it does nothing with other events."""
 
 
-class TurnState(Struct):
+class TurnState(Fold):
     """The fold of the turns. Only `apply` and `cut_prompt` change it."""
 
     todos: tuple[TodoItem, ...] = ()
@@ -245,16 +250,6 @@ class TurnState(Struct):
         if len(text) > CUT:
             self.prompts[turn] = text[:CUT]
             self.cut_prompts.add(turn)
-
-    def copy(self) -> "TurnState":
-        return structs.replace(
-            self,
-            queued=list(self.queued),
-            prompts=dict(self.prompts),
-            cut_prompts=set(self.cut_prompts),
-            waiting=dict(self.waiting),
-            asked_at=dict(self.asked_at),
-        )
 
     def apply(self, event: ev.Event, *, is_known_call: bool) -> None:
         """Fold one event in; `is_known_call` says whether there was the call that it is about."""
@@ -303,7 +298,7 @@ class TurnState(Struct):
 
     def _stop_steering(self) -> None:
         """Let what was for a turn that is over wait like all others, in its place."""
-        self.queued = [structs.replace(prompt, is_steering=False) for prompt in self.queued]
+        self.queued = [replace(prompt, is_steering=False) for prompt in self.queued]
 
     def _ask(self, event: ev.PromptSubmitted | ev.Steered | ev.Queued | ev.Unqueued) -> None:
         self.queued = [prompt for prompt in self.queued if prompt.prompt_id != event.prompt_id]
