@@ -30,7 +30,7 @@ from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.session_parts import SessionParts, SessionTools
 from desktop_agent.core.session.spending import SpendingGuard
 from desktop_agent.core.slash.declarations import Declaration
-from desktop_agent.core.slash.prompt_commands import declarations_of, prompts_of, read_own_commands
+from desktop_agent.core.slash.prompt_commands import prompts_of, read_own_commands
 from desktop_agent.core.slash.session_commands import CommandParts
 from desktop_agent.core.store.journal.records import Yielder
 from desktop_agent.core.telemetry.telemetry import SessionFacts, SessionTelemetry
@@ -49,7 +49,7 @@ def declared_commands(app: Application, root: Path) -> tuple[Declaration, ...]:
     secrets = finder_of_secrets(root, app.environ)
     own = read_own_commands(app.paths.config, root, secrets().secret_at)
     theirs = prompts_of(app.tools.servers.connections(root))
-    return (*app.services.commands, *declarations_of(own), *(prompt.declaration for prompt in theirs))
+    return (*app.services.commands, *(each.declaration for each in (*own, *theirs)))
 
 
 def assemble(context: SessionContext) -> Session:

@@ -14,7 +14,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome
 from desktop_agent.core.slash.declarations import Invocation, bullets, code, fenced
-from desktop_agent.core.slash.session_commands import CommandParts, Reply, SessionHands, no_more, refusal, reported
+from desktop_agent.core.slash.session_commands import CommandParts, Reply, SessionHands, no_more, reported
 from desktop_agent.core.transcript import ChangeRecord
 from desktop_agent.core.undo.refusals import Direction, describe_outcome, describe_step
 
@@ -23,12 +23,9 @@ MAX_PATCH_CHARS = 60_000
 
 
 async def undo(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
-    selection = _selection(invocation, "undo", parts)
-    done = await hands.perform(ops.UndoChanges(selection=selection))
-    for event in done.events:
-        if isinstance(event, ev.ChangesUndone):
-            return _reply_about("Undone", event.outcomes)
-    return refusal(done.notice) if done.notice is not None else Reply("Nothing was undone.", is_error=True)
+    done = await hands.perform(ops.UndoChanges(selection=_selection(invocation, "undo", parts)))
+    undone = done.first(ev.ChangesUndone)
+    return _reply_about("Undone", undone.outcomes) if undone is not None else done.refused("Nothing was undone.")
 
 
 async def redo(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
@@ -36,10 +33,8 @@ async def redo(invocation: Invocation, parts: CommandParts, hands: SessionHands)
         no_more(invocation.words[1:], "/redo steps")
         return _steps(parts)
     done = await hands.perform(_redo_op(invocation, parts))
-    for event in done.events:
-        if isinstance(event, ev.ChangesRedone):
-            return _reply_about("Applied again", event.outcomes)
-    return refusal(done.notice) if done.notice is not None else Reply("Nothing was redone.", is_error=True)
+    redone = done.first(ev.ChangesRedone)
+    return _reply_about("Applied again", redone.outcomes) if redone is not None else done.refused("Nothing was redone.")
 
 
 async def diff(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:

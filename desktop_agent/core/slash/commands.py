@@ -13,8 +13,8 @@ from desktop_agent.core.base.errors import AgentError, StorageError, UsageError
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.slash import change_commands, session_commands
-from desktop_agent.core.slash.declarations import Declaration, Invocation, code, help_text, parse
-from desktop_agent.core.slash.prompt_commands import BETWEEN, OwnCommand, declarations_of, prompts_of, read_own_commands
+from desktop_agent.core.slash.declarations import Invocation, code, help_text, parse
+from desktop_agent.core.slash.prompt_commands import BETWEEN, OwnCommand, prompts_of, read_own_commands
 from desktop_agent.core.slash.session_commands import Answer, CommandParts, Reply, SessionHands, no_more
 
 logger = logging.getLogger(__name__)
@@ -58,12 +58,16 @@ class SlashCommands:
         invocation = parse(text)
         own: OwnCommand | None = None
         if invocation.name not in self._built_in:
-            own = next((command for command in await self._own() if _is_usable(command, invocation.name)), None)
+            named = (each for each in await self._own() if each.declaration.name == invocation.name)
+            own = next((each for each in named if not each.declaration.problem), None)
         if own is not None:
             await self._hands.prompt(own.prompt(invocation), invocation.rest)
             return
-        if own is None and invocation.name not in self._built_in and (server := self._server_of(invocation.name)):
-            self._fetch(text, invocation, server)
+        if invocation.name not in self._built_in and (server := self._server_of(invocation.name)):
+            # The server may have to start: the session goes on meanwhile.
+            task = asyncio.create_task(self._send_fetched(text, invocation, server), name=f"/{invocation.name}")
+            self._fetching.add(task)
+            task.add_done_callback(self._fetching.discard)
             return
         answer = await self._awaited(self._answer(invocation))
         if isinstance(answer, Reply):
@@ -77,12 +81,6 @@ class SlashCommands:
         servers = self._parts.servers()
         return next((each for each in servers if name.startswith(f"{each.definition.name.lower()}{BETWEEN}")), None)
 
-    def _fetch(self, text: str, invocation: Invocation, server: Connection) -> None:
-        """Get a prompt from its server, which may have to start; the session goes on meanwhile."""
-        task = asyncio.create_task(self._send_fetched(text, invocation, server), name=f"/{invocation.name}")
-        self._fetching.add(task)
-        task.add_done_callback(self._fetching.discard)
-
     async def _send_fetched(self, text: str, invocation: Invocation, server: Connection) -> None:
         try:
             await server.tools()  # and its prompts
@@ -91,8 +89,7 @@ class SlashCommands:
                 raise await self._unknown(invocation.name)
             self._hands.prompt_later(await meant[0].text(invocation))
         except AgentError as error:
-            detail = code(error.detail) if error.detail else ""
-            await self._say_later(text, _said("\n\n".join(filter(None, (str(error), detail)))))
+            await self._say_later(text, _failure(error))
 
     async def aclose(self) -> None:
         """Wait for what is still to be said. Whatever it waits for has been stopped by then."""
@@ -111,7 +108,7 @@ class SlashCommands:
             raise UsageError(f"The agent is working, so /{declared.name} was not carried out.", hint="Stop it first.")
         if declared.name == "help":
             no_more(invocation.words, "/help")
-            own = declarations_of(await self._own())
+            own = (command.declaration for command in await self._own())
             theirs = [prompt.declaration for prompt in prompts_of(self._parts.servers())]
             return Reply(help_text(tuple(self._built_in.values()), (*own, *theirs)))
         return await _HANDLERS[declared.name](invocation, self._parts, self._hands)
@@ -142,15 +139,14 @@ class SlashCommands:
         except StorageError:
             raise
         except AgentError as error:
-            text = "\n\n".join(filter(None, (str(error), code(error.detail) if error.detail else "")))
-            return Reply(text, is_error=True)
+            return _failure(error)
         except Exception:
             logger.exception("A command failed unexpectedly")
             return Reply("Something went wrong inside the application; the details are in the log.", is_error=True)
 
-    async def _say_later(self, text: str, answer: Awaitable[Reply]) -> None:
+    async def _say_later(self, text: str, answer: Answer) -> None:
         try:
-            await self._say(text, cast("Reply", await self._awaited(answer)))
+            await self._say(text, answer if isinstance(answer, Reply) else cast("Reply", await self._awaited(answer)))
         except StorageError:
             logger.exception("What a command came to could not be recorded")
 
@@ -159,13 +155,8 @@ class SlashCommands:
         await self._hands.say(event)
 
 
-async def _said(text: str) -> Reply:
-    return Reply(text, is_error=True)
-
-
-def _is_usable(command: OwnCommand, name: str) -> bool:
-    declared: Declaration = command.declaration
-    return declared.name == name and not declared.problem
+def _failure(error: AgentError) -> Reply:
+    return Reply("\n\n".join(filter(None, (str(error), code(error.detail) if error.detail else ""))), is_error=True)
 
 
 def _nearest(name: str, names: Iterable[str]) -> list[str]:

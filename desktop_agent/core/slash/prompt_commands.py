@@ -154,10 +154,6 @@ def _one_line(text: str) -> str:
     return shown if len(shown) <= _MAX_LINE else f"{shown[: _MAX_LINE - 1]}…"
 
 
-def declarations_of(commands: Sequence[OwnCommand]) -> tuple[Declaration, ...]:
-    return tuple(command.declaration for command in commands)
-
-
 BETWEEN = ":"
 _LONGEST_SUMMARY = 200
 LONGEST_PROMPT = 200_000

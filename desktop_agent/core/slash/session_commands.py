@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -39,11 +39,15 @@ from desktop_agent.core.slash.declarations import (
 from desktop_agent.core.tools.secret_files import SecretNames
 from desktop_agent.core.transcript import CompactionEntry, Transcript
 
+E = TypeVar("E", bound=ev.DurableEvent)
+
 
 class ConfigWriter(Protocol):
     """The settings, for `/config`."""
 
-    def values(self, workspace: Path) -> Sequence[tuple[str, str]]: ...
+    def values(self, workspace: Path) -> Sequence[tuple[str, str]]:
+        """Return every setting with the value in force in this folder; one without a value is left out."""
+        ...
 
     async def change(self, key: str, value: str, workspace: Path) -> str:
         """Check, save and apply a setting of the user's; return what to say of it, in this folder.
@@ -114,7 +118,14 @@ class Performed(Struct, frozen=True):
     @property
     def notice(self) -> ev.Notice | None:
         """Why it was not carried out, or what the user should know of it."""
-        return next((event for event in self.events if isinstance(event, ev.Notice)), None)
+        return self.first(ev.Notice)
+
+    def first(self, kind: type[E]) -> E | None:
+        return next((event for event in self.events if isinstance(event, kind)), None)
+
+    def refused(self, otherwise: str) -> "Reply":
+        """Return why it was not carried out; without a notice, what is said in its place."""
+        return refusal(self.notice) if self.notice is not None else Reply(otherwise, is_error=True)
 
 
 class SessionHands(Struct, frozen=True, kw_only=True):
@@ -167,18 +178,12 @@ class LiveConfig(Struct, frozen=True, eq=False):
     """What `/config` works with; see `ConfigWriter`."""
 
     settings_in: Callable[[Path], WorkspaceSettings]
-    """Gives the settings of a folder."""
 
     def values(self, workspace: Path) -> Sequence[tuple[str, str]]:
-        """Every setting with the value in force in this folder; one without a value is left out."""
         values = setting_values(self.settings_in(workspace).current)
         return tuple((key, shown_value(value)) for key, value in values.items() if value is not None)
 
     async def change(self, key: str, value: str, workspace: Path) -> str:
-        """Check, save and apply a setting of the user's; return what to say of it, in this folder.
-
-        Raises `UsageError` and `StorageError`.
-        """
         settings = self.settings_in(workspace)
         change = await settings.live.change(key, read_value(value))
         if change.overridden_by is not None:
@@ -279,12 +284,9 @@ def _effort_words(model: ModelRef, known: KnownModel) -> str:
         return f"{code(known.shown)} has no levels of effort."
     listed = ", ".join(map(code, (OWN, *levels)))
     unsure = "" if known.takes_effort else " Which of them this model takes is not known."
-    unfit = ", which this model does not know, so none is asked of it" if _is_unfit(model, levels) else ""
+    is_unfit = bool(model.effort) and model.effort not in levels
+    unfit = ", which this model does not know, so none is asked of it" if is_unfit else ""
     return f"The effort is {_level_words(model.effort)}{unfit}. `/effort LEVEL` sets another: {listed}.{unsure}"
-
-
-def _is_unfit(model: ModelRef, levels: tuple[str, ...]) -> bool:
-    return bool(model.effort) and model.effort not in levels
 
 
 def _level_words(level: str) -> str:
@@ -304,10 +306,9 @@ async def _when_compacted(done: Performed, task: asyncio.Task[None]) -> Reply:
 
 def _compaction_reply(done: Performed) -> Reply:
     notice = done.notice
-    for event in done.events:
-        if isinstance(event, ev.Compacted):
-            remark = f"\n\n{notice.title} {notice.hint}".rstrip() if notice is not None else ""
-            return Reply(_compaction_words(event) + remark)
+    if (event := done.first(ev.Compacted)) is not None:
+        remark = f"\n\n{notice.title} {notice.hint}".rstrip() if notice is not None else ""
+        return Reply(_compaction_words(event) + remark)
     if notice is not None:
         return Reply(f"Compaction: {notice.title} {notice.hint}".rstrip(), is_error=True)
     return Reply("Compaction was stopped, so nothing was summarised.", is_error=True)
@@ -373,10 +374,8 @@ async def _add_pin(rest: str, hands: SessionHands) -> Reply:
     if not text:
         raise UsageError("There is nothing to pin: the text is empty.", hint=_USAGE)
     done = await hands.perform(ops.AddPin(text=text, ttl_s=ttl_s))
-    for event in done.events:
-        if isinstance(event, ev.Pinned):
-            return Reply(f"Pinned {pin_words(event.pin)}")
-    return refusal(done.notice) if done.notice is not None else Reply("Nothing was pinned.", is_error=True)
+    pinned = done.first(ev.Pinned)
+    return Reply(f"Pinned {pin_words(pinned.pin)}") if pinned is not None else done.refused("Nothing was pinned.")
 
 
 async def _remove_pin(rest: str, hands: SessionHands) -> Reply:
@@ -493,8 +492,8 @@ async def rewind(invocation: Invocation, parts: CommandParts, hands: SessionHand
     if scope is None:
         raise UsageError(f"/rewind cannot take back {code(name)}.", hint="It takes `conversation`, `files` or `both`.")
     done = await hands.perform(ops.RewindTo(turn=turn, scope=scope))
-    if not any(isinstance(event, ev.Rewound) for event in done.events):
-        return refusal(done.notice) if done.notice is not None else Reply("Nothing was taken back.", is_error=True)
+    if done.first(ev.Rewound) is None:
+        return done.refused("Nothing was taken back.")
     left = [outcome for e in done.events if isinstance(e, ev.ChangesUndone) for outcome in e.outcomes]
     failed = [code(outcome.path) for outcome in left if not outcome.is_done]
     sentences = [f"Went back to before turn {turn}.", (_PARTLY_GONE if failed else _GONE)[scope]]
