@@ -46,18 +46,16 @@ def spans_of_words(path: str, words: Sequence[str]) -> tuple[Span, ...]:
 
 
 def spans_of_letters(path: str, letters: str) -> tuple[Span, ...]:
-    """Return where the letters are, from the last to the first, so that the last part is preferred."""
     lower = path.lower()
-    if len(lower) != len(path):
-        return ()
-    spans: list[Span] = []
+    places = _from_the_end(lower, letters)
+    return joined((at, at + 1) for at in places) if len(lower) == len(path) and min(places, default=-1) >= 0 else ()
+
+
+def _from_the_end(lower: str, letters: str) -> list[int]:
+    """Return the last places of the letters, so that the last part is preferred; -1 for one that is not there."""
     end = len(lower)
-    for letter in reversed(letters):
-        end = lower.rfind(letter, 0, end)
-        if end < 0:
-            return ()
-        spans.append((end, end + 1))
-    return joined(spans)
+    places = [end := lower.rfind(letter, 0, max(end, 0)) for letter in reversed(letters)]
+    return places[::-1]
 
 
 def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
@@ -104,17 +102,13 @@ class PathIndex:
         words = query.lower().split()
         if not words:
             return []
-        within = self._having(words[1:])
+        within: Sequence[int] = range(len(self.paths))
+        for word in words[1:]:
+            within = [at for at in within if word in self._lower[at]]
         found = self._containing(words[0], within, limit)
         if not found and len(words) == 1:
             return self._by_letters(words[0], limit)
         return [Match(self.paths[at], self._spans_of(at, words)) for at in found]
-
-    def _having(self, words: Sequence[str]) -> Sequence[int]:
-        within: Sequence[int] = range(len(self.paths))
-        for word in words:
-            within = [at for at in within if word in self._lower[at]]
-        return within
 
     def _containing(self, word: str, within: Sequence[int], limit: int) -> list[int]:
         lower, names = self._lower, self._names
@@ -175,7 +169,7 @@ class PathIndex:
 
     def _scored(self, at: int, letters: str) -> tuple[int, int, tuple[Span, ...]]:
         """Return how badly the letters fit, how long the path is, and where they are."""
-        places = self._at_words(at, letters) or self._from_the_end(at, letters)
+        places = self._at_words(at, letters) or _from_the_end(self._lower[at], letters)
         spans = joined((place, place + 1) for place in places)
         amid = sum(not self._is_word_start(at, start) for start, _ in spans)
         is_before_name = spans[-1][1] <= len(self._lower[at]) - len(self._names[at])
@@ -200,16 +194,6 @@ class PathIndex:
                 run = _common(letters, len(placed), lower, start)
                 waiting += [(*placed, *range(start, start + length)) for length in range(1, run + 1)]
         return []
-
-    def _from_the_end(self, at: int, letters: str) -> list[int]:
-        """Return the last places, so that the last part is preferred. All letters are there."""
-        lower = self._lower[at]
-        places: list[int] = []
-        end = len(lower)
-        for letter in reversed(letters):
-            end = lower.rfind(letter, 0, end)
-            places.append(end)
-        return places[::-1]
 
 
 def _in_order(letters: str) -> Callable[[str], re.Match[str] | None]:

@@ -8,6 +8,7 @@ when it dies, and ended by `aclose`. `LineCounter` has one of its own for each c
 import asyncio
 import time
 from contextlib import suppress
+from functools import partial
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.file_types import is_binary
@@ -57,7 +58,8 @@ class Comparer:
         except OSError:  # no process can be started: rather a window that waits than no diff
             return await asyncio.to_thread(_compare, change, before, after)
         await asyncio.to_thread(get_ready)
-        return await asyncio.to_thread(assemble, outline, before or b"", after or b"", _yield_gil)
+        breathe = partial(time.sleep, _BREATH_S)  # noqa: TID251 - hands the interpreter lock to the window's thread
+        return await asyncio.to_thread(assemble, outline, before or b"", after or b"", breathe)
 
     async def aclose(self) -> None:
         """End the process. A comparison that is being made fails."""
@@ -143,10 +145,6 @@ def _failed(detail: str) -> AgentError:
         hint="Nothing is lost: both are stored, and the change can be undone.",
         detail=detail,
     )
-
-
-def _yield_gil() -> None:
-    time.sleep(_BREATH_S)  # noqa: TID251 - hands the interpreter lock to the window's thread; nothing is waited for
 
 
 class LineCounter:

@@ -79,12 +79,6 @@ class FileMentions:
             return await self._listed(mention, place, boundary)
         return await self._shown(await asyncio.to_thread(self._read, mention, place, boundary))
 
-    async def attach_certain(self, mention: PathMention) -> Attachment:
-        """Return what a mention that is certain stands for now. Raises `UsageError` and `StorageError`."""
-        attached = await self.attach(mention)
-        assert attached is not None  # only what is not certain may be text
-        return attached
-
     async def text(self, mention: PathMention) -> str:
         """Return the text of a mentioned file. Raises `UsageError` if it cannot be attached, or is too large."""
         boundary = self._box.boundary()
@@ -337,7 +331,9 @@ class SymbolMentions:
             hint = await self._elsewhere(target)
             raise UsageError(f"{target.path} defines nothing of that name.", hint=hint)
         first, last = extent
-        return await self._files.attach_certain(PathMention(target.path, mention.written, mention.start, first, last))
+        attached = await self._files.attach(PathMention(target.path, mention.written, mention.start, first, last))
+        assert attached is not None  # only what is not certain may be text
+        return attached
 
     async def _only(self, name: str) -> FoundSymbol:
         """Return the one definition of that name. Raises `UsageError` for none, and for several."""

@@ -203,12 +203,9 @@ def lines_text(first: int, last: int) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-def written_path(path: str, first: int = 0, last: int = 0) -> str:
+def written_path(path: str) -> str:
     """Return the mention of a path, in quotation marks where it needs them. A line feed cannot be written."""
-    lines = f":{lines_text(first, last)}" if first else ""
-    bare = f"@{path}{lines}"
+    bare = f"@{path}"
     found = paths_in(bare)
     is_read_as_meant = len(found) == 1 and (found[0].path, found[0].written) == (path, bare)
-    if is_read_as_meant and found[0].first == first and ":" not in path:
-        return bare
-    return f"@{quoted(path)}{lines}"
+    return bare if is_read_as_meant and ":" not in path else f"@{quoted(path)}"

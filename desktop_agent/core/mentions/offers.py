@@ -57,15 +57,11 @@ def ways_to_mention(server: str, resources: Sequence[OfferedResource]) -> tuple[
     ways: list[tuple[OfferedResource, str]] = []
     for found in resources:
         is_clear = names[found.name] == 1 and found.name not in uris and len(found.name) <= _LONGEST_NAME
-        if is_clear and _is_writable_target(found.name):
+        if is_clear and found.name.strip() and _can_be_written(found.name):
             ways.append((found, written(server, found.name)))
-        elif len(found.uri) <= LONGEST_URI and _is_writable_target(found.uri):
+        elif len(found.uri) <= LONGEST_URI and found.uri.strip() and _can_be_written(found.uri):
             ways.append((found, written(server, found.uri)))
     return tuple(ways)
-
-
-def _is_writable_target(target: str) -> bool:
-    return bool(target.strip()) and not has_hidden(target) and "\n" not in target and "\t" not in target
 
 
 SESSION_SOURCE = "session"
@@ -216,7 +212,7 @@ def _of_server(server: ServerStatus, typed: str) -> Iterator[MentionOffer]:
     names = [shown_text(template.title or template.name) for template in server.templates]
     addresses = [template.uri_template for template in server.templates]
     for place, spans in _fitting(names, addresses, typed):
-        beginning = literal_beginning(addresses[place])
+        beginning = VARIABLE.split(addresses[place], maxsplit=1)[0]
         if beginning and not has_hidden(beginning):
             yield MentionOffer(
                 kind="template",
@@ -236,11 +232,6 @@ def _fitting(labels: Sequence[str], addresses: Sequence[str], typed: str) -> lis
     places = [place for place, label in enumerate(labels) if label in spans or addresses[place].startswith(typed)]
     places.sort(key=lambda place: best.get(labels[place], len(best)))
     return [(place, spans.get(labels[place], ())) for place in places]
-
-
-def literal_beginning(template: str) -> str:
-    first = VARIABLE.search(template)
-    return template[: first.start()] if first else template
 
 
 def _can_be_written(path: str) -> bool:

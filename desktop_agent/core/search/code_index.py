@@ -160,10 +160,6 @@ class IndexDatabase:
     def signatures(self) -> dict[str, str]:
         return dict(self._sql.execute("SELECT path, signature FROM file"))
 
-    def count_files(self) -> int:
-        (count,) = self._sql.execute("SELECT count(*) FROM file").fetchone()
-        return count
-
     def left_out(self) -> dict[str, int]:
         counts = "SELECT left_out, count(*) FROM file WHERE left_out IS NOT NULL GROUP BY left_out ORDER BY left_out"
         return dict(self._sql.execute(counts))
@@ -289,7 +285,8 @@ class CodeIndex:
                     return CodeSearchResult()
                 database = IndexDatabase(connection)
                 chosen = _distinct(database.hits(question.expression, wanted), count)
-                return CodeSearchResult(chosen, database.count_files(), database.left_out())
+                (files,) = connection.execute("SELECT count(*) FROM file").fetchone()
+                return CodeSearchResult(chosen, files, database.left_out())
         except sqlite3.Error as error:
             if is_damage(error):
                 with self._file.writing(stop.is_set) as may_write:

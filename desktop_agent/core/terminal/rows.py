@@ -131,8 +131,8 @@ _MOST_MARKS = 8
 """How many marks a character may carry; more are dropped, or one cell could grow without end."""
 
 
-class CellRun(NamedTuple):
-    """Neighbouring cells that look the same."""
+class Run(NamedTuple):
+    """Neighbouring cells of a row, or characters of a text, that look the same."""
 
     start: int
     length: int
@@ -144,7 +144,7 @@ class KeptRow(NamedTuple):
 
     cells: Sequence[str] = ""
     """The characters of each cell; `""` is the second half of a wide one."""
-    runs: tuple[CellRun, ...] = ()
+    runs: tuple[Run, ...] = ()
     is_continued: bool = False
     """Whether the next row goes on with the same line."""
 
@@ -238,7 +238,7 @@ class Row:
         end = len(cells)
         while end and cells[end - 1] == BLANK and looks[end - 1] == PLAIN:
             end -= 1
-        runs: list[CellRun] = []
+        runs: list[Run] = []
         start = 0
         while start < end:
             look = looks[start]
@@ -246,17 +246,9 @@ class Row:
             while stop < end and looks[stop] is look:
                 stop += 1
             if look != PLAIN:
-                runs.append(CellRun(start, stop - start, look))
+                runs.append(Run(start, stop - start, look))
             start = stop
         return KeptRow(tuple(cells[:end]), tuple(runs), self.is_continued)
-
-
-class Run(NamedTuple):
-    """`length` characters from `start` with one look."""
-
-    start: int
-    length: int
-    look: PrintedStyle
 
 
 class PrintedRow(NamedTuple):

@@ -23,7 +23,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QPlainTextEdit, QScrollBar, QWidget
 
 from desktop_agent.core.terminal.emulator import Emulator
-from desktop_agent.core.terminal.rows import PLAIN, CellRun, KeptRow, PrintedStyle, width
+from desktop_agent.core.terminal.rows import PLAIN, KeptRow, PrintedStyle, Run, width
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.runtime.pacing import Throttle
 from desktop_agent.ui.terminal.printed_text import LookFormats
@@ -76,7 +76,7 @@ class RowPainter:
             start, end = selected[0], max(cells + 1, selected[0] + 1) if selected[1] is None else selected[1]
             area = QRectF(left + start * self.cell_width, top, (end - start) * self.cell_width, self.row_height)
             painter.fillRect(area, QColor(self._selected_ground))
-            inside = CellRun(start, min(end, cells) - start, PLAIN)
+            inside = Run(start, min(end, cells) - start, PLAIN)
             self._paint_text(painter, left, top, row, inside, self._selected_text)
 
     def paint_cursor(self, painter: QPainter, left: float, top: float, cell: str, *, is_active: bool) -> None:
@@ -102,9 +102,7 @@ class RowPainter:
         bottom = top + self.row_height - 1
         painter.drawLine(QPointF(left, bottom), QPointF(left + length, bottom))
 
-    def _paint_text(
-        self, painter: QPainter, left: float, top: float, row: KeptRow, run: CellRun, colour: QColor
-    ) -> None:
+    def _paint_text(self, painter: QPainter, left: float, top: float, row: KeptRow, run: Run, colour: QColor) -> None:
         text = row.text(run.start, run.start + run.length)
         if (not text or text.isspace()) and not (run.look.is_underlined or run.look.is_struck):
             return
@@ -130,16 +128,16 @@ class RowPainter:
         return font
 
 
-def _all_runs(row: KeptRow) -> list[CellRun]:
-    found: list[CellRun] = []
+def _all_runs(row: KeptRow) -> list[Run]:
+    found: list[Run] = []
     at = 0
     for run in row.runs:
         if run.start > at:
-            found.append(CellRun(at, run.start - at, PLAIN))
+            found.append(Run(at, run.start - at, PLAIN))
         found.append(run)
         at = run.start + run.length
     if at < len(row.cells):
-        found.append(CellRun(at, len(row.cells) - at, PLAIN))
+        found.append(Run(at, len(row.cells) - at, PLAIN))
     return found
 
 

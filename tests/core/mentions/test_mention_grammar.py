@@ -132,14 +132,17 @@ def test_these_are_no_mentions(text: str) -> None:
     st.text(min_size=1, max_size=40).filter(
         lambda text: not has_hidden(text) and text.strip() and "\n" not in text and "\t" not in text
     ),
-    st.sampled_from([(0, 0), (3, 3), (10, 40)]),
+    st.sampled_from([("", 0, 0), (":3", 3, 3), (":10-40", 10, 40)]),
     st.sampled_from(["", "Read ", "(", "\n"]),
     st.sampled_from(["", " now", ". So"]),
 )
-def test_what_is_written_for_a_path_means_that_path(path: str, lines: tuple[int, int], before: str, after: str) -> None:
-    (found,) = paths_in(f"{before}{written_path(path, *lines)}{after}")
+def test_what_is_written_for_a_path_means_that_path(
+    path: str, lines: tuple[str, int, int], before: str, after: str
+) -> None:
+    written, first, last = lines
+    (found,) = paths_in(f"{before}{written_path(path)}{written}{after}")
 
-    assert (found.path, found.first, found.last) == (path, *lines)
+    assert (found.path, found.first, found.last) == (path, first, last)
 
 
 @given(st.text(max_size=200))
