@@ -26,8 +26,6 @@ from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
 _WIDTH = 800
 _MAX_HEIGHT = 700
 _MARGIN_OF_WINDOW = 24
-
-
 _MAX_ALLOW_WIDTH = 320
 _PATTERN_STEP = 20
 
@@ -89,12 +87,9 @@ class ScopeChoice(QWidget):
         self._request = request
         self._is_unconfined = rules.maths.runs_unconfined(request)
         self._scopes: list[ApprovalScope] = ["once"]
-        self._picker = Picker()
-        self._picker.setObjectName("approvalScopePicker")
-        self._picker.setAccessibleName(self.tr("What to allow"))
+        self._picker = Picker(object_name="approvalScopePicker", accessible_name=self.tr("What to allow"))
         self._can_make_rules = _has_rules(request)
         self._editor: RuleEditor | None = None
-        """Built when it is first needed: most answers are for once."""
         self._fill()
         self._lay_out()
         self._picker.currentIndexChanged.connect(self._on_picked)
@@ -260,7 +255,6 @@ class ApprovalDialog(QDialog):
             self.reject()
 
     def _fit(self) -> None:
-        """Be high enough for the content, and on the screen; never smaller than the user made it."""
         wanted = self._fitting_size().height()
         if wanted > self.height():
             self.resize(self.width(), wanted)
@@ -270,7 +264,6 @@ class ApprovalDialog(QDialog):
                 self.move(self.x(), max(screen.top(), self.y() - below))
 
     def _fitting_size(self) -> QSize:
-        """Return the size that shows all of the body, as far as there is room; the answers are always whole."""
         layout = self._body.layout()
         assert layout is not None
         layout.activate()
@@ -279,8 +272,6 @@ class ApprovalDialog(QDialog):
         parent: QWidget | None = self.parentWidget()
         limit = min(_MAX_HEIGHT, parent.window().height() - _MARGIN_OF_WINDOW) if parent else _MAX_HEIGHT
         return QSize(width, min(limit, body + self._answers.sizeHint().height() + 1))
-
-    # -- answering --
 
     def allow(self) -> None:
         if self.can_allow:
@@ -301,7 +292,6 @@ class ApprovalDialog(QDialog):
         self.accept()
 
     def _obstacle(self) -> str:
-        """Why it cannot be allowed; empty if it can."""
         if self._preview and not self._preview.is_loaded:
             return self.tr("Only a visible change can be allowed")
         if obstacle := self._question.obstacle:
@@ -335,8 +325,6 @@ class ApprovalDialog(QDialog):
         self._update_answers()
         self._fit()
 
-    # -- events --
-
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._fit()  # what is seen for the first time has its fonts only now
@@ -359,8 +347,6 @@ class ApprovalDialog(QDialog):
                 focused.click()
             return
         super().keyPressEvent(event)
-
-    # -- how it is built --
 
     def _connect(self) -> None:
         self._answers.allow.clicked.connect(self.allow)

@@ -1,5 +1,7 @@
 """What a call would change, file by file; or how the definition of its tool changed since it was allowed."""
 
+from functools import partial
+
 from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
@@ -53,14 +55,14 @@ class ChangePreview(QWidget):
         self._list.current_changed.connect(self._show_current)
         self.view = DiffView(theme)
         self._bar = FileBar(theme, self.view.keys)
-        self._bar.mode_toggled.connect(self._on_mode_toggled)
+        self._bar.mode.clicked.connect(self._on_mode_toggled)
         self.view.setObjectName("approvalDiffView")
         self.view.mode_changed.connect(self._show_mode)
         listed = hbox(self._list, margins=(Space.M, 0, Space.M, 0))
         vbox(listed, self._bar, (self.view, 1), on=self)
         self._show_current()
         self._patience = QTimer(self, interval=LOADING_DELAY_MS, singleShot=True)
-        self._patience.timeout.connect(self._on_taking_long)
+        self._patience.timeout.connect(partial(self.view.show_message, self.tr("Loading…")))
         self._patience.start()
         spawn(self._fetch())
 
@@ -91,9 +93,6 @@ class ChangePreview(QWidget):
         if isValid(self):
             self._patience.stop()
             self.view.show_message(title, hint)
-
-    def _on_taking_long(self) -> None:
-        self.view.show_message(self.tr("Loading…"))
 
     def _show_current(self) -> None:
         file = self._list.current_file

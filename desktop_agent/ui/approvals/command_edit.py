@@ -45,7 +45,6 @@ class CommandEdit(QWidget):
         self._show_mark()
 
     def mark(self, cause: str) -> None:
-        """Mark the part of the command that made it a question."""
         self.field.mark((cause,) if cause else ())
         said = self.tr("You are asked because of: {0}").format(visible(cause)) if cause else ""
         self.field.setAccessibleDescription(said)

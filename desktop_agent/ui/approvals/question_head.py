@@ -17,7 +17,7 @@ from desktop_agent.ui.theme import Radius, Space, Theme
 from desktop_agent.ui.translation.core_words import core_words, plural
 from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import hbox, vbox
+from desktop_agent.ui.widgets.layouts import add_parts, hbox, vbox
 from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import explained, in_quotes, visible
 
@@ -158,18 +158,14 @@ def request_summary(request: ApprovalRequest) -> str:
         changes = net_of_call(request.changes)
         is_outside = any(change.path.startswith(("/", "../")) or ":" in change.path[:3] for change in request.changes)
         parts.append(_tr("outside the workspace") if is_outside else _tr("inside the workspace"))
-        added = sum(change.added for change in changes)
-        removed = sum(change.removed for change in changes)
-        count = len(changes)
-        files = plural("ApprovalRequest", count, "%n file", "%n files")
-        parts += [files, f"+{added} −{removed}"]
+        added, removed = sum(change.added for change in changes), sum(change.removed for change in changes)
+        parts += [plural("ApprovalRequest", len(changes), "%n file", "%n files"), f"+{added} −{removed}"]
     if request.command is not None or not request.changes:
         parts.append(_tr("in {0}").format(short_path(request.cwd)) if request.cwd else _tr("in the workspace"))
     return " · ".join(parts)
 
 
 def quoted(text: str) -> str:
-    """Return `text` with typographic quotation marks in place of backticks."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return text  # one of them is not a quote
@@ -232,29 +228,21 @@ class QuestionHead(QWidget):
         if purpose := explained(request.explanation):
             box.addWidget(make_label(purpose, object_name="approvalExplanation", wraps=True, is_plain=True))
         if self.command:
-            box.addSpacing(Space.S)
-            box.addWidget(self.command)
+            add_parts(box, Space.S, self.command)
         for field in self._fields:
             fold = FoldBar(field)
             fold.resize_wanted.connect(partial(_fit, field))
-            box.addSpacing(Space.XS)
-            box.addWidget(field)
-            box.addWidget(fold)
+            add_parts(box, Space.XS, field, fold)
             self._question.folds.append(fold)
         if request.tool_definition:
             said = self.tr("What the server says of the tool")
-            box.addSpacing(Space.XS)
-            box.addWidget(make_label(said, role="secondary"))
-            box.addWidget(self._make_field(request.tool_definition, "approvalToolDefinition", said))
+            definition = self._make_field(request.tool_definition, "approvalToolDefinition", said)
+            add_parts(box, Space.XS, make_label(said, role="secondary"), definition)
         if request.reason:
-            box.addSpacing(Space.XS)
             question = make_label(self.tr("Why am I asked?"), role="secondary")
-            box.addLayout(hbox((question, Qt.AlignmentFlag.AlignTop), (self._reason, 1), spacing=Space.S))
-        box.addSpacing(Space.XS)
-        box.addWidget(self._confinement)
-        box.addWidget(self._safety)
-        box.addSpacing(Space.XS)
-        box.addWidget(self._risks)
+            reason = hbox((question, Qt.AlignmentFlag.AlignTop), (self._reason, 1), spacing=Space.S)
+            add_parts(box, Space.XS, reason)
+        add_parts(box, Space.XS, self._confinement, self._safety, Space.XS, self._risks)
 
     def _make_field(self, text: str, name: str, accessible_name: str) -> ExactField:
         field = ExactField(self._theme, text)
@@ -273,7 +261,6 @@ class QuestionHead(QWidget):
 
 
 def _confinement_line(request: ApprovalRequest, *, is_unconfined: bool) -> IconLine:
-    """Return how it would run: quiet inside the sandbox, conspicuous outside of it."""
     words = confinement_words(request)
     if request.is_escalation:
         return IconLine("escaping", words, "error")

@@ -9,7 +9,6 @@ from msgspec import Struct
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QComboBox,
     QCompleter,
     QFormLayout,
     QFrame,
@@ -26,7 +25,7 @@ from desktop_agent.ui.runtime.pacing import Throttle
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import Picker
-from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.labels import make_label, show_text
 from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.wording.visible_text import in_quotes, one_line, plain_tooltip
 
@@ -163,10 +162,7 @@ class PatternRow(QWidget):
 
     def __init__(self, theme: Theme, name: str, patterns: Sequence[str]) -> None:
         super().__init__()
-        self.field = Picker(min_chars=24)
-        self.field.setObjectName("rulePatternEdit")
-        self.field.setEditable(True)
-        self.field.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.field = Picker(object_name="rulePatternEdit", min_chars=24, is_editable=True)
         # A completer without words: a completed pattern would be a wider rule than the one that was typed.
         self.field.setCompleter(QCompleter(self))
         self.field.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -175,10 +171,8 @@ class PatternRow(QWidget):
         families = ", ".join(f"'{family}'" for family in theme.code_font().families())
         self.field.setStyleSheet(f"QComboBox {{ font-family: {families}; }}")
         self.field.setFixedHeight(PATTERN_HEIGHT)
-        edit = self.field.lineEdit()
-        assert edit is not None
         self.rename(name)  # its line edit is what has the focus
-        edit.setCursorPosition(0)
+        self.field.edit.setCursorPosition(0)
         self._problem = make_label(role="error", object_name="ruleProblem", wraps=True, is_plain=True)
         self._problem.hide()
         vbox(self.field, self._problem, on=self, spacing=Space.XS)
@@ -190,12 +184,10 @@ class PatternRow(QWidget):
 
     def rename(self, name: str) -> None:
         self.field.setAccessibleName(name)
-        if (edit := self.field.lineEdit()) is not None:
-            edit.setAccessibleName(name)
+        self.field.edit.setAccessibleName(name)
 
     def show_problem(self, problem: str) -> None:
-        self._problem.setText(problem)
-        self._problem.setVisible(bool(problem))
+        show_text(self._problem, problem)
         self.field.setAccessibleDescription(problem)
 
 
@@ -235,7 +227,6 @@ class RulePreview(QWidget):
         return dict(self._is_allowed)
 
     def judge(self, subjects: Sequence[str], would_allow: Callable[[str], Verdict]) -> None:
-        """Show what `would_allow` says of these calls. An earlier judgement is dropped."""
         self._would_allow = would_allow
         self._waiting = list(reversed(subjects))
         self._is_allowed = {}
@@ -319,11 +310,8 @@ class RuleEditor(QWidget):
         self._rows = [PatternRow(theme, self._name(), patterns) for patterns in request.rule_patterns]
         self._names = [make_label(role="secondary") for _ in self._rows]
         self._expiry_label = make_label(self.tr("Ends"), role="secondary")
-        self._expiry = Picker(min_chars=18)
-        self._expiry.setObjectName("ruleExpiryPicker")
-        self._expiry.setAccessibleName(self.tr("When the rule ends"))
-        for expiry in EXPIRIES:
-            self._expiry.addItem(expiry_words(expiry), expiry)
+        name, choices = self.tr("When the rule ends"), [(expiry_words(expiry), expiry) for expiry in EXPIRIES]
+        self._expiry = Picker(object_name="ruleExpiryPicker", accessible_name=name, choices=choices, min_chars=18)
         self._expiry.fit()
         self._asked = make_label(role="secondary", object_name="ruleAskedLine")
         self.preview = RulePreview(theme)
@@ -362,13 +350,8 @@ class RuleEditor(QWidget):
         super().hideEvent(event)
 
     def _name(self) -> str:
-        match self._kind:
-            case "edit":
-                return self.tr("Edits of")
-            case "tool":
-                return self.tr("Calls of")
-            case "command":
-                return self.tr("Commands that begin with")
+        commands = self.tr("Commands that begin with")
+        return {"edit": self.tr("Edits of"), "tool": self.tr("Calls of"), "command": commands}[self._kind]
 
     def _lay_out(self) -> None:
         form = QFormLayout()
@@ -398,7 +381,7 @@ class RuleEditor(QWidget):
             first = self.tr("Exactly this command") if is_exact else self._name()
             name.setText(first if index == 0 else self.tr("and"))
             row.rename(first)
-        for row, problem in zip(self._rows, self.draft.problems(self._context.maths), strict=True):
+        for row, problem in zip(self._rows, draft.problems(maths), strict=True):
             row.show_problem(problem)
 
     def _judge(self) -> None:
@@ -413,7 +396,6 @@ class RuleEditor(QWidget):
         return would_allow(subject) or (is_present and covers_request)
 
     def _covers_request(self, rules: tuple[Rule, ...]) -> bool:
-        """Whether each part that needs a rule would have one."""
         judge = self._context.maths.would_allow
         narrowest = (patterns[0] for patterns in self._request.rule_patterns if patterns)
         return all(any(judge(self._kind, (rule,), part) for rule in rules) for part in narrowest)
@@ -429,30 +411,17 @@ class RuleEditor(QWidget):
         times = sum(_is_answered([verdicts.get(subject, False) for subject in question]) for question in questions)
         match self._kind:
             case "edit":
-                words = plural(
-                    "RuleEditor",
-                    times,
-                    "You were asked %n times for edits like this.",
-                    "You were asked %n times for edits like this.",
-                )
+                many = "You were asked %n times for edits like this."
+                words = plural("RuleEditor", times, many, many)
             case "tool":
-                words = plural(
-                    "RuleEditor",
-                    times,
-                    "You were asked %n times for calls like this.",
-                    "You were asked %n times for calls like this.",
-                )
+                many = "You were asked %n times for calls like this."
+                words = plural("RuleEditor", times, many, many)
             case "command":
-                words = plural(
-                    "RuleEditor",
-                    times,
-                    "You were asked %n times for commands like this.",
-                    "You were asked %n times for commands like this.",
-                )
+                many = "You were asked %n times for commands like this."
+                words = plural("RuleEditor", times, many, many)
         self._asked.setText(words)
         self._asked.setVisible(times >= 2)
 
 
 def _is_answered(verdicts: Sequence[Verdict]) -> bool:
-    """Whether the rules answer a question about these: all that needs a yes is allowed."""
     return True in verdicts and False not in verdicts

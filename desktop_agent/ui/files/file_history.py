@@ -24,7 +24,6 @@ class FileTurn(NamedTuple):
     removed: int
     is_mine: bool
     is_undone: bool
-    """Whether all of it was undone."""
 
 
 def turns_of(path: str, records: Iterable[ChangeRecord]) -> list[FileTurn]:
@@ -80,7 +79,6 @@ def new_paths(event: ev.Event, known: Mapping[ChangeId, ChangeRecord]) -> dict[s
 
 
 def _moved_back(changes: Iterable[FileChange], known: Mapping[ChangeId, ChangeRecord]) -> Iterator[tuple[str, str]]:
-    """Yield old and new path of each renaming that an undo or redo reverses."""
     for change in changes:
         for item in change.reverts if change.after is None else ():
             record = known.get(item.change_id)

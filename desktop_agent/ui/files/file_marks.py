@@ -108,54 +108,33 @@ COLOUR_OF_STATE: Final[Mapping[FileState | FolderMark, str]] = {
 
 def describe_mark(mark: FileMark) -> list[str]:
     """Return what a mark means, one short phrase each; nothing for a file that is as committed."""
-    phrases: list[str] = []
-    match mark.state:
-        case "modified":
-            phrases.append(_tr("modified"))
-        case "added":
-            phrases.append(_tr("added"))
-        case "deleted":
-            phrases.append(_tr("deleted"))
-        case "renamed":
-            phrases.append(_tr("renamed from {0}").format(named(mark.renamed_from)))
-        case "untracked":
-            phrases.append(_tr("new, not in git yet"))
-        case "conflicted":
-            phrases.append(_tr("has merge conflicts"))
-        case "ignored":
-            phrases.append(_tr("ignored by git"))
-        case None:
-            phrases.extend(_below(mark))
-    if mark.is_touched:
-        phrases.append(_tr("changed by the agent"))
-    return phrases
+    states: dict[FileState, str] = {
+        "modified": _tr("modified"),
+        "added": _tr("added"),
+        "deleted": _tr("deleted"),
+        "renamed": _tr("renamed from {0}").format(named(mark.renamed_from)),
+        "untracked": _tr("new, not in git yet"),
+        "conflicted": _tr("has merge conflicts"),
+        "ignored": _tr("ignored by git"),
+    }
+    below: dict[FolderMark, str] = {
+        "modified": _tr("contains changes"),
+        "added": _tr("contains new files"),
+        "conflicted": _tr("contains merge conflicts"),
+    }
+    phrases = [states[mark.state]] if mark.state else [below[mark.below]] if mark.below else []
+    return [*phrases, _tr("changed by the agent")] if mark.is_touched else phrases
 
 
 def why_no_marks(answer: NoStatus) -> str:
     """Return why no file has a mark; empty in a folder that is no repository."""
-    match answer.reason:
-        case "not_a_repository":
-            return ""
-        case "git_missing":
-            return _tr("No marks: git is not installed.")
-        case "too_slow":
-            return _tr("No marks: git took too long.")
-        case "replaced":
-            return _tr("No marks: another git repository has taken the place of this folder's.")
-        case "failed":
-            return _tr("No marks: git says “{0}”").format(answer.detail)
-
-
-def _below(mark: FileMark) -> list[str]:
-    match mark.below:
-        case "modified":
-            return [_tr("contains changes")]
-        case "added":
-            return [_tr("contains new files")]
-        case "conflicted":
-            return [_tr("contains merge conflicts")]
-        case None:
-            return []
+    return {
+        "not_a_repository": "",
+        "git_missing": _tr("No marks: git is not installed."),
+        "too_slow": _tr("No marks: git took too long."),
+        "replaced": _tr("No marks: another git repository has taken the place of this folder's."),
+        "failed": _tr("No marks: git says “{0}”").format(answer.detail),
+    }[answer.reason]
 
 
 def _tr(text: str) -> str:

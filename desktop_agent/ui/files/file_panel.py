@@ -16,7 +16,7 @@ from desktop_agent.ui.files.path_actions import PathActions
 from desktop_agent.ui.files.tree_reader import FolderWatch, Spawn, TreeReader
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.labels import make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, stack, vbox
 
 
@@ -97,8 +97,6 @@ class FileTree(QWidget):
         self._connect()
         self._update_message()
 
-    # --- what the window asks -------------------------------------------------------------------------------------
-
     def set_workspace(self, path: Path | None) -> None:
         self._filter.clear()
         self._note.hide()
@@ -123,8 +121,6 @@ class FileTree(QWidget):
 
     def set_filter_shortcut(self, text: str) -> None:
         self._shortcut.setText(text)
-
-    # --- building -------------------------------------------------------------------------------------------------
 
     def _build(self, theme: Theme) -> None:
         self.setObjectName("filesPanel")
@@ -174,8 +170,6 @@ class FileTree(QWidget):
         self._watch.repository_changed.connect(self._reader.read_repository)
         self._watch.due.connect(self._reader.poll_repository)
 
-    # --- the filter -----------------------------------------------------------------------------------------------
-
     def _on_typed(self, text: str) -> None:
         self._filter.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._filter.setText(text)
@@ -195,12 +189,8 @@ class FileTree(QWidget):
         self._update_message()
         if matches.best:
             self._rows.select_row(0)
-        self._note.setText(
-            self.tr("{0} of {1} files").format(len(matches.best), matches.total)
-            if matches.total > len(matches.best)
-            else ""
-        )
-        self._note.setVisible(bool(self._note.text()))
+        shown = len(matches.best)
+        show_text(self._note, self.tr("{0} of {1} files").format(shown, matches.total) if matches.total > shown else "")
 
     def _show_tree(self) -> None:
         if self._shown.is_filtering:
@@ -223,8 +213,7 @@ class FileTree(QWidget):
         repository = self._reader.repository
         self._watch.watch_repository(None if repository is None else repository.git_dir)
         if not self._shown.is_filtering:
-            self._note.setText(why_no_marks(answer) if isinstance(answer, NoStatus) else "")
-            self._note.setVisible(bool(self._note.text()))
+            show_text(self._note, why_no_marks(answer) if isinstance(answer, NoStatus) else "")
         self.repository_changed.emit(answer)
 
     def _update_message(self) -> None:
@@ -241,8 +230,6 @@ class FileTree(QWidget):
             text = ""
         self._message.setText(text)
         self._pages.setCurrentWidget(self._message if text else self._rows)
-
-    # --- Qt -------------------------------------------------------------------------------------------------------
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -14,8 +14,8 @@ from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.popup import ChoiceModel
 from desktop_agent.ui.widgets.rows import (
     AnyIndex,
-    FocusRing,
-    RowDelegate,
+    Model,
+    ModelDelegate,
     draw_emphasised,
     draw_ground,
     draw_line,
@@ -102,7 +102,7 @@ _NAME_AFTER_TRIANGLE = 14.0
 _DIAMOND = 8.0
 
 
-class FileDelegate(RowDelegate):
+class FileDelegate(ModelDelegate[Model]):
     """What both lists have in common: the marks at the right edge."""
 
     def draw_mark(self, painter: QPainter, rect: QRectF, mark: FileMark, *, is_folder: bool) -> QRectF:
@@ -127,16 +127,11 @@ class FileDelegate(RowDelegate):
         return QRectF(rect.left(), rect.top(), right - Space.XS - rect.left(), rect.height())
 
 
-class TreeDelegate(FileDelegate):
+class TreeDelegate(FileDelegate[FileTreeModel]):
     """Draws one row of the tree: triangle, name, marks."""
 
-    def __init__(self, model: FileTreeModel, theme: Theme, ring: FocusRing, parent: QObject) -> None:
-        super().__init__(theme, ring, parent)
-        self._model = model
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        row = self._model.row_at(index.row())
-        painter.save()
+    def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        row = self.model.row_at(index.row())
         colour = draw_ground(painter, self.theme, option, self.ring)
         if row.mark.is_ignored:
             colour = self.theme.colour("faint")
@@ -150,7 +145,6 @@ class TreeDelegate(FileDelegate):
         rect = self._draw_note(painter, rect, row.problem)
         name = f"{named(row.name)} →" if row.is_symlink else named(row.name)
         draw_line(painter, rect, name, self.fonts.text, colour)
-        painter.restore()
 
     def _draw_note(self, painter: QPainter, rect: QRectF, note: str) -> QRectF:
         if not note:
@@ -193,19 +187,14 @@ class MatchesModel(ChoiceModel[Match]):
         return flags | Qt.ItemFlag.ItemIsDragEnabled if index.isValid() else flags
 
 
-class MatchDelegate(FileDelegate):
+class MatchDelegate(FileDelegate[MatchesModel]):
     """Draws one match: the file's name, its folder after it, and what was typed emphasised in both."""
 
-    def __init__(self, model: MatchesModel, theme: Theme, ring: FocusRing, parent: QObject) -> None:
-        super().__init__(theme, ring, parent)
-        self._model = model
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        match = self._model.rows[index.row()]
-        painter.save()
+    def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        match = self.model.rows[index.row()]
         colour = draw_ground(painter, self.theme, option, self.ring)
         rect = QRectF(option.rect).adjusted(Space.S, 0, -Space.S, 0)
-        rect = self.draw_mark(painter, rect, self._model.mark_of(match), is_folder=False)
+        rect = self.draw_mark(painter, rect, self.model.mark_of(match), is_folder=False)
         shown = named(match.text)
         name_at = shown.rfind("/") + 1
         found = [(len(named(match.text[:start])), len(named(match.text[:end]))) for start, end in match.spans]
@@ -216,7 +205,6 @@ class MatchDelegate(FileDelegate):
         folder, dropped = _elided_left(shown[: max(name_at - 1, 0)], QFontMetricsF(self.fonts.small), rect.width())
         spans = [(max(start - dropped, 0), end - dropped) for start, end in folder_spans if end > dropped]
         draw_emphasised(painter, self.theme, rect, folder, spans, self.theme.colour("muted"), self.fonts.small)
-        painter.restore()
 
 
 def _elided_left(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, int]:

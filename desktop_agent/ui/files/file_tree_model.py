@@ -205,8 +205,6 @@ class FileTreeModel(QAbstractListModel):
         self._open_paths: set[str] = set()
         """Folders to open again whenever they appear: a folder that is closed keeps what was open in it."""
 
-    # --- the workspace --------------------------------------------------------------------------------------------
-
     def clear(self) -> None:
         self.beginResetModel()
         self.outline = FileOutline()
@@ -230,8 +228,6 @@ class FileTreeModel(QAbstractListModel):
         self._reopen(folder)
         self.was_read.emit(folder.path)
 
-    # --- marks ----------------------------------------------------------------------------------------------------
-
     @property
     def marks(self) -> FileMarks:
         return self._marks
@@ -239,8 +235,6 @@ class FileTreeModel(QAbstractListModel):
     def set_marks(self, marks: FileMarks) -> None:
         self._marks = marks
         self._redraw()
-
-    # --- opening and closing --------------------------------------------------------------------------------------
 
     def toggle(self, row: int) -> None:
         if self.row_at(row).is_open:
@@ -266,8 +260,6 @@ class FileTreeModel(QAbstractListModel):
             self._redraw_row(row)
             self.folders_changed.emit()
 
-    # --- rows -----------------------------------------------------------------------------------------------------
-
     def row_at(self, row: int) -> FileRow:
         place = self.outline.place(row)
         name, path, is_dir = place.name, place.path, place.is_folder
@@ -282,8 +274,6 @@ class FileTreeModel(QAbstractListModel):
             mark=self._marks.of(path, is_dir=is_dir),
             problem=child.problem if child is not None else "",
         )
-
-    # --- changing rows --------------------------------------------------------------------------------------------
 
     def _apply(self, folder: Folder, edit: OutlineEdit) -> None:
         for child in list(folder.open_folders):
@@ -324,8 +314,6 @@ class FileTreeModel(QAbstractListModel):
 
     def _redraw_row(self, row: int) -> None:
         self.dataChanged.emit(self.index(row), self.index(row))
-
-    # --- Qt -------------------------------------------------------------------------------------------------------
 
     def flags(self, index: AnyIndex) -> Qt.ItemFlag:
         flags = super().flags(index)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QModelIndex, QObject, QPoint, Qt, QUrl, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence
-from PySide6.QtWidgets import QDialog, QLineEdit, QMenu, QWidget
+from PySide6.QtWidgets import QDialog, QMenu, QWidget
 
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.files.file_history import FileTurn, turn_words
 from desktop_agent.ui.files.file_rows import FileRows, ShownRows
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import make_button, make_line
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import DIALOG_MARGINS, STRETCH, hbox, set_up_dialog, vbox
 
@@ -29,9 +29,8 @@ class RenameDialog(QDialog):
         set_up_dialog(self, "renameFileDialog", self.tr("Rename {0}").format(named(path.rpartition("/")[2])))
         self._path = path
         self._is_folder = is_folder
-        self._field = QLineEdit(path)
-        self._field.setObjectName("renameFileField")
-        self._field.setAccessibleName(self.tr("New name, with its path relative to the folder"))
+        self._field = make_line("renameFileField", self.tr("New name, with its path relative to the folder"))
+        self._field.setText(path)
         self._field.textChanged.connect(self._on_changed)
         self._rename = make_button(
             self.tr("Rename"), object_name="renameFileButton", clicked=self._on_rename, variant="primary"
@@ -52,7 +51,7 @@ class RenameDialog(QDialog):
             spacing=Space.M,
         )
         self.setMinimumWidth(_WIDTH)
-        name_at = (path.rpartition("/")[0] and path.rfind("/") + 1) or 0
+        name_at = path.rfind("/") + 1
         name = path[name_at:]
         stem = name if is_folder else name.rpartition(".")[0] or name
         self._field.setSelection(name_at, len(stem))

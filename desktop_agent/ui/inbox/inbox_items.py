@@ -42,12 +42,10 @@ class InboxItem(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> tuple[SessionId, CallId]:
-        """Identifies the row while its content changes."""
         return self.session_id, self.request.call_id if self.request is not None else self.kind
 
     @property
     def waits(self) -> bool:
-        """Whether the session is blocked until the user answers."""
         return self.kind != "ended"
 
     @property
@@ -181,17 +179,15 @@ def kind(item: InboxItem) -> str:
         return _asked(item.request)
     if item.kind == "questions":
         return plural("Inbox", item.asks, "%n question waits", "%n questions wait")
-    match item.end:
-        case "completed":
-            return _tr("The agent has finished")
-        case "interrupted":
-            return _tr("The turn was stopped")
-        case "max_turns" | "limit":
-            return _tr("The turn ended at a limit")
-        case "refused":
-            return _tr("The model refused")
-        case _:
-            return _tr("The turn failed")
+    limit = _tr("The turn ended at a limit")
+    words: dict[str, str] = {
+        "completed": _tr("The agent has finished"),
+        "interrupted": _tr("The turn was stopped"),
+        "max_turns": limit,
+        "limit": limit,
+        "refused": _tr("The model refused"),
+    }
+    return words.get(item.end, _tr("The turn failed"))
 
 
 def subject(item: InboxItem) -> str:
@@ -208,15 +204,11 @@ def subject(item: InboxItem) -> str:
 
 
 def note(item: InboxItem) -> str:
-    """Say what else decides about a question that can be allowed on its row."""
     request = item.request
     if request is None or not item.can_allow:
         return ""
-    return cut(
-        " · ".join(
-            filter(None, map(one_line, (core_words(request.reason).rstrip("."), core_words(request.confinement))))
-        )
-    )
+    said = (core_words(request.reason).rstrip("."), core_words(request.confinement))
+    return cut(" · ".join(filter(None, map(one_line, said))))
 
 
 def cut(text: str) -> str:

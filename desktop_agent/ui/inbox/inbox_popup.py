@@ -8,7 +8,7 @@ from typing import Literal
 
 from PySide6.QtCore import QEvent, QLocale, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QHideEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea, QWidget
 
 from desktop_agent.ui.inbox import inbox_items
 from desktop_agent.ui.inbox.inbox_items import InboxItem
@@ -17,7 +17,7 @@ from desktop_agent.ui.theme import Radius, Space, Theme
 from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import CodeLabel, ElidedLabel, make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hairline, hbox, scroll_down, vbox
 from desktop_agent.ui.widgets.popup import Popup
 from desktop_agent.ui.wording.phrases import long_moment, short_moment
 from desktop_agent.ui.wording.visible_text import plain_tooltip
@@ -65,34 +65,25 @@ class InboxRow(QWidget):
         """Whether nothing of it lies outside the list: what is asked may be above the buttons that are in sight."""
         return self.visibleRegion().boundingRect() == self.rect()
 
-    # --- building -------------------------------------------------------------------------------------------------
-
     def _build(self, now: datetime) -> None:
         item = self.item
-        title = ElidedLabel()
-        title.setText(inbox_items.title(item))
-        title.setProperty("role", "strong")
-        title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        title = ElidedLabel(text=inbox_items.title(item), role="strong", takes_room=True)
         since = make_label(short_moment(item.since, now, QLocale()), role="secondary", is_plain=True)
         since.setToolTip(long_moment(item.since, now, QLocale()))
         kind = make_label(inbox_items.kind(item), role="warning" if item.waits else _end_role(item), is_plain=True)
-        folder = ElidedLabel()
-        folder.setText(PurePath(item.workspace).name or item.workspace)
+        name = PurePath(item.workspace).name or item.workspace
+        folder = ElidedLabel(text=name, role="secondary", takes_room=True)
         folder.setToolTip(plain_tooltip(item.workspace))
-        folder.setProperty("role", "secondary")
         folder.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        folder.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         head = hbox((title, 1), since, spacing=Space.M)
         below = hbox(kind, (folder, 1), spacing=Space.M)
         parts = vbox(head, below, spacing=2)
         subject, note = inbox_items.subject(item), inbox_items.note(item)
         if subject:
-            parts.addSpacing(Space.XS)
-            parts.addWidget(self._build_subject(subject))
+            add_parts(parts, Space.XS, self._build_subject(subject))
         if note:
             parts.addWidget(make_label(note, role="secondary", wraps=True, is_plain=True))
-        parts.addSpacing(Space.XS)
-        parts.addLayout(hbox(*self.buttons[:-1], STRETCH, self.buttons[-1], spacing=Space.S))
+        add_parts(parts, Space.XS, hbox(*self.buttons[:-1], STRETCH, self.buttons[-1], spacing=Space.S))
         self._layout = hbox(Space.XL, (parts, 1), on=self, margins=(Space.S, Space.S + 2, Space.M, Space.S + 2))
         spoken = (
             inbox_items.title(item),
@@ -104,12 +95,7 @@ class InboxRow(QWidget):
         self.setAccessibleName(", ".join(filter(None, spoken)))
 
     def _build_subject(self, text: str) -> QWidget:
-        if self.item.can_allow:
-            label: QLabel = CodeLabel(text)
-        else:
-            label = ElidedLabel()
-            label.setText(text)
-            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        label = CodeLabel(text) if self.item.can_allow else ElidedLabel(text=text, takes_room=True)
         request = self.item.request
         if request is not None and request.command is not None:
             label.setFont(self._theme.code_font())
@@ -126,15 +112,13 @@ class InboxRow(QWidget):
             )
         if item.kind == "ended":
             buttons.append(self._button(self.tr("Mark as seen"), "inboxSeenButton", partial(self.wished.emit, "seen")))
-        return [*buttons, self._button(self.tr("Show"), "inboxShowButton", self._on_show)]
+        return [*buttons, self._button(self.tr("Show"), "inboxShowButton", partial(self.wished.emit, "show"))]
 
     def _button(self, text: str, name: str, clicked: Callable[[], None], variant: str = "") -> QPushButton:
         spoken = self.tr("{0}: {1}").format(text, inbox_items.title(self.item))
         return make_button(
             text, object_name=name, accessible_name=spoken, clicked=clicked, variant=variant, is_compact=True
         )
-
-    # --- what the user does ---------------------------------------------------------------------------------------
 
     def _answer(self, wish: Wish) -> None:
         if not self.is_listening:
@@ -149,19 +133,14 @@ class InboxRow(QWidget):
                 button.setEnabled(False)
             self.wished.emit(wish)
 
-    def _on_show(self) -> None:
-        self.wished.emit("show")
-
-    # --- Qt -------------------------------------------------------------------------------------------------------
-
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
-            self._on_show()
+            self.wished.emit("show")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         match event.key():
             case Qt.Key.Key_Return | Qt.Key.Key_Enter if self.hasFocus():
-                self._on_show()
+                self.wished.emit("show")
             case Qt.Key.Key_Down:
                 self.stepped.emit(1)
             case Qt.Key.Key_Up:
@@ -277,9 +256,7 @@ class InboxPopup(Popup):
         self._more = make_label(role="secondary", wraps=True)
         self._more.setContentsMargins(Space.XXL, Space.XS, Space.M, Space.S)
         self._list = QWidget()
-        self._list_layout = vbox(on=self._list, margins=(Space.S, Space.XS, Space.S, Space.S))
-        self._list_layout.addWidget(self._more)
-        self._list_layout.addStretch()
+        self._list_layout = vbox(self._more, STRETCH, on=self._list, margins=(Space.S, Space.XS, Space.S, Space.S))
         self._scroll = QScrollArea()
         self._scroll.setObjectName("inboxList")
         self._scroll.setAccessibleName(self.tr("What waits for you"))
@@ -287,8 +264,6 @@ class InboxPopup(Popup):
         scroll_down(self._scroll, self._list)
         self._head = hbox(heading, STRETCH, self._seen, margins=(Space.L, Space.S, Space.S, Space.XS))
         vbox(self._head, hairline(), (self._scroll, 1), (self._nothing, 1), on=self, margins=(1, 1, 1, 1))
-
-    # --- what the window asks -------------------------------------------------------------------------------------
 
     def show_items(self, items: Sequence[InboxItem]) -> None:
         """Show these, in their order, a few in each turn of the loop. A row that stays as it was keeps the keyboard."""
@@ -312,8 +287,6 @@ class InboxPopup(Popup):
             row.hold_off()
         (self._rows[0] if self._rows else self).setFocus(Qt.FocusReason.PopupFocusReason)
 
-    # --- the rows -------------------------------------------------------------------------------------------------
-
     def _fill(self, wanted: Sequence[InboxItem]) -> Iterator[None]:
         for at, item in enumerate(wanted):
             row = next((row for row in self._rows if row.item == item), None) or self._new_row(item)
@@ -330,7 +303,6 @@ class InboxPopup(Popup):
         self._settle(is_last=True)
 
     def _settle(self, *, is_last: bool) -> None:
-        """Fit what is there by now, and give the keyboard back to the row that had it."""
         if self.isVisible():
             self._place()
             self._give_focus(is_last=is_last)
@@ -390,8 +362,6 @@ class InboxPopup(Popup):
             self._focus = None
             (before if is_usable or row is None else row).setFocus(Qt.FocusReason.OtherFocusReason)
 
-    # --- Qt -------------------------------------------------------------------------------------------------------
-
     def _place(self) -> None:
         width = min(_WIDTH, self._over.width() - 2 * _MARGIN)
         corner = self._anchor.mapTo(self._over, QPoint(self._anchor.width(), self._anchor.height()))
@@ -409,9 +379,7 @@ class InboxPopup(Popup):
         return margins.top() + sum(row.height_in(inner) for row in self._rows) + more + margins.bottom()
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
-        places: list[QWidget] = [self._seen]
-        for row in self._rows:
-            places += [row, *row.buttons]
+        places: list[QWidget] = [self._seen, *(place for row in self._rows for place in (row, *row.buttons))]
         usable = [place for place in places if place.isVisible() and place.isEnabled()]
         if not usable:
             return True

@@ -38,7 +38,6 @@ class AccountOffers(Struct, frozen=True, kw_only=True):
     account: str = ""
     """Its name; empty for the provider's usual one."""
     label: str
-    """What people call it, among all."""
     models: tuple[ModelOffer, ...] = ()
     is_connected: bool = True
     """Whether there is a credential for it, or it needs none."""
@@ -47,12 +46,10 @@ class AccountOffers(Struct, frozen=True, kw_only=True):
     is_plan: bool = False
     """Whether a subscription covers what its models cost."""
     is_listing: bool = False
-    """Whether its address can be asked for a list."""
     listed_at: datetime | None = None
     """When its own list was read; None for what is known without it."""
     is_refreshing: bool = False
     problem: str = ""
-    """Why its list could not be read, in words."""
 
     def offer(self, model: str) -> ModelOffer:
         """Return this model, with nothing known of it if it is not in the list."""
@@ -160,8 +157,6 @@ class Choices(Struct, frozen=True, kw_only=True):
 
         return find
 
-    # --- parts --------------------------------------------------------------------------------------------------------
-
     @property
     def _has_several(self) -> bool:
         return sum(not account.is_fixed for account in self._connected()) > 1
@@ -213,7 +208,6 @@ def _name(account: AccountOffers, offer: ModelOffer) -> str:
 
 
 def _inside(spans: Iterable[Span], start: int) -> tuple[Span, ...]:
-    """Return the parts of spans from `start` on, counted from there."""
     return tuple((max(begin - start, 0), end - start) for begin, end in spans if end > start)
 
 

@@ -24,7 +24,7 @@ from desktop_agent.ui.widgets.rows import (
     RIGHT,
     AnyIndex,
     FocusRing,
-    RowDelegate,
+    ModelDelegate,
     draw_emphasised,
     draw_ground,
     draw_line,
@@ -48,7 +48,6 @@ def cost_words(price: Rates | None, account: AccountOffers | None) -> str:
 
 
 def described(offer: ModelOffer, account: AccountOffers | None = None) -> list[str]:
-    """Return all that is known of a model, a sentence each, for tooltips and readers of the screen."""
     known = offer.known
     lines = [known.shown] if known.shown == known.name else [known.shown, known.name]
     size = window_words(known.context_tokens)
@@ -133,7 +132,6 @@ class ModelRows(ChoiceModel[ChoiceRow]):
 
 
 def _is_alike(one: ModelKey, other: ModelKey) -> bool:
-    """Whether they are one model, by whatever account."""
     return (one.provider, one.model) == (other.provider, other.model)
 
 
@@ -152,18 +150,14 @@ def star_area(row: QRect) -> QRect:
     return QRect(row.right() - int(_STAR) + 1, row.top(), int(_STAR), row.height())
 
 
-class ModelDelegate(RowDelegate):
-    """Draws one row."""
-
+class ChoiceDelegate(ModelDelegate[ModelRows]):
     def __init__(self, model: ModelRows, theme: Theme, icons: Icons, ring: FocusRing, parent: QObject) -> None:
-        super().__init__(theme, ring, parent)
-        self._model = model
+        super().__init__(model, theme, ring, parent)
         self._icons = icons
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        row = self._model.rows[index.row()]
+    def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        row = self.model.rows[index.row()]
         rect = QRectF(option.rect)
-        painter.save()
         if row.is_choice:
             colour = draw_ground(painter, self.theme, option, self.ring)
             rect = rect.adjusted(_TICK + Space.XS, 0, 0, 0)
@@ -175,7 +169,6 @@ class ModelDelegate(RowDelegate):
                 draw_line(painter, rect.adjusted(0, 0, -Space.S, 0), row.text, self.fonts.text, colour)
         else:
             self._draw_words(painter, rect, row)
-        painter.restore()
 
     def _draw_words(self, painter: QPainter, rect: QRectF, row: ChoiceRow) -> None:
         if row.kind == "heading":
@@ -189,7 +182,7 @@ class ModelDelegate(RowDelegate):
     def _draw_model(self, painter: QPainter, rect: QRectF, row: ChoiceRow, colour: QColor, *, is_near: bool) -> None:
         offer = row.offer
         assert offer is not None
-        if self._model.is_current(row):
+        if self.model.is_current(row):
             self._icons.paint(painter, "tick", QPointF(rect.left() - _TICK / 2 - 1, rect.center().y()), "accent")
         self._draw_star(painter, rect, row, is_near=is_near)
         muted = self.theme.colour("muted")
@@ -224,13 +217,12 @@ class ModelDelegate(RowDelegate):
         return left
 
     def _draw_star(self, painter: QPainter, rect: QRectF, row: ChoiceRow, *, is_near: bool) -> None:
-        is_favourite = self._model.is_favourite(row)
-        if is_favourite or is_near:
-            at = QPointF(rect.right() - _STAR / 2, rect.center().y())
-            if is_favourite:
-                self._icons.paint(painter, "favourite", at, "accent")
-            else:
-                self._icons.paint(painter, "no favourite", at, "muted")
+        is_favourite = self.model.is_favourite(row)
+        at = QPointF(rect.right() - _STAR / 2, rect.center().y())
+        if is_favourite:
+            self._icons.paint(painter, "favourite", at, "accent")
+        elif is_near:
+            self._icons.paint(painter, "no favourite", at, "muted")
 
 
 class ModelList(QListView):
@@ -302,13 +294,18 @@ class EffortChoice(QWidget):
             self._row.addWidget(button)
 
     def _segment(self, level: str) -> QPushButton:
-        button = make_button(level or OWN, clicked=self._on_clicked, is_compact=True, parent=self)
-        button.setCheckable(True)
+        words = self.tr("{0} effort").format(level) if level else self.tr("The model decides")
+        button = make_button(
+            level or OWN,
+            accessible_name=words,
+            tooltip=words,
+            clicked=self._on_clicked,
+            is_compact=True,
+            is_checkable=True,
+            parent=self,
+        )
         button.installEventFilter(self)
         button.setProperty("level", level)
-        words = self.tr("{0} effort").format(level) if level else self.tr("The model decides")
-        button.setAccessibleName(words)
-        button.setToolTip(words)
         return button
 
     def _on_clicked(self) -> None:
@@ -339,9 +336,7 @@ class PickerFoot(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._age = ElidedLabel()
-        self._age.setObjectName("modelListAge")
-        self._age.setProperty("role", "secondary")
+        self._age = ElidedLabel(role="secondary", object_name="modelListAge")
         self._refresh = make_button(
             object_name="refreshModelsButton", clicked=self.refresh_requested, variant="flat", is_compact=True
         )
@@ -390,7 +385,7 @@ class ModelPopup(FilterPopup[ChoiceRow]):
         self._field.setObjectName("modelSearch")
         self._field.setAccessibleName(self.tr("Search models"))
         self._field.setPlaceholderText(self.tr("Search models, or type the name of another one"))
-        models.setItemDelegate(ModelDelegate(self._rows, theme, icons, self._ring, models))
+        models.setItemDelegate(ChoiceDelegate(self._rows, theme, icons, self._ring, models))
         models.chosen.connect(self._choose)
         models.starred.connect(self._toggle_star)
         self._effort = EffortChoice()
@@ -425,8 +420,6 @@ class ModelPopup(FilterPopup[ChoiceRow]):
         if self.is_open:
             self.closing.emit()
         super().close_popup()
-
-    # --- the rows ---------------------------------------------------------------------------------------------------
 
     def _on_text(self) -> None:
         self._show_rows(None)
@@ -465,8 +458,6 @@ class ModelPopup(FilterPopup[ChoiceRow]):
         done = sum(not account.is_refreshing for account in asked)
         self._foot.show_state(age or hint, asked=len(asked), done=done)
 
-    # --- what the user does -----------------------------------------------------------------------------------------
-
     def _choose(self, index: QModelIndex) -> None:
         if not index.flags() & Qt.ItemFlag.ItemIsEnabled:
             return
@@ -493,8 +484,6 @@ class ModelPopup(FilterPopup[ChoiceRow]):
             self._toggle_star(self._list.currentIndex())
             return True
         return super()._take_key(event)
-
-    # --- Qt -----------------------------------------------------------------------------------------------------------
 
     def _place(self) -> None:
         corner = self._anchor.mapTo(self._over, QPoint(0, 0))

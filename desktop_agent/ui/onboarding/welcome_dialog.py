@@ -43,9 +43,7 @@ class OnboardingFoot(QWidget):
         super().__init__()
         self.setAutoFillBackground(True)
         self._back = make_button(self.tr("Back"), object_name="backButton", clicked=self.back_requested)
-        self._folder = ElidedLabel(Qt.TextElideMode.ElideMiddle)
-        self._folder.setObjectName("onboardingFolder")
-        self._folder.setProperty("role", "secondary")
+        self._folder = ElidedLabel(Qt.TextElideMode.ElideMiddle, role="secondary", object_name="onboardingFolder")
         self._choose = make_button(
             self.tr("Choose folder…"), object_name="chooseFolderButton", clicked=self.folder_requested
         )
@@ -117,7 +115,6 @@ class OnboardingDialog(QDialog):
             "done": self._done,
         }
         self._way: list[Step] = [self._choose]
-        """The steps to the current one, which is the last."""
         self._is_busy = False
         self._content = QWidget()
         self._scroll = QScrollArea()
@@ -127,8 +124,6 @@ class OnboardingDialog(QDialog):
         self._connect()
         resize_within_screen(self, _SIZE, _MINIMUM_SIZE)
         self._show()
-
-    # --- what the application shows -------------------------------------------------------------------------------
 
     def set_folder(self, folder: Path | None) -> None:
         self._foot.set_folder(folder)
@@ -147,7 +142,7 @@ class OnboardingDialog(QDialog):
         self._foot.take_focus()
 
     def show_waiting(self, address: str, *, is_open: bool) -> None:
-        self._waiting.show_address(address, is_open=is_open)
+        self._waiting.wait.show_address(address, is_open=is_open)
         self._say("")
         if self._way[-1] is not self._waiting:
             self._way.append(self._waiting)
@@ -174,8 +169,6 @@ class OnboardingDialog(QDialog):
         if isinstance(step, KeyStep | AddressStep):
             step.key.offer(key)
 
-    # --- building -------------------------------------------------------------------------------------------------
-
     def _lay_out(self) -> None:
         margins = (Space.XL, Space.XL, Space.XL, Space.M)
         for step in self._steps.values():
@@ -197,8 +190,6 @@ class OnboardingDialog(QDialog):
         for step in self._steps.values():
             step.changed.connect(self._on_changed)
             step.leads_on.connect(self._on_leads_on)
-
-    # --- moving about ---------------------------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Let Escape go back; on the first step it closes."""

@@ -1,10 +1,11 @@
 """The steps of the welcome: each a title, what it asks, and the button that leads on."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QCompleter, QFormLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCompleter, QFormLayout, QPushButton, QVBoxLayout, QWidget
 
 from desktop_agent.core.base.web_address import is_readable_on_the_way
 from desktop_agent.core.models.account import Account, usual_account
@@ -15,8 +16,8 @@ from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.account_fields import AccountFields, ApiKeyField, BrowserWait
 from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
-from desktop_agent.ui.widgets.labels import Note, make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+from desktop_agent.ui.widgets.labels import Note, make_label, show_text
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, vbox
 
 
 class Step(QWidget):
@@ -36,7 +37,6 @@ class Step(QWidget):
         self._explanation = make_label(explanation, role="secondary", wraps=True, is_plain=True)
         self.column: QVBoxLayout = vbox(self._title, self._explanation, Space.S, on=self, spacing=Space.XS)
         self.buttons: list[QPushButton] = []
-        """Every button that may lead on."""
 
     @property
     def primary(self) -> QPushButton | None:
@@ -142,7 +142,6 @@ class CardsStep(Step):
         self.cards.confirmed.connect(self._on_confirmed)
 
     def offer(self, value: object, text: str, object_name: str, clicked: Callable[[], object]) -> None:
-        """Let a card's value have a button of its own."""
         self._by_value[value] = self.add_button(text, object_name, clicked)
 
     @property
@@ -201,10 +200,8 @@ class KeyStep(Step):
         )
         self._actions = actions
         self._found = Found()
-        self._provider = Picker(min_chars=18)
-        self._provider.setAccessibleName(self.tr("Provider"))
-        for vendor in _keyed():
-            self._provider.addItem(vendor.label, vendor.id)
+        vendors = [(vendor.label, vendor.id) for vendor in _keyed()]
+        self._provider = Picker(accessible_name=self.tr("Provider"), choices=vendors, min_chars=18)
         self.key = ApiKeyField()
         self._page = make_label(role="secondary", wraps=True, object_name="keysPageLink")
         self._page.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
@@ -232,11 +229,7 @@ class KeyStep(Step):
         fields = form()
         fields.addRow(self.tr("Provider"), self._provider)
         fields.addRow(self.tr("API key"), self.key)
-        self.column.addLayout(fields)
-        self.column.addSpacing(Space.S)
-        self.column.addWidget(self._there)
-        self.column.addWidget(self._page)
-        self.column.addStretch()
+        add_parts(self.column, fields, Space.S, self._there, self._page, STRETCH)
 
     @property
     def _vendor(self) -> Vendor:
@@ -245,8 +238,7 @@ class KeyStep(Step):
     def _on_provider(self) -> None:
         vendor = self._vendor
         variable = self._found.keys.get(vendor.id, "")
-        self._there.setText(self.tr("Leave it empty to use the key in {0}.").format(variable))
-        self._there.setVisible(bool(variable))
+        show_text(self._there, variable and self.tr("Leave it empty to use the key in {0}.").format(variable))
         shown = vendor.keys_page.removeprefix("https://")
         self._page.setText(self.tr("Create a key at {0}").format(f'<a href="{vendor.keys_page}">{shown}</a>.'))
         self._update()
@@ -277,14 +269,12 @@ class AddressStep(Step):
             self.tr("The key is sent to this address only. The connection is tested before anything is saved."),
         )
         self._actions = actions
-        self._speaks = Picker(min_chars=24)
-        self._speaks.setAccessibleName(self.tr("Format"))
-        for text, provider in (
+        formats = [
             (self.tr("Chat Completions: most servers"), "openai-chat"),
             (self.tr("OpenAI's Responses"), "openai"),
             (self.tr("Anthropic's Messages"), "anthropic"),
-        ):
-            self._speaks.addItem(text, provider)
+        ]
+        self._speaks = Picker(accessible_name=self.tr("Format"), choices=formats, min_chars=24)
         self._speaks.fit()
         self._fields = AccountFields("newAccountNameEdit", "newAddressEdit", may_need_no_key=True)
         self._fields.address.setPlaceholderText("https://models.example/v1")
@@ -309,10 +299,7 @@ class AddressStep(Step):
         fields.addRow(self.tr("Format"), self._speaks)
         fields.addRow(self.tr("Key sent as"), self._fields.header)
         fields.addRow(self.tr("API key"), self.key)
-        self.column.addLayout(fields)
-        self.column.addSpacing(Space.S)
-        self.column.addWidget(self._problem)
-        self.column.addStretch()
+        add_parts(self.column, fields, Space.S, self._problem, STRETCH)
 
     @property
     def _account(self) -> Account:
@@ -345,11 +332,7 @@ class LocalStep(CardsStep):
         self._absent = Note(object_name="absentServersNote")
         self._again = make_button(self.tr("Look again"), object_name="lookAgainButton", clicked=self.look)
         self._use = self.add_button(self.tr("Use this server"), "useServerButton", self._on_use)
-        self.column.addSpacing(Space.S)
-        self.column.addWidget(self._absent)
-        self.column.addSpacing(Space.S)
-        self.column.addLayout(hbox(self._again, STRETCH))
-        self.column.addStretch()
+        add_parts(self.column, Space.S, self._absent, Space.S, hbox(self._again, STRETCH), STRETCH)
 
     def begin(self) -> None:
         self.look()
@@ -373,8 +356,7 @@ class LocalStep(CardsStep):
         absent = [server for server in servers if not server.is_usable and server.provider not in running]
         self.cards.show_choices([(server.label, _what(server), server) for server in usable])
         self.cards.setVisible(bool(usable))
-        self._absent.setText("\n\n".join(server.words for server in absent))
-        self._absent.setVisible(bool(absent))
+        show_text(self._absent, "\n\n".join(server.words for server in absent))
         self._use.setEnabled(bool(usable))
         if usable and self._again.hasFocus():
             self.cards.take_focus()
@@ -402,20 +384,14 @@ class OtherStep(CardsStep):
     def __init__(self, theme: Theme, actions: WelcomeActions) -> None:
         title = self.tr("OpenRouter or another address")
         super().__init__(theme, title, self.tr("One account for the models of many vendors."))
-        self._actions = actions
         router = self.tr("Your browser opens OpenRouter's page. It makes a key, which is kept in your keyring.")
         address = self.tr("Of a gateway, a router or a server that speaks a format of OpenAI's or Anthropic's.")
         sign_in, enter = self.tr("Sign in with OpenRouter"), self.tr("Enter an address")
         self.cards.show_choices([(sign_in, router, "openrouter"), (enter, address, "address")])
-        self.offer("openrouter", self.tr("Sign in…"), "routerSignInButton", self._on_sign_in)
-        self.offer("address", self.tr("Enter an address…"), "enterAddressButton", self._on_enter)
+        self.offer("openrouter", self.tr("Sign in…"), "routerSignInButton", partial(actions.sign_in, "openrouter", ""))
+        enter_address = partial(self.leads_on.emit, "address")
+        self.offer("address", self.tr("Enter an address…"), "enterAddressButton", enter_address)
         self.column.addStretch()
-
-    def _on_sign_in(self) -> None:
-        self._actions.sign_in("openrouter", "")
-
-    def _on_enter(self) -> None:
-        self.leads_on.emit("address")
 
 
 class SubscriptionStep(CardsStep):
@@ -428,9 +404,7 @@ class SubscriptionStep(CardsStep):
         self._others = Note(object_name="otherProgramsNote")
         self._sign_in = self.add_button(self.tr("Sign in…"), "signInButton", self._on_go)
         self._use = self.add_button(self.tr("Use this profile"), "useProfileButton", self._on_go)
-        self.column.addSpacing(Space.M)
-        self.column.addWidget(self._others)
-        self.column.addStretch()
+        add_parts(self.column, Space.M, self._others, STRETCH)
         self.show_found(Found())
 
     @property
@@ -463,12 +437,8 @@ class WaitingStep(Step):
 
     def __init__(self) -> None:
         super().__init__(self.tr("Sign in"), self.tr("The sign-in goes on in your browser, at the service's own page."))
-        self._wait = BrowserWait()
-        self.column.addWidget(self._wait)
-        self.column.addStretch()
-
-    def show_address(self, address: str, *, is_open: bool) -> None:
-        self._wait.show_address(address, is_open=is_open)
+        self.wait = BrowserWait()
+        add_parts(self.column, self.wait, STRETCH)
 
 
 class DoneStep(Step):
@@ -478,11 +448,8 @@ class DoneStep(Step):
         super().__init__("", "")
         self._actions = actions
         self._connected: Connected | None = None
-        self._model = Picker(min_chars=32)
-        self._model.setObjectName("firstModelEdit")
-        self._model.setAccessibleName(self.tr("Model"))
-        self._model.setEditable(True)
-        self._model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        name = self.tr("Model")
+        self._model = Picker(object_name="firstModelEdit", accessible_name=name, min_chars=32, is_editable=True)
         completer = self._model.completer()
         assert completer is not None, "an editable box has one"
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
@@ -490,13 +457,9 @@ class DoneStep(Step):
         self._note = Note(role="warning", object_name="connectionNote")
         self._begin = self.add_button(self.tr("Begin"), "beginButton", self._on_begin)
         self._model.editTextChanged.connect(self._update)
-        self.column.addWidget(make_label(self.tr("Model"), role="strong"))
-        self.column.addWidget(self._model)
-        self.column.addSpacing(Space.S)
-        self.column.addWidget(Note(self.tr("Another one can be chosen below the message field at any time.")))
-        self.column.addSpacing(Space.S)
-        self.column.addWidget(self._note)
-        self.column.addStretch()
+        hint = Note(self.tr("Another one can be chosen below the message field at any time."))
+        heading = make_label(name, role="strong")
+        add_parts(self.column, heading, self._model, Space.S, hint, Space.S, self._note, STRETCH)
 
     def show_connected(self, connected: Connected) -> None:
         self._connected = connected
@@ -513,8 +476,7 @@ class DoneStep(Step):
         self._model.clear()
         self._model.addItems(connected.models)
         self._model.setCurrentText(connected.usual_model)
-        self._note.setText(connected.note)
-        self._note.setVisible(bool(connected.note))
+        show_text(self._note, connected.note)
         self._update()
 
     def take_focus(self) -> None:

@@ -157,7 +157,6 @@ def _listed(kind: EntryKind, sources: PaletteSources) -> Iterable[PaletteEntry]:
 
 
 def _entry_of(kind: EntryKind, key: str, sources: PaletteSources) -> PaletteEntry | None:
-    """Return the entry that was chosen before, if it is still there."""
     if kind == "file":
         return _file_entry(key) if sources.files is not None and key in sources.files.files else None
     return next((entry for entry in sources.of(kind) if entry.key == key), None)
@@ -170,9 +169,6 @@ def _by_group(entries: Iterable[PaletteEntry]) -> Iterator[PaletteRow]:
             group = entry.group
             yield PaletteRow(text=group)
         yield PaletteRow(entry=entry, has_group=False)
-
-
-# -- matching --
 
 
 def _found(kind: EntryKind, text: str, sources: PaletteSources, limit: int) -> list[_Found]:
@@ -235,11 +231,7 @@ def _file_entry(path: str) -> PaletteEntry:
 
 
 def _inside(spans: Iterable[Span], start: int, end: int) -> tuple[Span, ...]:
-    """Return the parts of spans between these places, counted from the first."""
     return tuple((max(a, start) - start, min(b, end) - start) for a, b in spans if b > start and a < end)
-
-
-# -- words --
 
 
 def _nothing(query: PaletteQuery, sources: PaletteSources) -> PaletteRow:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import cast
 
-from PySide6.QtCore import QModelIndex, QObject, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QModelIndex, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter
 from PySide6.QtWidgets import QListView, QStyleOptionViewItem, QWidget
 from shiboken6 import isValid
@@ -14,15 +14,7 @@ from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hairline, vbox
 from desktop_agent.ui.widgets.popup import ChoiceModel, FilterPopup
-from desktop_agent.ui.widgets.rows import (
-    RIGHT,
-    AnyIndex,
-    FocusRing,
-    RowDelegate,
-    draw_emphasised,
-    draw_ground,
-    draw_line,
-)
+from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, ModelDelegate, draw_emphasised, draw_ground, draw_line
 
 
 class PaletteRows(ChoiceModel[PaletteRow]):
@@ -43,24 +35,16 @@ class PaletteRows(ChoiceModel[PaletteRow]):
 _LEAST_GROUP = 24.0
 
 
-class PaletteDelegate(RowDelegate):
-    """Draws one row."""
-
-    def __init__(self, model: ChoiceModel[PaletteRow], theme: Theme, ring: FocusRing, parent: QObject) -> None:
-        super().__init__(theme, ring, parent)
-        self._model = model
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        row = self._model.rows[index.row()]
+class PaletteDelegate(ModelDelegate[ChoiceModel[PaletteRow]]):
+    def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        row = self.model.rows[index.row()]
         rect = QRectF(option.rect)
-        painter.save()
         if row.entry is not None:
             self._draw_entry(painter, rect, row, row.entry, option)
         else:
             font = self.fonts.text if row.is_note else self.fonts.small_strong
             at = rect.adjusted(Space.S, 0 if row.is_note else Space.XS, -Space.S, 0)
             draw_line(painter, at, row.text, font, self.theme.colour("muted"))
-        painter.restore()
 
     def _draw_entry(
         self, painter: QPainter, rect: QRectF, row: PaletteRow, entry: PaletteEntry, option: QStyleOptionViewItem
@@ -170,8 +154,6 @@ class CommandPalette(FilterPopup[PaletteRow]):
             self._is_choosing = False
             self._choose(self._list.currentIndex())
 
-    # --- words -------------------------------------------------------------------------------------------------------
-
     def _placeholder(self, base: Scope) -> str:
         if base == "file":
             return self.tr("Go to a file by parts of its path")
@@ -187,8 +169,6 @@ class CommandPalette(FilterPopup[PaletteRow]):
         }
         signs = "&nbsp;&nbsp; ".join(f"<b>{escape(sign)}</b> {kinds[sign]}" for sign in PREFIXES)
         return self.tr("Begin with {0}").format(f"&nbsp;{signs}")
-
-    # --- what the user does -----------------------------------------------------------------------------------------
 
     def _on_text(self) -> None:
         self._is_choosing = False
@@ -212,8 +192,6 @@ class CommandPalette(FilterPopup[PaletteRow]):
         if is_taken and self._list.currentIndex().row() == 1:
             self._list.scrollToTop()  # its heading comes into sight, too
         return is_taken
-
-    # --- Qt -----------------------------------------------------------------------------------------------------------
 
     def _place(self) -> None:
         area = self._over.rect().adjusted(_MARGIN, Height.TOP_BAR + Space.S, -_MARGIN, -_MARGIN)

@@ -54,11 +54,9 @@ class BaselineModel(QAbstractListModel):
         self.endResetModel()
 
     def baseline_at(self, row: int) -> ReviewBaseline | None:
-        """Return the baseline in this row; `None` for a line between groups."""
         return self._choice(row).baseline
 
     def row_of(self, baseline: ReviewBaseline) -> int:
-        """Return the row of a baseline; the first one's if this is not listed."""
         if baseline.kind in _OF_TURNS and baseline.turn in self._turns:
             groups = _OF_TURNS.index(baseline.kind)
             return len(self._few) + groups * (len(self._turns) + 1) + 1 + self._turns.index(baseline.turn)

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple, cast, get_args
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QMenu, QPushButton, QWidget
 
 from desktop_agent.ui.review.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.changed_file_list import ChangedFileList
@@ -14,7 +14,8 @@ from desktop_agent.ui.review.empty_review import header_row
 from desktop_agent.ui.review.reviewed_changes import GitListing, Reviewed
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import plural
-from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.buttons import make_line
+from desktop_agent.ui.widgets.labels import make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 
 AuthorFilter = Literal["", "agent", "shell", "mcp", "person", "unknown"]
@@ -27,7 +28,6 @@ class FileFilter(NamedTuple):
     author: AuthorFilter = ""
     state: StateFilter = ""
     text: str = ""
-    """Words that the path has, in any order and case."""
 
     @property
     def is_empty(self) -> bool:
@@ -155,7 +155,9 @@ class ChangeListing(QWidget):
         self.files = ChangedFileList(theme)
         self._reviewed = reviewed
         self._git = git
-        self._field = QLineEdit()
+        self._field = make_line(
+            "reviewFilterEdit", self.tr("Filter the files by path"), self.tr("Filter by path"), is_clearable=True
+        )
         self._added, self._removed = QLabel(), QLabel()
         self._note = make_label(role="secondary", object_name="reviewNote", wraps=True)
         self._lay_out()
@@ -190,8 +192,7 @@ class ChangeListing(QWidget):
         files = self._filter.select(self._reviewed.files)
         self.files.set_files(files)
         self._show_totals(files)
-        self._note.setText("" if files else self._empty_words())
-        self._note.setVisible(not files)
+        show_text(self._note, "" if files else self._empty_words())
         self.files.setVisible(bool(files))
         is_long = len(self._reviewed.files) >= _FIELD_FROM_FILES
         self._field.setVisible(is_long or self._field.hasFocus() or bool(self._field.text()))
@@ -219,10 +220,6 @@ class ChangeListing(QWidget):
         self._field.setFocus()
 
     def _lay_out(self) -> None:
-        self._field.setObjectName("reviewFilterEdit")
-        self._field.setAccessibleName(self.tr("Filter the files by path"))
-        self._field.setPlaceholderText(self.tr("Filter by path"))
-        self._field.setClearButtonEnabled(True)
         self._field.hide()
         self._note.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
         totals = hbox(self._added, self._removed, spacing=Space.S)

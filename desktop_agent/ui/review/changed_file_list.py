@@ -3,18 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from PySide6.QtCore import (
-    QAbstractListModel,
-    QItemSelectionModel,
-    QObject,
-    QPoint,
-    QPointF,
-    QRect,
-    QRectF,
-    QSize,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QItemSelectionModel, QObject, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import (
     QFrame,
@@ -31,63 +20,44 @@ from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.review.changed_files import ChangedFile, Mark, is_decided
 from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.widgets.popup import ChoiceModel
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex, draw_area
-from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 Tags = Literal["author", "kind"]
 """What is said beside a path: who changed the file, or what becomes of it."""
 
 
-class ChangeModel(QAbstractListModel):
+class ChangeModel(ChoiceModel[ChangedFile]):
     """One row for every changed file. Rows that stay keep their place, so that a selection survives an update."""
 
     def __init__(self, tags: Tags = "author", parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._tags: Tags = tags
-        self._files: list[ChangedFile] = []
 
-    @property
-    def files(self) -> Sequence[ChangedFile]:
-        return self._files
-
-    def set_files(self, files: Sequence[ChangedFile]) -> None:
+    def show(self, rows: Sequence[ChangedFile]) -> None:
         """Show these files. Appends when the first ones are those that are there, as while a turn runs."""
-        old, new = [file.path for file in self._files], [file.path for file in files]
+        old, new = [file.path for file in self.rows], [file.path for file in rows]
         if new[: len(old)] != old:
-            self.beginResetModel()
-            self._files = list(files)
-            self.endResetModel()
+            super().show(rows)
             return
         if len(new) > len(old):
             self.beginInsertRows(NO_PARENT, len(old), len(new) - 1)
-            self._files.extend(files[len(old) :])
+            self.rows = (*self.rows, *rows[len(old) :])
             self.endInsertRows()
-        self._files = list(files)
-        if files:
-            self.dataChanged.emit(self.index(0), self.index(len(files) - 1))
+        self.rows = tuple(rows)
+        if rows:
+            self.dataChanged.emit(self.index(0), self.index(len(rows) - 1))
 
     def row_of(self, path: str) -> int | None:
-        return next((row for row, file in enumerate(self._files) if file.path == path), None)
+        return next((row for row, file in enumerate(self.rows) if file.path == path), None)
 
-    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
-        return 0 if parent.isValid() else len(self._files)
+    def text(self, row: ChangedFile) -> str:
+        return named(row.path)
 
-    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid() or index.row() >= len(self._files):
-            return None
-        file = self._files[index.row()]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return named(file.path)
-            case Qt.ItemDataRole.ToolTipRole:
-                return plain_tooltip(self._in_words(file))
-            case Qt.ItemDataRole.AccessibleTextRole:
-                return self._in_words(file)
-            case _:
-                return None
+    def words(self, row: ChangedFile) -> list[str]:
+        return [self._in_words(row)]
 
     def tag_words(self, file: ChangedFile) -> str:
-        """Return what to say beside the path; nothing for what is usual."""
         return self._author_words(file) if self._tags == "author" else self._kind_words(file)
 
     def aside_words(self, file: ChangedFile) -> str:
@@ -170,7 +140,7 @@ class ChangeDelegate(QStyledItemDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         model = index.model()
         assert isinstance(model, ChangeModel)
-        file = model.files[index.row()]
+        file = model.rows[index.row()]
         rect = option.rect
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -209,7 +179,6 @@ class ChangeDelegate(QStyledItemDelegate):
                 pass
 
     def _paint_counts(self, painter: QPainter, file: ChangedFile, aside: str, rect: QRect) -> int:
-        """Paint from the right edge; return where there is room again."""
         code, plain = self._theme.code_font(TypeSize.HEAD), self._theme.text_font(TypeSize.HEAD)
         added, removed = file.counts
         pieces = [(f"−{removed}", "removed_text", code)] if removed else []
@@ -244,7 +213,6 @@ class ChangeDelegate(QStyledItemDelegate):
         painter.drawText(frame, Qt.AlignmentFlag.AlignCenter, tag)
 
     def _paint_path(self, painter: QPainter, file: ChangedFile, rect: QRect, room: int) -> int:
-        """Paint the folder muted and the name plain; return how wide they are."""
         folder, name = _parts(file)
         is_faded = file.mark == "undone"
         font = QFont(self._theme.text_font(TypeSize.BODY))
@@ -300,16 +268,16 @@ class FileList(QListView):
     @property
     def current_file(self) -> ChangedFile | None:
         row = self.currentIndex().row()
-        return self._model.files[row] if 0 <= row < len(self._model.files) else None
+        return self.files[row] if 0 <= row < len(self.files) else None
 
     @property
     def files(self) -> Sequence[ChangedFile]:
-        return self._model.files
+        return self._model.rows
 
     def set_files(self, files: Sequence[ChangedFile]) -> None:
         """List these files; the current one stays current, and if it is gone, the first one is."""
         path = self.current_file.path if self.current_file else ""
-        self._model.set_files(files)
+        self._model.show(files)
         row = self._model.row_of(path)
         self._make_current(0 if row is None else row)
         self.updateGeometry()
@@ -320,7 +288,7 @@ class FileList(QListView):
 
     def select_next_undecided(self, *, backwards: bool = False) -> bool:
         """Select the next undecided file, wrapping around; return whether there is one."""
-        files, here = self._model.files, self.currentIndex().row()
+        files, here = self.files, self.currentIndex().row()
         order = [*range(here + 1, len(files)), *range(max(here, 0))]
         order = order[::-1] if backwards else order
         return self._go_to(next((row for row in order if not is_decided(files[row])), None))
@@ -331,7 +299,7 @@ class FileList(QListView):
             self.updateGeometry()
 
     def sizeHint(self) -> QSize:
-        rows = min(len(self._model.files), self._max_rows)
+        rows = min(len(self.files), self._max_rows)
         return QSize(200, rows * (Height.LIST_ROW + 2 * _ROW_GAP) + Space.XS)
 
     def minimumSizeHint(self) -> QSize:

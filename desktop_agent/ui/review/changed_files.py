@@ -103,7 +103,6 @@ class ChangedFile(NamedTuple):
 
     @property
     def is_by_user(self) -> bool:
-        """Whether only the user changed it, so that there is nothing to decide."""
         return not self.is_git and all(record.change.author == "person" for record in self.records)
 
     @property

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QStringListModel, QTimer, Signal
-from PySide6.QtWidgets import QComboBox, QCompleter, QDialog, QSizePolicy, QWidget
+from PySide6.QtCore import QSignalBlocker, QStringListModel, QTimer, Signal
+from PySide6.QtWidgets import QCompleter, QDialog, QSizePolicy, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
@@ -36,9 +36,8 @@ class ApplyDialog(QDialog):
         self._new = ""
         self._asked = 0
         self._file = self._make_field(paths)
-        self._place = Picker(self, min_chars=18)
-        self._place.setObjectName("applyPlacePicker")
-        self._place.setAccessibleName(self.tr("What the code replaces"))
+        what = self.tr("What the code replaces")
+        self._place = Picker(self, object_name="applyPlacePicker", accessible_name=what, min_chars=18)
         self._place.currentIndexChanged.connect(self._compare)
         self._note = make_label(role="secondary", object_name="applyNote", is_plain=True, wraps=True)
         self._view = DiffView(theme)
@@ -54,22 +53,17 @@ class ApplyDialog(QDialog):
         self._file.setFocus()
         self._read()
 
-    def _make_field(self, paths: Sequence[str]) -> QComboBox:
-        field = Picker(self)
-        field.setObjectName("applyFileField")
-        field.setAccessibleName(self.tr("File, relative to the folder of the conversation"))
-        field.setEditable(True)
-        field.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+    def _make_field(self, paths: Sequence[str]) -> Picker:
+        name = self.tr("File, relative to the folder of the conversation")
+        field = Picker(self, object_name="applyFileField", accessible_name=name, is_editable=True)
         field.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         field.addItems(list(paths))
         self._offers = QStringListModel(self)
         self._completer = completer = QCompleter(self._offers, self)
         completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
         field.setCompleter(completer)
-        edit = field.lineEdit()
-        assert edit is not None
-        edit.setPlaceholderText(self.tr("src/example.py"))
-        edit.textEdited.connect(self._on_edited)
+        field.edit.setPlaceholderText(self.tr("src/example.py"))
+        field.edit.textEdited.connect(self._on_edited)
         completer.activated.connect(self._on_typed)
         field.activated.connect(self._on_typed)
         return field
@@ -88,8 +82,6 @@ class ApplyDialog(QDialog):
             margins=DIALOG_MARGINS,
             spacing=Space.M,
         )
-
-    # -- the file --
 
     def _on_edited(self, typed: str) -> None:
         self._on_typed()
@@ -130,12 +122,11 @@ class ApplyDialog(QDialog):
             return
         self._target = target
         offered = places(target.text, self._code)
-        self._place.blockSignals(True)
-        self._place.clear()
-        for place in offered:
-            self._place.addItem(self._place_words(place), place)
-        self._place.fit()
-        self._place.blockSignals(False)
+        with QSignalBlocker(self._place):
+            self._place.clear()
+            for place in offered:
+                self._place.addItem(self._place_words(place), place)
+            self._place.fit()
         self._place.setVisible(len(offered) > 1)
         self._compare()
 

@@ -24,9 +24,7 @@ class ApplySource(Protocol):
 
     async def compare(self, target: ApplyTarget, new: str) -> FileDiff: ...
 
-    async def offers(self, typed: str) -> Sequence[str]:
-        """Return files that fit what is typed, the best first."""
-        ...
+    async def offers(self, typed: str) -> Sequence[str]: ...
 
     def obstacle(self) -> str:
         """Say why nothing can be written now; empty when it can."""
@@ -112,7 +110,6 @@ def _indent(line: str) -> int:
 
 
 def _indented(code: str, line: str) -> str:
-    """Return `code` as far in as the line that it begins with stands in the file."""
     first = next(each for each in code.splitlines() if each.strip())
     missing = line[: _indent(line) - _indent(first)] if _indent(line) > _indent(first) else ""
     return "".join(missing + each if each.strip() else each for each in code.splitlines(keepends=True))

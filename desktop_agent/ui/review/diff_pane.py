@@ -39,7 +39,7 @@ class DiffPane(QWidget):
         self._wanted_mode: RowMode | None = None
         self._find: FindBar | None = None
         self.bar = FileBar(theme, PartKeys("diff", self))
-        self.bar.mode_toggled.connect(self._on_mode_toggled)
+        self.bar.mode.clicked.connect(self._on_mode_toggled)
         self.editing = FileEditing(theme, self.bar, self)
         self._column = vbox(self.bar, STRETCH, on=self)
 
@@ -55,7 +55,6 @@ class DiffPane(QWidget):
 
     @cached_property
     def review(self) -> DiffReview:
-        """The diff, with what it can be decided by."""
         review = DiffReview(self._theme, self.stack)
         view = review.view
         view.setObjectName("diffView")
@@ -71,8 +70,6 @@ class DiffPane(QWidget):
     @property
     def view(self) -> DiffView:
         return self.review.view
-
-    # -- what is shown --
 
     @property
     def shown_path(self) -> str:

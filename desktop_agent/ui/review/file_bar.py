@@ -1,17 +1,18 @@
 """The bar above the diff: which file, how many changes, from which call, and how it is shown."""
 
+from functools import partial
 from typing import Literal
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.diff.diff_words import HunkChoice
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import plural
-from desktop_agent.ui.widgets.buttons import Slot, make_button
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip
@@ -22,15 +23,8 @@ EditStage = Literal["reading", "editing", "asking", "saving", "stale"]
 
 
 class FileBar(QWidget):
-    """Names the file that is shown."""
+    """Names the file that is shown. Its public buttons are connected where they take effect."""
 
-    mode_toggled = Signal()
-    call_clicked = Signal()
-    edit_clicked = Signal()
-    save_clicked = Signal()
-    cancel_clicked = Signal()
-    discard_clicked = Signal()
-    continue_clicked = Signal()
     decided = Signal(str)  # a `HunkChoice` for the whole file, where it is not shown in hunks
 
     def __init__(self, theme: Theme, keys: PartKeys) -> None:
@@ -40,36 +34,28 @@ class FileBar(QWidget):
         self.setFixedHeight(_HEIGHT)
         self._name = ElidedLabel(Qt.TextElideMode.ElideMiddle)
         self._count = make_label(role="secondary")
-        self._note = ElidedLabel()
-        self._note.setProperty("role", "secondary")
-        self._call = _compact(object_name="showCallButton", clicked=self.call_clicked, variant="flat")
-        self._call.setToolTip(self.tr("Show the call behind this change"))
-        self._edit = _compact(self.tr("Edit"), object_name="editFileButton", clicked=self.edit_clicked, variant="flat")
-        self._mode = _compact(object_name="diffModeButton", clicked=self.mode_toggled, variant="flat")
-        self._discard = _compact(
-            self.tr("Discard"), object_name="discardEditButton", clicked=self.discard_clicked, variant="destructive"
-        )
-        self._continue = _compact(
-            self.tr("Keep editing"), object_name="continueEditButton", clicked=self.continue_clicked
-        )
-        self._cancel = _compact(self.tr("Cancel"), object_name="cancelEditButton", clicked=self.cancel_clicked)
-        self._cancel.setToolTip(self.tr("Stop editing (Esc)"))
-        self._save = _compact(
-            self.tr("Save"), object_name="saveEditButton", clicked=self.save_clicked, variant="primary"
-        )
-        self._save.setToolTip(self.tr("Write the file (Ctrl+S)"))
-        self._undo = _compact(
-            self.tr("Undo"), object_name="undoShownFileButton", clicked=self._on_decided, variant="destructive"
-        )
-        self._redo = _compact(self.tr("Redo"), object_name="redoShownFileButton", clicked=self._on_decided)
-        self._keep = _compact(object_name="keepShownFileButton", clicked=self._on_decided, variant="good")
+        self._note = ElidedLabel(role="secondary")
+        button = partial(make_button, is_compact=True)
+        self.call = button(object_name="showCallButton", variant="flat")
+        self.call.setToolTip(self.tr("Show the call behind this change"))
+        self.edit = button(self.tr("Edit"), object_name="editFileButton", variant="flat")
+        self.mode = button(object_name="diffModeButton", variant="flat")
+        self.discard = button(self.tr("Discard"), object_name="discardEditButton", variant="destructive")
+        self.go_on = button(self.tr("Keep editing"), object_name="continueEditButton")
+        self.cancel = button(self.tr("Cancel"), object_name="cancelEditButton", tooltip=self.tr("Stop editing (Esc)"))
+        self.save = button(self.tr("Save"), object_name="saveEditButton", variant="primary")
+        self.save.setToolTip(self.tr("Write the file (Ctrl+S)"))
+        button = partial(button, clicked=self._on_decided)
+        self._undo = button(self.tr("Undo"), object_name="undoShownFileButton", variant="destructive")
+        self._redo = button(self.tr("Redo"), object_name="redoShownFileButton")
+        self._keep = button(object_name="keepShownFileButton", variant="good")
         self._update_font()
         self._stage: EditStage = "reading"
         self._is_edit_offered = False
         self._is_text_shown = True
         self._is_undone = False
-        words = self._name, self._count, self._call, self._note
-        editing = self._edit, self._mode, self._discard, self._continue, self._cancel, self._save
+        words = self._name, self._count, self.call, self._note
+        editing = self.edit, self.mode, self.discard, self.go_on, self.cancel, self.save
         decisions = self._undo, self._redo, self._keep
         hbox(*words, STRETCH, *editing, *decisions, on=self, margins=(Space.M, 0, Space.S, 0), spacing=Space.S)
         self.show_editing("reading")
@@ -78,8 +64,8 @@ class FileBar(QWidget):
     def set_file(self, path: str, call: str) -> None:
         self._name.setText(path.rpartition("/")[2])
         self._name.setToolTip(plain_tooltip(path))
-        self._call.setText(call)
-        self._call.setAccessibleName(self.tr("Show the call: {0}").format(call))
+        self.call.setText(call)
+        self.call.setAccessibleName(self.tr("Show the call: {0}").format(call))
         self._show_widgets()
 
     def set_change_count(self, count: int, *, kept: int = 0, undone: int = 0) -> None:
@@ -108,15 +94,15 @@ class FileBar(QWidget):
     def set_mode(self, mode: RowMode, *, obstacle: str) -> None:
         names = {"side_by_side": self.tr("Side by side"), "unified": self.tr("Unified")}
         other = names["unified" if mode == "side_by_side" else "side_by_side"]
-        self._mode.setText(names[mode])
-        self._mode.setAccessibleName(self.tr("Shown {0}").format(names[mode].lower()))
-        self._mode.setEnabled(not obstacle)
-        self._mode.setToolTip(obstacle or self.tr("Switch to {0}").format(other.lower()))
+        self.mode.setText(names[mode])
+        self.mode.setAccessibleName(self.tr("Shown {0}").format(names[mode].lower()))
+        self.mode.setEnabled(not obstacle)
+        self.mode.setToolTip(obstacle or self.tr("Switch to {0}").format(other.lower()))
 
     def set_edit_obstacle(self, obstacle: str, *, is_offered: bool) -> None:
         self._is_edit_offered = is_offered
-        self._edit.setEnabled(not obstacle)
-        self._edit.setToolTip(obstacle or self._keys.hint(self.tr("Edit the file here"), "edit"))
+        self.edit.setEnabled(not obstacle)
+        self.edit.setToolTip(obstacle or self._keys.hint(self.tr("Edit the file here"), "edit"))
         self._show_widgets()
 
     def take_keyboard(self) -> None:
@@ -127,7 +113,7 @@ class FileBar(QWidget):
         self._stage = stage
         self._note.setText(note)
         self._note.setToolTip(plain_tooltip(note))
-        self._save.setEnabled(stage == "editing")
+        self.save.setEnabled(stage == "editing")
         self._show_widgets()
 
     def _show_widgets(self) -> None:
@@ -135,15 +121,15 @@ class FileBar(QWidget):
         is_editing = not is_reading and not is_asking
         is_text, is_picture = is_reading and self._is_text_shown, is_reading and not self._is_text_shown
         shown: dict[QWidget, bool] = {
-            self._edit: is_text and self._is_edit_offered,
-            self._mode: is_text,
+            self.edit: is_text and self._is_edit_offered,
+            self.mode: is_text,
             self._redo: is_picture and self._is_undone,
             self._undo: is_picture and not self._is_undone,
             self._keep: is_picture and not self._is_undone,
-            self._discard: is_asking,
-            self._continue: is_asking,
-            self._cancel: is_editing,
-            self._save: is_editing,
+            self.discard: is_asking,
+            self.go_on: is_asking,
+            self.cancel: is_editing,
+            self.save: is_editing,
         }
         shown |= self._what_fits([widget for widget, is_shown in shown.items() if is_shown])
         shown[self._note] = bool(self._note.toolTip())
@@ -156,7 +142,7 @@ class FileBar(QWidget):
         room = self.width() - sum(button.sizeHint().width() + Space.S for button in buttons) - 2 * Space.M
         room -= self._name.sizeHint().width()
         fits: dict[QWidget, bool] = {}
-        for widget in (self._count, self._call):
+        for widget in (self._count, self.call):
             room -= widget.sizeHint().width() + Space.S
             fits[widget] = self._stage == "reading" and bool(widget.text()) and room >= 0
         return fits
@@ -179,7 +165,3 @@ class FileBar(QWidget):
         font = self._theme.code_font(TypeSize.CODE)
         font.setBold(True)
         self._name.setFont(font)
-
-
-def _compact(text: str = "", *, object_name: str, clicked: Slot, variant: str = "") -> QPushButton:
-    return make_button(text, object_name=object_name, clicked=clicked, variant=variant, is_compact=True)

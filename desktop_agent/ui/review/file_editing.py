@@ -47,18 +47,17 @@ class FileEditing(QObject):
         self._review: DiffReview | None = None
         self._editor: FileEditor | None = None
         self._diff: FileDiff | None = None
-        """What is edited."""
         self._saved: bytes | None = None
         self._is_stale = False
         self._drafts: dict[str, _Draft] = {}
         self._path = ""
         self._is_editable = False
         self._reason = ""
-        bar.edit_clicked.connect(self.start)
-        bar.save_clicked.connect(self.save)
-        bar.cancel_clicked.connect(self.cancel)
-        bar.discard_clicked.connect(self._close)
-        bar.continue_clicked.connect(self._go_on)
+        bar.edit.clicked.connect(self.start)
+        bar.save.clicked.connect(self.save)
+        bar.cancel.clicked.connect(self.cancel)
+        bar.discard.clicked.connect(self._close)
+        bar.go_on.clicked.connect(self._go_on)
 
     @property
     def is_active(self) -> bool:

@@ -4,7 +4,7 @@ What has to be compared, asked of git or of the user before it becomes an op is 
 """
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 
 from PySide6.QtCore import QCoreApplication, QEvent, Qt, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
@@ -100,7 +100,6 @@ class ReviewContent(QWidget):
         return FileSaving(self._pane.editing, self._listing.files, self._reviewed, self._decisions)
 
     def made_in_pieces(self) -> Iterator[object]:
-        """Make everything, in steps that each take a part of a frame."""
         yield self._listing, self._bar
         yield self._pane
         yield self.complete()
@@ -129,12 +128,12 @@ class ReviewContent(QWidget):
         files.open_requested.connect(self._open)
         files.call_requested.connect(self._show_call_of_file)
         files.keep_requested.connect(self.keep_file)
-        files.reopen_requested.connect(self._reopen)
+        files.reopen_requested.connect(partial(self._mark, "pending"))
         files.undo_requested.connect(self.undo_file)
         files.undo_with_word_requested.connect(self._undo_file_with_word)
         files.redo_requested.connect(self._redo_file)
         pane.mode_chosen.connect(self.diff_mode_changed)
-        pane.bar.call_clicked.connect(self._show_call_of_file)
+        pane.bar.call.clicked.connect(self._show_call_of_file)
         pane.bar.decided.connect(self._decide_all)
         pane.made.connect(self._hear)
         pane.editing.saved.connect(self._saving.save)
@@ -153,12 +152,12 @@ class ReviewContent(QWidget):
 
     def _connect_bar(self) -> None:
         bar = self._bar
-        bar.undo_clicked.connect(self._undo)
-        bar.undo_with_word_clicked.connect(self._undo_with_word)
-        bar.redo_clicked.connect(self._redo)
-        bar.keep_clicked.connect(self.keep_all)
-        bar.comments_clicked.connect(self.open_comments)
-        bar.next_clicked.connect(self.go_to_undecided)
+        bar.undo.clicked.connect(partial(self._undo, ""))
+        bar.undo_with_word.triggered.connect(self._undo_with_word)
+        bar.redo.clicked.connect(self._redo)
+        bar.keep.clicked.connect(self.keep_all)
+        bar.comments.clicked.connect(self.open_comments)
+        bar.next.clicked.connect(self.go_to_undecided)
 
     # -- what it shows --
 
@@ -205,7 +204,6 @@ class ReviewContent(QWidget):
         self._redraw.trigger()
 
     def _draw(self) -> None:
-        """Show what changed. Cheap if nothing did."""
         self._reviewed.update_turns()
         self._ask_git_again()
         state = self._reviewed.state(), self._last_undo
@@ -258,7 +256,6 @@ class ReviewContent(QWidget):
             self._decisions.submit(LookAtChanges())
 
     def _ask_git_again(self) -> None:
-        """Ask git again after the session has changed files."""
         state = self._reviewed.disk_state()
         if state != self._disk_state:
             self._disk_state = state
@@ -268,7 +265,6 @@ class ReviewContent(QWidget):
     # -- where the user goes --
 
     def go_to_undecided(self, *, backwards: bool = False) -> None:
-        """Focus the next undecided hunk, in this file or a following one, wrapping around."""
         file = self._listing.files.current_file
         is_open = file is not None and not is_decided(file)
         if is_open and self._pane.go_to_undecided(backwards=backwards):
@@ -324,11 +320,7 @@ class ReviewContent(QWidget):
         return _tr("You changed this yourself") if file.is_by_user else ""
 
     def keep_file(self) -> None:
-        """Keep what is not undone of the file."""
         self._mark("kept")
-
-    def _reopen(self) -> None:
-        self._mark("pending")
 
     def _mark(self, state: ReviewState) -> None:
         if (file := self._listing.files.current_file) and not file.is_by_user:
@@ -426,7 +418,7 @@ class ReviewContent(QWidget):
     def keep_all(self) -> None:
         self._decisions.mark_files([file for file in self._listing.files.files if not is_decided(file)], "kept")
 
-    def _undo(self, reason: str = "") -> None:
+    def _undo(self, reason: str) -> None:
         self._decisions.problem.emit("")
         reviewed, files = self._reviewed, self._listing.files.files
         if reviewed.baseline.is_git:
@@ -443,8 +435,6 @@ class ReviewContent(QWidget):
     def _redo(self) -> None:
         if (step := self._last_step()) is not None:
             self._decisions.submit(RedoSteps(steps=(step.seq,)))
-
-    # -- remarks --
 
     def open_comments(self) -> None:
         if self._comments_dialog is None and self._reviewed.transcript.changed.comments:

@@ -163,7 +163,6 @@ class ReviewDecisions(QObject):
 
 
 def _settled(transcript: Transcript, outcome: FileOutcome, purpose: Purpose) -> tuple[Reverted, ...]:
-    """Return what is undone of the outcome's changes once the outcome is settled."""
     if outcome.reverts:
         return outcome.reverts
     hunks = frozenset(outcome.hunks)

@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
@@ -11,7 +11,7 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.answer_buttons import ShortcutButton
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 
 Scope = Literal["turn", "since", "session", "git", "filtered"]
@@ -35,14 +35,7 @@ class BarState(NamedTuple):
 
 
 class UndoBar(QWidget):
-    """Decides about everything that is listed."""
-
-    undo_clicked = Signal()
-    undo_with_word_clicked = Signal()
-    redo_clicked = Signal()
-    keep_clicked = Signal()
-    next_clicked = Signal()
-    comments_clicked = Signal()
+    """Decides about everything that is listed. Its public buttons are connected where they take effect."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -50,31 +43,25 @@ class UndoBar(QWidget):
         self._warning.hide()
         self._problem = make_label(role="error", object_name="reviewProblem", wraps=True, is_plain=True)
         self._problem.hide()
-        self._notice = ElidedLabel()
-        self._notice.setObjectName("undoNotice")
-        self._notice.setProperty("role", "secondary")
-        self._redo = make_button(self.tr("Redo"), object_name="redoButton", clicked=self.redo_clicked)
-        self._summary = ElidedLabel()
-        self._summary.setObjectName("reviewSummary")
-        self._summary.setProperty("role", "secondary")
+        self._notice = ElidedLabel(role="secondary", object_name="undoNotice")
+        self.redo = make_button(self.tr("Redo"), object_name="redoButton")
+        self._summary = ElidedLabel(role="secondary", object_name="reviewSummary")
         self._progress = _Progress(theme)
         self._has_files = False
-        self._next = ShortcutButton(theme, self.tr("Next"), "F8", colour_role="muted")
-        self._next.setObjectName("nextUndecidedButton")
-        self._next.setAccessibleName(self.tr("Next undecided change"))
-        self._next.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keyboard at the hunk it goes on from
-        self._next.clicked.connect(self.next_clicked)
-        self._comments = make_button(object_name="sendCommentsButton", clicked=self.comments_clicked)
-        self._undo = make_button(object_name="undoTurnButton", clicked=self.undo_clicked, variant="destructive")
+        self.next = ShortcutButton(theme, self.tr("Next"), "F8", colour_role="muted")
+        self.next.setObjectName("nextUndecidedButton")
+        self.next.setAccessibleName(self.tr("Next undecided change"))
+        self.next.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keyboard at the hunk it goes on from
+        self.comments = make_button(object_name="sendCommentsButton")
+        self.undo = make_button(object_name="undoTurnButton", variant="destructive")
         self._more = make_button("▾", object_name="undoMoreButton", variant="flat")
         self._more.setAccessibleName(self.tr("More ways to undo"))
         self._more.setToolTip(self._more.accessibleName())
         self._more.setFixedWidth(max(Space.XXL, self._more.sizeHint().width()))
         menu = QMenu(self._more)
-        self._with_word = menu.addAction("")
-        self._with_word.triggered.connect(self.undo_with_word_clicked)
+        self.undo_with_word = menu.addAction("")
         self._more.setMenu(menu)
-        self._keep = make_button(object_name="keepAllButton", clicked=self.keep_clicked, variant="primary")
+        self.keep = make_button(object_name="keepAllButton", variant="primary")
         self._lay_out()
 
     def set_state(self, state: BarState) -> None:
@@ -85,17 +72,17 @@ class UndoBar(QWidget):
         self._has_files = bool(state.total)
         self._show_progress()
         is_done = state.decided == state.total
-        self._next.setEnabled(not is_done)
-        self._next.setToolTip(self.tr("Everything is decided") if is_done else self.tr("Go to what is undecided next"))
-        self._keep.setText(self._words(state.scope, self.tr("Keep all"), self.tr("Keep {0}"), state.total))
-        self._keep.setEnabled(not is_done)
-        self._keep.setToolTip(
+        self.next.setEnabled(not is_done)
+        self.next.setToolTip(self.tr("Everything is decided") if is_done else self.tr("Go to what is undecided next"))
+        self.keep.setText(self._words(state.scope, self.tr("Keep all"), self.tr("Keep {0}"), state.total))
+        self.keep.setEnabled(not is_done)
+        self.keep.setToolTip(
             self.tr("Everything is decided") if is_done else self.tr("Keep what is undecided in these files")
         )
         self._show_undo(state)
         self._show_redo(state)
-        self._comments.setText(plural("UndoBar", state.comments, "Send %n comment…", "Send %n comments…"))
-        self._comments.setVisible(bool(state.comments))
+        self.comments.setText(plural("UndoBar", state.comments, "Send %n comment…", "Send %n comments…"))
+        self.comments.setVisible(bool(state.comments))
 
     def set_uncaptured(self, paths: list[str], details: str) -> None:
         count = len(paths)
@@ -109,8 +96,7 @@ class UndoBar(QWidget):
         self._warning.setVisible(bool(count))
 
     def set_problem(self, words: str) -> None:
-        self._problem.setText(words)
-        self._problem.setVisible(bool(words))
+        show_text(self._problem, words)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -126,10 +112,10 @@ class UndoBar(QWidget):
         undo = plural("UndoBar", state.standing, "Put %n file back. {0}", "Put %n files back. {0}")
         can_undo = bool(state.standing) and not state.is_running
         reason = turn_obstacle(is_running=state.is_running) or self.tr("Nothing is left to undo")
-        self._undo.setText(text)
-        self._undo.setEnabled(can_undo)
-        self._undo.setToolTip(undo.format(kept) if can_undo else reason)
-        self._with_word.setText(self.tr("{0} with a message to the agent…").format(text))
+        self.undo.setText(text)
+        self.undo.setEnabled(can_undo)
+        self.undo.setToolTip(undo.format(kept) if can_undo else reason)
+        self.undo_with_word.setText(self.tr("{0} with a message to the agent…").format(text))
         self._more.setVisible(state.scope != "git")
         self._more.setEnabled(can_undo)
         self._more.setToolTip(self._more.accessibleName() if can_undo else reason)
@@ -144,22 +130,20 @@ class UndoBar(QWidget):
         )
         wait = turn_obstacle(is_running=state.is_running)
         is_offered = bool(count)
-        self._redo.setVisible(is_offered)
-        self._redo.setEnabled(not wait)
-        self._redo.setToolTip(wait or redo)
+        self.redo.setVisible(is_offered)
+        self.redo.setEnabled(not wait)
+        self.redo.setToolTip(wait or redo)
         changed = plural("UndoBar", count, "The last undo changed %n file.", "The last undo changed %n files.")
-        self._notice.setText(changed)
-        self._notice.setVisible(is_offered)
+        show_text(self._notice, changed if is_offered else "")
 
     def _words(self, scope: Scope, all_of_it: str, some_of_it: str, count: int) -> str:
-        """Return the label of a button, with the number of files if they are filtered."""
         files = plural("UndoBar", count, "%n file", "%n files")
         return some_of_it.format(files) if scope == "filtered" and count else all_of_it
 
     def _lay_out(self) -> None:
-        notice = hbox(self._notice, self._redo, STRETCH, self._comments, spacing=Space.S)
-        undo = hbox(self._undo, self._more)
-        buttons = hbox(self._summary, self._progress, STRETCH, self._next, undo, self._keep, spacing=Space.S)
+        notice = hbox(self._notice, self.redo, STRETCH, self.comments, spacing=Space.S)
+        undo = hbox(self.undo, self._more)
+        buttons = hbox(self._summary, self._progress, STRETCH, self.next, undo, self.keep, spacing=Space.S)
         margins = (Space.M, Space.S, Space.M, Space.S)
         vbox(self._warning, self._problem, notice, buttons, on=self, margins=margins, spacing=Space.S)
 

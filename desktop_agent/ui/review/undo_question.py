@@ -20,6 +20,7 @@ from desktop_agent.core.undo.path_tracking import recorded_of
 from desktop_agent.ui.review.changed_files import ChangedFile, group_by_file
 from desktop_agent.ui.review.diff_source import FileDiffs, Spawn, Submit
 from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.widgets.labels import restyle
 from desktop_agent.ui.wording.visible_text import visible
 
 _NAMED_FILES = 3
@@ -41,9 +42,7 @@ class _Question(QMessageBox):
         role = QMessageBox.ButtonRole.DestructiveRole if takes_most else QMessageBox.ButtonRole.AcceptRole
         button = self.addButton(words, role)
         if takes_most:
-            button.setProperty("variant", "destructive")
-            button.style().unpolish(button)  # the box has already styled it
-            button.style().polish(button)
+            restyle(button, "variant", "destructive")  # the box has already styled it
         self._answers.append((button, then))
         return button
 
@@ -71,7 +70,6 @@ class Owned(NamedTuple):
 
     @property
     def is_agents(self) -> bool:
-        """Whether all of it is the agent's."""
         return all(share.owner == "agent" for share in self.shares)
 
     @property

@@ -133,7 +133,6 @@ class SessionRow(NamedTuple):
     heading: str = ""
     group: str = ""
     folded: int = 0
-    """How many sessions are out of sight below the heading."""
 
     @property
     def key(self) -> str:
@@ -151,13 +150,9 @@ class SessionWords(QObject):
         return named(session.title) or self.tr("New session")
 
     def status(self, session: SessionSummary) -> str:
-        match session.state:
-            case "waiting":
-                return self.tr("asks")
-            case "working":
-                return self.tr("runs")
-            case "idle":
-                return short_moment(session.active_at, self._now(), QLocale())
+        if session.state == "idle":
+            return short_moment(session.active_at, self._now(), QLocale())
+        return self.tr("asks") if session.state == "waiting" else self.tr("runs")
 
     def details(self, row: SessionRow, *, is_long: bool) -> str:
         if row.session is None or not is_long:
@@ -184,13 +179,9 @@ class SessionWords(QObject):
         return plain_tooltip("\n".join([self.title(session), session.workspace, said]))
 
     def _spoken_state(self, session: SessionSummary) -> str:
-        match session.state:
-            case "waiting":
-                return self.tr("waits for you")
-            case "working":
-                return self.tr("is working")
-            case "idle":
-                return long_moment(session.active_at, self._now(), QLocale())
+        if session.state == "idle":
+            return long_moment(session.active_at, self._now(), QLocale())
+        return self.tr("waits for you") if session.state == "waiting" else self.tr("is working")
 
     def _turns(self, session: SessionSummary) -> str:
         return plural("SessionWords", session.turns, "%n turn", "%n turns")
@@ -212,8 +203,6 @@ class SessionListModel(QAbstractListModel):
         self.arrangement = Arrangement()
         self._shown_as: tuple[str | None, Arrangement, bool] | None = None
         """The folder, the arrangement, and whether archived ones are shown, which decide about the groups."""
-
-    # --- content --------------------------------------------------------------------------------------------------
 
     def show(
         self,
@@ -301,8 +290,6 @@ class SessionListModel(QAbstractListModel):
         if self._rows[at] != row:
             self._rows[at] = row
             self.dataChanged.emit(self.index(at), self.index(at))
-
-    # --- Qt -------------------------------------------------------------------------------------------------------
 
     def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self._rows)

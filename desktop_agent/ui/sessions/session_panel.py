@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
-from typing import Literal, get_args
+from typing import Literal
 
 from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, QItemSelectionModel, QPoint, Qt, Signal
@@ -23,25 +23,18 @@ SessionAction = Literal["pin", "unpin", "archive", "unarchive", "copy", "export"
 
 
 def action_words(action: SessionAction) -> str:
-    match action:
-        case "pin":
-            return _tr("Pin to the top")
-        case "unpin":
-            return _tr("Unpin")
-        case "archive":
-            return _tr("Archive")
-        case "unarchive":
-            return _tr("Unarchive")
-        case "copy":
-            return _tr("Make a copy")
-        case "export":
-            return _tr("Export…")
-        case "folder":
-            return _tr("Show in folder")
-        case "window":
-            return _tr("Open in a new window")
-        case "delete":
-            return _tr("Delete…")
+    words: dict[SessionAction, str] = {
+        "pin": _tr("Pin to the top"),
+        "unpin": _tr("Unpin"),
+        "archive": _tr("Archive"),
+        "unarchive": _tr("Unarchive"),
+        "copy": _tr("Make a copy"),
+        "export": _tr("Export…"),
+        "folder": _tr("Show in folder"),
+        "window": _tr("Open in a new window"),
+        "delete": _tr("Delete…"),
+    }
+    return words[action]
 
 
 def _tr(text: str) -> str:
@@ -113,9 +106,14 @@ class ArrangeButton(MenuButton):
         menu.setObjectName("arrangeSessionsMenu")
         menu.addSection(self.tr("Group by"))
         choices = QActionGroup(menu)
-        self._groupings: dict[Grouping, QAction] = {}
-        for grouping in get_args(Grouping):
-            action = self._groupings[grouping] = choices.addAction(self._words(grouping))
+        words: dict[Grouping, str] = {
+            "nearby": self.tr("This folder first"),
+            "folder": self.tr("Folder"),
+            "day": self.tr("Time"),
+            "state": self.tr("State"),
+        }
+        self._groupings = {grouping: choices.addAction(text) for grouping, text in words.items()}
+        for action in self._groupings.values():
             action.setCheckable(True)
             menu.addAction(action)
         menu.addSeparator()
@@ -136,17 +134,6 @@ class ArrangeButton(MenuButton):
         arrangement = replace(self._arrangement, grouping=grouping, is_detailed=self._details.isChecked())
         self.show_arrangement(arrangement)
         self.arranged.emit(arrangement)
-
-    def _words(self, grouping: Grouping) -> str:
-        match grouping:
-            case "nearby":
-                return self.tr("This folder first")
-            case "folder":
-                return self.tr("Folder")
-            case "day":
-                return self.tr("Time")
-            case "state":
-                return self.tr("State")
 
 
 def _now() -> datetime:
@@ -177,8 +164,6 @@ class SessionPanel(QWidget):
         self._build(theme)
         self._update()
 
-    # --- what the window asks -------------------------------------------------------------------------------------
-
     def set_sessions(self, sessions: Iterable[SessionSummary]) -> None:
         self._sessions = tuple(sessions)
         self._update()
@@ -198,18 +183,16 @@ class SessionPanel(QWidget):
         self._current = session_id
         self._select_current()
 
-    # --- building -------------------------------------------------------------------------------------------------
-
     def _build(self, theme: Theme) -> None:
         self.setObjectName("sessionsPanel")
         new = make_button(
             self.tr("+ New"),
             object_name="newSessionButton",
+            accessible_name=self.tr("New session"),
             clicked=self.new_requested,
             variant="flat",
             is_compact=True,
         )
-        new.setAccessibleName(self.tr("New session"))
         heading = make_label(self.tr("Sessions"), role="heading")
         self._arrange = ArrangeButton()
         self._arrange.arranged.connect(self._on_arranged)
@@ -244,8 +227,6 @@ class SessionPanel(QWidget):
             margins=(Space.S, Space.M, Space.S, 0),
             spacing=Space.XS,
         )
-
-    # --- rows -----------------------------------------------------------------------------------------------------
 
     def _update(self) -> None:
         sessions = self._sessions or ()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QEvent, QItemSelectionModel, QObject, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QItemSelectionModel, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPen
 from PySide6.QtWidgets import (
     QAbstractItemDelegate,
@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.ui.sessions.session_list_model import SessionListModel, SessionRow
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, FocusRing, RowDelegate, draw_ground, draw_line, set_up_list
+from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, ModelDelegate, draw_ground, draw_line, set_up_list
 
 _MARK = 7.0
 _TICK = 13.0
@@ -28,47 +28,38 @@ _HEADING = 32
 _MAX_TITLE = 200
 
 
-class SessionDelegate(RowDelegate):
+class SessionDelegate(ModelDelegate[SessionListModel]):
     """One line for a session of the open folder; two where its folder, or its turns and cost, are to be said."""
 
-    def __init__(self, model: SessionListModel, theme: Theme, ring: FocusRing, parent: QObject) -> None:
-        super().__init__(theme, ring, parent)
-        self._model = model
-
-    # --- drawing --------------------------------------------------------------------------------------------------
-
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
-        row = self._model.row_at(index.row())
+        row = self.model.row_at(index.row())
         if row.session is None:
             return QSize(0, _HEADING)
-        has_second = bool(row.folder) or self._model.arrangement.is_detailed
+        has_second = bool(row.folder) or self.model.arrangement.is_detailed
         return QSize(0, _TWO_LINES if has_second else Height.LIST_ROW)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        row = self._model.row_at(index.row())
+    def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        row = self.model.row_at(index.row())
         rect, muted = QRectF(option.rect), self.theme.colour("muted")
-        painter.save()
         if row.session is None:
             self._draw_heading(painter, option, rect, f"{'▸' if row.folded else '▾'} {index.data()}")
-            painter.restore()
             return
         colour = draw_ground(painter, self.theme, option, self.ring)
         line = _first_line(rect)
         centre = QPointF(line.left() + Space.S + _MARK / 2, line.center().y())
-        if row.session.id in self._model.selected:
+        if row.session.id in self.model.selected:
             self._draw_tick(painter, centre)
         else:
             self._draw_mark(painter, centre, row.session)
-        status = self._model.words.status(row.session)
+        status = self.model.words.status(row.session)
         line.adjust(_TITLE_AT, 0, -Space.S, 0)
         ink = self.theme.colour("warning_text") if row.session.state == "waiting" else muted
         draw_line(painter, line, status, self.fonts.small, ink, RIGHT)
         line.setRight(line.right() - QFontMetricsF(self.fonts.small).horizontalAdvance(status) - Space.S)
-        draw_line(painter, line, self._model.words.title(row.session), self.fonts.text, colour)
-        if details := self._model.details_of(row):
+        draw_line(painter, line, self.model.words.title(row.session), self.fonts.text, colour)
+        if details := self.model.details_of(row):
             below = QRectF(rect.left() + _TITLE_AT, line.bottom() - 4, rect.width() - _TITLE_AT - Space.S, 16)
             draw_line(painter, below, details, self.fonts.small, muted)
-        painter.restore()
 
     def _draw_heading(self, painter: QPainter, option: QStyleOptionViewItem, rect: QRectF, text: str) -> None:
         colour = self.theme.colour("muted")
@@ -84,26 +75,17 @@ class SessionDelegate(RowDelegate):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(self.theme.colour("accent"))
         painter.drawRoundedRect(box, 3, 3)
-        pen = QPen(self.theme.colour("on_accent"), 1.75)
-        painter.setPen(pen)
+        painter.setPen(QPen(self.theme.colour("on_accent"), 1.75))
         steps = ((0.22, 0.52), (0.43, 0.72), (0.78, 0.3))
         painter.drawPolyline([QPointF(box.left() + x * _TICK, box.top() + y * _TICK) for x, y in steps])
 
     def _draw_mark(self, painter: QPainter, centre: QPointF, session: SessionSummary) -> None:
-        match session.state:
-            case "waiting":
-                painter.setPen(Qt.PenStyle.NoPen)
-                painter.setBrush(self.theme.colour("warning_text"))
-            case "working":
-                painter.setPen(Qt.PenStyle.NoPen)
-                painter.setBrush(self.theme.colour("accent"))
-            case "idle":
-                painter.setPen(QPen(self.theme.colour("faint"), 1.5))
-                painter.setBrush(Qt.BrushStyle.NoBrush)
-        radius = _MARK / 2 - (0.75 if session.state == "idle" else 0)
+        is_idle = session.state == "idle"
+        painter.setPen(QPen(self.theme.colour("faint"), 1.5) if is_idle else Qt.PenStyle.NoPen)
+        fill = self.theme.colour("warning_text" if session.state == "waiting" else "accent")
+        painter.setBrush(Qt.BrushStyle.NoBrush if is_idle else fill)
+        radius = _MARK / 2 - (0.75 if is_idle else 0)
         painter.drawEllipse(centre, radius, radius)
-
-    # --- renaming -------------------------------------------------------------------------------------------------
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: AnyIndex) -> QWidget:
         editor = QLineEdit(parent)
@@ -167,8 +149,6 @@ class SessionRows(QListView):
         index = self.currentIndex()
         return self._sessions.row_at(index.row()) if index.isValid() else None
 
-    # --- the selection --------------------------------------------------------------------------------------------
-
     @property
     def selected_ids(self) -> tuple[str, ...]:
         return tuple(session.id for _, session in self._sessions.sessions() if session.id in self._sessions.selected)
@@ -206,8 +186,6 @@ class SessionRows(QListView):
         if row is None:
             return []
         return [row.session.id] if row.session is not None else self._sessions.below(self.currentIndex().row())
-
-    # --- Qt -------------------------------------------------------------------------------------------------------
 
     def viewportEvent(self, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.Enter, QEvent.Type.Leave):

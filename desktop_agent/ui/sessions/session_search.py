@@ -1,6 +1,6 @@
 """Search through all sessions: a field, a few filters and the places that were found, over the conversation."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import PurePath
@@ -21,17 +21,17 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QWindow
-from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QListView, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QListView, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import HitKind, SearchHit, SearchQuery, SessionSummary
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import plural
-from desktop_agent.ui.widgets.buttons import Picker
+from desktop_agent.ui.widgets.buttons import Picker, make_line
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, stack, vbox
 from desktop_agent.ui.widgets.popup import ChoiceModel, Popup
-from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, FocusRing, RowDelegate, draw_ground, draw_line, set_up_list
+from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, ModelDelegate, draw_ground, draw_line, set_up_list
 from desktop_agent.ui.wording.phrases import long_moment, short_moment
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
@@ -69,19 +69,15 @@ class FoundModel(ChoiceModel[FoundRow]):
         self.show(rows)
 
     def words_for(self, kind: HitKind) -> str:
-        match kind:
-            case "title":
-                return self.tr("Title")
-            case "prompt":
-                return self.tr("You")
-            case "reply":
-                return self.tr("Agent")
-            case "command":
-                return self.tr("Command")
-            case "output":
-                return self.tr("Output")
-            case "change":
-                return self.tr("Change")
+        words: dict[HitKind, str] = {
+            "title": self.tr("Title"),
+            "prompt": self.tr("You"),
+            "reply": self.tr("Agent"),
+            "command": self.tr("Command"),
+            "output": self.tr("Output"),
+            "change": self.tr("Change"),
+        }
+        return words[kind]
 
     def is_choice(self, row: FoundRow) -> bool:
         return row.hit is not None
@@ -105,20 +101,13 @@ _KIND_WIDTH = 66
 _DETAIL_GAP = 12
 
 
-class FoundDelegate(RowDelegate):
-    """One line a row."""
-
-    def __init__(self, model: FoundModel, theme: Theme, ring: FocusRing, parent: QObject) -> None:
-        super().__init__(theme, ring, parent, TypeSize.SECONDARY)
-        self._model = model
-
+class FoundDelegate(ModelDelegate[FoundModel]):
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
-        return QSize(0, _HEADING if self._model.rows[index.row()].hit is None else Height.LIST_ROW)
+        return QSize(0, _HEADING if self.model.rows[index.row()].hit is None else Height.LIST_ROW)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        row = self._model.rows[index.row()]
+    def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        row = self.model.rows[index.row()]
         rect = QRectF(option.rect)
-        painter.save()
         if row.hit is None:
             line = rect.adjusted(Space.S, Space.S, -Space.S, 0)
             self._draw_detail(painter, line, row)
@@ -131,7 +120,6 @@ class FoundDelegate(RowDelegate):
             draw_line(painter, kind, row.kind, self.fonts.small, self.theme.colour("muted"))
             line.setLeft(kind.right())
             self._draw_snippet(painter, line, row, colour)
-        painter.restore()
 
     def _draw_detail(self, painter: QPainter, line: QRectF, row: FoundRow) -> None:
         draw_line(painter, line, row.detail, self.fonts.small, self.theme.colour("muted"), RIGHT)
@@ -181,7 +169,7 @@ class FoundList(QListView):
         self.setAccessibleName(self.tr("Places found"))
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setModel(self._found)
-        self.setItemDelegate(FoundDelegate(self._found, theme, set_up_list(self), self))
+        self.setItemDelegate(FoundDelegate(self._found, theme, set_up_list(self), self, TypeSize.SECONDARY))
         self.clicked.connect(self._on_clicked)
         theme.changed.connect(self.viewport().update)
 
@@ -214,10 +202,6 @@ class FoundList(QListView):
             self.choose()
 
 
-_KINDS: tuple[HitKind, ...] = ("prompt", "reply", "command", "output", "change", "title")
-_DAYS = (1, 7, 30, 365)
-
-
 class SearchFilters(QWidget):
     """A row of pickers, and a field for a file."""
 
@@ -226,19 +210,28 @@ class SearchFilters(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._workspace = ""
-        self._kind = self._picker("searchKindPicker", self.tr("What"), self.tr("Everything"))
-        for kind in _KINDS:
-            self._kind.addItem(self._words_for(kind), kind)
-        self._when = self._picker("searchWhenPicker", self.tr("When"), self.tr("Any time"))
-        for days in _DAYS:
-            self._when.addItem(self._words_for_days(days), days)
-        self._where = self._picker("searchFolderPicker", self.tr("Where"), self.tr("All folders"))
-        self._where.addItem(self.tr("This folder"), True)
-        self._tool = self._picker("searchToolPicker", self.tr("Tool"), self.tr("Any tool"))
-        self.file = QLineEdit()
-        self.file.setObjectName("searchFileField")
-        self.file.setAccessibleName(self.tr("About a file"))
-        self.file.setPlaceholderText(self.tr("File"))
+        kinds = [
+            (self.tr("Everything"), None),
+            (self.tr("What I wrote"), "prompt"),
+            (self.tr("Replies"), "reply"),
+            (self.tr("Commands"), "command"),
+            (self.tr("Outputs"), "output"),
+            (self.tr("Changes"), "change"),
+            (self.tr("Titles"), "title"),
+        ]
+        days = [
+            (self.tr("Any time"), None),
+            (self.tr("Since yesterday"), 1),
+            (plural("SearchFilters", 7, "Last day", "Last %n days"), 7),
+            (plural("SearchFilters", 30, "Last day", "Last %n days"), 30),
+            (self.tr("Last year"), 365),
+        ]
+        folders = [(self.tr("All folders"), None), (self.tr("This folder"), True)]
+        self._kind = self._picker("searchKindPicker", self.tr("What"), kinds)
+        self._when = self._picker("searchWhenPicker", self.tr("When"), days)
+        self._where = self._picker("searchFolderPicker", self.tr("Where"), folders)
+        self._tool = self._picker("searchToolPicker", self.tr("Tool"), [(self.tr("Any tool"), None)])
+        self.file = make_line("searchFileField", self.tr("About a file"), self.tr("File"))
         self.file.setMinimumHeight(self._kind.minimumHeight())
         hbox(self._kind, self._when, self._where, self._tool, (self.file, 1), on=self, spacing=Space.S)
 
@@ -260,47 +253,18 @@ class SearchFilters(QWidget):
             kind=self._kind.currentData(),
         )
 
-    def _picker(self, name: str, words: str, any_: str) -> Picker:
-        picker = Picker(min_chars=8)
-        picker.setObjectName(name)
-        picker.setAccessibleName(words)
-        picker.addItem(any_, None)
+    def _picker(self, object_name: str, name: str, choices: Iterable[tuple[str, object]]) -> Picker:
+        picker = Picker(object_name=object_name, accessible_name=name, choices=choices)
         picker.currentIndexChanged.connect(self.changed)
         return picker
-
-    def _words_for(self, kind: HitKind) -> str:
-        match kind:
-            case "title":
-                return self.tr("Titles")
-            case "prompt":
-                return self.tr("What I wrote")
-            case "reply":
-                return self.tr("Replies")
-            case "command":
-                return self.tr("Commands")
-            case "output":
-                return self.tr("Outputs")
-            case "change":
-                return self.tr("Changes")
-
-    def _words_for_days(self, days: int) -> str:
-        match days:
-            case 1:
-                return self.tr("Since yesterday")
-            case 365:
-                return self.tr("Last year")
-            case _:
-                return plural("SearchFilters", days, "Last day", "Last %n days")
 
 
 class SearchParts:
     """The field, what narrows the search down, and the places found or why there are none."""
 
     def __init__(self, theme: Theme, now: Callable[[], datetime], on: QWidget) -> None:
-        self.field = QLineEdit(on)
-        self.field.setObjectName("searchField")
-        self.field.setAccessibleName(_tr("Search all sessions"))
-        self.field.setPlaceholderText(_tr("Search prompts, replies, commands, outputs and changes"))
+        hint = _tr("Search prompts, replies, commands, outputs and changes")
+        self.field = make_line("searchField", _tr("Search all sessions"), hint, parent=on)
         self.filters = SearchFilters(on)
         self.list = FoundList(theme, now, on)
         self.hint = make_label(role="secondary", wraps=True)
@@ -347,8 +311,6 @@ class SearchPanel(Popup):
         self._timer = QTimer(self, interval=_PAUSE_MS, singleShot=True)
         self._timer.timeout.connect(self._search)
 
-    # --- what the window asks -------------------------------------------------------------------------------------
-
     def set_workspace(self, workspace: str) -> None:
         self._parts.filters.set_workspace(workspace)
 
@@ -390,8 +352,6 @@ class SearchPanel(Popup):
         if was_reading and not is_reading and self.isVisible():
             self._search()
 
-    # --- building -------------------------------------------------------------------------------------------------
-
     @cached_property
     def _parts(self) -> SearchParts:
         parts = SearchParts(self._theme, self._now, self)
@@ -402,8 +362,6 @@ class SearchPanel(Popup):
         for taking_keys in (parts.field, parts.filters.file, parts.list):
             taking_keys.installEventFilter(self)
         return parts
-
-    # --- searching ------------------------------------------------------------------------------------------------
 
     def _search(self) -> None:
         self._timer.stop()
@@ -424,8 +382,6 @@ class SearchPanel(Popup):
     def _on_chosen(self, hit: SearchHit) -> None:
         self.close_popup()
         self.hit_chosen.emit(hit)
-
-    # --- Qt -------------------------------------------------------------------------------------------------------
 
     def _place(self) -> None:
         area = self._over.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)

@@ -9,11 +9,11 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.models.account import Account, is_same_name
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.settings.model_choice import Destination
-from desktop_agent.ui.settings.page_parts import AddingForm, Removal, form, name_of, picker
+from desktop_agent.ui.settings.page_parts import AddingForm, Removal, form, name_of
 from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.account_fields import AccountFields
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.labels import Note, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 
@@ -128,9 +128,7 @@ class AccountChooser(QWidget):
         self._name = ""
         self._view = AccountsView()
         self._settings: SettingsView | None = None
-        self._box = picker(self.tr("Account"), [])
-        self._box.setObjectName("accountPicker")
-        self._box.setMinimumContentsLength(24)
+        self._box = Picker(object_name="accountPicker", accessible_name=self.tr("Account"), min_chars=24)
         self._add = make_button(self.tr("Add…"), object_name="newAccountButton", clicked=self._on_new)
         self._add.setAccessibleName(self.tr("Add an account"))
         remove = make_button(
@@ -204,8 +202,6 @@ class AccountChooser(QWidget):
         self._removal.confirm.setText(self.tr("Sign out now") if is_signed_in else self.tr("Remove with its key"))
         can_remove = is_sound and bool(self._name) and account is not None
         self._removal.button.setVisible(can_remove and not is_asking)
-
-    # --- what the user does -------------------------------------------------------------------------------------
 
     def _on_chosen(self) -> None:
         name = self._box.currentData()

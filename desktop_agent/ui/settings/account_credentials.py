@@ -4,7 +4,7 @@ A key is in the field only while it is typed. It goes out by signal, into no too
 field forgets it, its undo history included, as soon as it was saved or the dialog is closed.
 """
 
-from typing import Literal, assert_never
+from typing import Literal
 
 from msgspec import Struct
 from PySide6.QtCore import QCoreApplication, Qt, Signal
@@ -44,14 +44,14 @@ class KeyEditor(QWidget):
         self._is_busy = False
         self._pressed: QPushButton | None = None
         """The button that started the work, if it had the focus."""
-        self._field = ApiKeyField()
+        self.field = ApiKeyField()
         self._save = make_button(self.tr("Save key"), object_name="saveKeyButton", clicked=self._on_save)
         self._check = make_button(self.tr("Check key"), object_name="checkKeyButton", clicked=self._on_check)
         remove = make_button(self.tr("Remove key"), object_name="removeKeyButton", variant="destructive")
         confirm = make_button(
             self.tr("Remove permanently"),
             object_name="reallyRemoveKeyButton",
-            clicked=self.take_focus,  # before it is hidden: else the focus wanders, and the page scrolls after it
+            clicked=self.field.take_focus,  # before it is hidden: else the focus wanders, and the page scrolls after it
             variant="destructive",
         )
         self._removal = removal = Removal(
@@ -60,18 +60,16 @@ class KeyEditor(QWidget):
         self._where = Note("")
         self._result = Note("")
         heading = make_label(self.tr("API key"), role="strong")
-        entry = hbox((self._field, 1), self._save, spacing=Space.S)
+        entry = hbox((self.field, 1), self._save, spacing=Space.S)
         deeds = hbox(self._check, remove, confirm, removal.keep, STRETCH, spacing=Space.S)
         vbox(heading, self._where, entry, deeds, self._result, on=self, spacing=Space.S)
-        self._field.changed.connect(self._update)
-        self._field.confirmed.connect(self._on_save)
+        self.field.changed.connect(self._update)
+        self.field.confirmed.connect(self._on_save)
         self._removal.ask(is_asking=False)
-
-    # --- what the dialog asks -------------------------------------------------------------------------------------
 
     def show_account(self, account: Account) -> None:
         if account != self.account:
-            self.forget()
+            self.field.forget()
             self._result.say("")
             self._where.say("")
             self.account, self._status, self._is_busy = account, None, False
@@ -89,7 +87,7 @@ class KeyEditor(QWidget):
             focused = self.focusWidget()
             self._pressed = focused if isinstance(focused, QPushButton) and focused.hasFocus() else None
         if self._pressed is not None:
-            self.take_focus()  # what was pressed is disabled now, and the keyboard would go to another setting
+            self.field.take_focus()  # what was pressed is disabled now, and the keyboard would go to another setting
         self._is_busy = True
         self._result.say(message)
         self._update()
@@ -99,20 +97,13 @@ class KeyEditor(QWidget):
         self._result.say(message, "good" if is_good else "error")
         self._update()
         pressed, self._pressed = self._pressed, None
-        if pressed is not None and self._field.has_keyboard and pressed.isVisible() and pressed.isEnabled():
+        if pressed is not None and self.field.has_keyboard and pressed.isVisible() and pressed.isEnabled():
             pressed.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def forget(self) -> None:
-        """Empty the field, undo history included."""
-        self._field.forget()
-
     def offer(self, key: str) -> None:
-        self._field.offer(key)
+        self.field.offer(key)
         self._result.say(self.tr("You pasted what looks like an API key. It was put here, and nowhere else."))
         self._update()
-
-    def take_focus(self) -> None:
-        self._field.take_focus()
 
     def _words_for(self, status: KeyStatus) -> str:
         match status.source:
@@ -133,18 +124,13 @@ class KeyEditor(QWidget):
                 page = vendor_of(self.account.provider).keys_page
                 return f"{kept} {self.tr('Create a key at {0}').format(page)}" if page else kept
 
-    # --- what the user does -------------------------------------------------------------------------------------
-
-    def _typed(self) -> str:
-        return self._field.text
-
     def _can_save(self) -> bool:
-        return bool(self._typed()) and not self._is_busy and self._status is not None
+        return bool(self.field.text) and not self._is_busy and self._status is not None
 
     def _update(self) -> None:
         source = self._status.source if self._status is not None else None
         self._save.setEnabled(self._can_save())
-        can_check = bool(self._typed()) or source is not None or self.account.kind == "none"
+        can_check = bool(self.field.text) or source is not None or self.account.kind == "none"
         self._check.setEnabled(not self._is_busy and can_check)
         self._check.setText(self.tr("Check key") if self.account.kind == "key" else self.tr("Check the server"))
         self._removal.button.setEnabled(not self._is_busy)
@@ -154,12 +140,12 @@ class KeyEditor(QWidget):
     def _on_save(self) -> None:
         if not self._can_save():
             return
-        key = self._typed()
-        self.forget()
+        key = self.field.text
+        self.field.forget()
         self._actions.save_key(self.account, key)
 
     def _on_check(self) -> None:
-        self._actions.check_key(self.account, self._typed())
+        self._actions.check_key(self.account, self.field.text)
 
     def _on_removed(self) -> None:
         self._actions.remove_key(self.account)
@@ -247,15 +233,12 @@ class SignInPanel(QWidget):
 
 
 def _offer(way: SignInWay) -> str:
-    match way:
-        case "chatgpt":
-            return _tr("Sign in with ChatGPT…")
-        case "openrouter":
-            return _tr("Sign in with OpenRouter…")
-        case "profile":
-            return _tr("Use a profile of Anthropic's tools")
-        case _:
-            assert_never(way)
+    words: dict[SignInWay, str] = {
+        "chatgpt": _tr("Sign in with ChatGPT…"),
+        "openrouter": _tr("Sign in with OpenRouter…"),
+        "profile": _tr("Use a profile of Anthropic's tools"),
+    }
+    return words[way]
 
 
 def _tr(text: str) -> str:

@@ -6,13 +6,14 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.settings import declared_settings
 from desktop_agent.ui.settings.generated_page import SettingRows, settings_of, shown
-from desktop_agent.ui.settings.page_parts import Page, form, name_of, pick, picker
+from desktop_agent.ui.settings.page_parts import Page, form, name_of, pick
 from desktop_agent.ui.settings.setting_controls import words
 from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsView, section_title
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import Picker
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
-from desktop_agent.ui.widgets.labels import Note
-from desktop_agent.ui.widgets.layouts import hairline, vbox
+from desktop_agent.ui.widgets.labels import Note, show_text
+from desktop_agent.ui.widgets.layouts import add_parts, hairline, vbox
 from desktop_agent.ui.wording.phrases import MODES, POLICIES, approval_words, sandbox_words
 
 _HAND_MADE = ("execution.approval", "execution.sandbox")
@@ -30,26 +31,22 @@ class ApprovalsPage(Page):
     def _build(self) -> Iterator[None]:
         self._project = Note("", "warning")
         self._project.hide()
-        self.column.addWidget(Note(self.tr("For new sessions. A session's own choice is below its composer.")))
-        self.column.addWidget(self._project)
+        about = Note(self.tr("For new sessions. A session's own choice is below its composer."))
         self._cards = {policy: ChoiceCard(self._theme, *approval_words(policy)) for policy in POLICIES}
         group = QWidget()
         vbox(*self._cards.values(), on=group, spacing=Space.S)
-        self.column.addWidget(group)
+        add_parts(self.column, about, self._project, group)
         yield
-        self._sandbox = picker(self.tr("Sandbox"), [(sandbox_words(mode)[0], mode) for mode in MODES])
-        self._sandbox.setObjectName("sandboxSettingPicker")
-        self._sandbox.setMinimumContentsLength(24)
+        name, modes = self.tr("Sandbox"), [(sandbox_words(mode)[0], mode) for mode in MODES]
+        self._sandbox = Picker(object_name="sandboxSettingPicker", accessible_name=name, choices=modes, min_chars=24)
         self._consequence = Note("", object_name="sandboxConsequence")
         for policy, card in self._cards.items():
             card.setObjectName(f"approval_{policy}")
             card.clicked.connect(self._on_chosen)
         row = form()
-        row.addRow(name_of(self.tr("Sandbox")), self._sandbox)
+        row.addRow(name_of(name), self._sandbox)
         row.addRow(name_of(""), self._consequence)
-        self.column.addWidget(hairline())
-        self.column.addLayout(row)
-        self.column.addWidget(hairline())
+        add_parts(self.column, hairline(), row, hairline())
         self._sandbox.currentIndexChanged.connect(self._on_sandbox)
         self._show_consequence()
         yield
@@ -79,8 +76,7 @@ class ApprovalsPage(Page):
             for key in _HAND_MADE
             if key in view.project
         ]
-        self._project.setText("\n".join(tightened))
-        self._project.setVisible(bool(tightened))
+        show_text(self._project, "\n".join(tightened))
 
     def _show_consequence(self) -> None:
         mode = self._sandbox.currentData()

@@ -4,7 +4,7 @@ A row has a setting's name, what it does, its control, where its value comes fro
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import cast
 
 from PySide6.QtCore import Qt
@@ -16,8 +16,8 @@ from desktop_agent.ui.settings.setting_controls import TextsControl, control_for
 from desktop_agent.ui.settings.settings_view import Section, SettingsActions, SettingsView, section_title
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.labels import Note, make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+from desktop_agent.ui.widgets.labels import Note, make_label, show_text
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hairline, hbox, vbox
 
 
 class SettingRow(QWidget):
@@ -27,7 +27,6 @@ class SettingRow(QWidget):
         """`section` is shown before the title where rows of several sections stand together."""
         super().__init__()
         self.setting = setting
-        self._actions = actions
         self.setObjectName(f"setting_{setting.key}")
         about = setting.about
         self._title = QLabel(f"{section} · {words(about.title)}" if section else words(about.title))
@@ -38,10 +37,11 @@ class SettingRow(QWidget):
         self._origin = Note("", "warning")
         self._state = Note("")
         self._state.setWordWrap(False)
-        self._reset = make_button(self.tr("Reset"), clicked=self._on_reset, variant="flat", is_compact=True)
+        reset = partial(actions.reset, setting.key)
+        self._reset = make_button(self.tr("Reset"), clicked=reset, variant="flat", is_compact=True)
         self._reset.setAccessibleName(self.tr("Reset {0}").format(words(about.title)))
         self._lay_out()
-        self.control.changed.connect(self._on_changed)
+        self.control.changed.connect(partial(actions.change, setting.key))
 
     def show_view(self, view: SettingsView) -> None:
         key = self.setting.key
@@ -53,8 +53,8 @@ class SettingRow(QWidget):
         self._state.setText(self.tr("Changed. Default: {0}").format(shown(self.setting, self.setting.default)))
         self._state.setVisible(is_changed and not variable)
         self._reset.setVisible(is_changed and not variable)
-        self._say(self._problem, view.problem_of(key))
-        self._say(self._origin, self._origin_words(view))
+        show_text(self._problem, view.problem_of(key))
+        show_text(self._origin, self._origin_words(view))
 
     def _origin_words(self, view: SettingsView) -> str:
         key = self.setting.key
@@ -65,10 +65,6 @@ class SettingRow(QWidget):
                 shown(self.setting, view.project[key])
             )
         return ""
-
-    def _say(self, label: QLabel, text: str) -> None:
-        label.setText(text)
-        label.setVisible(bool(text))
 
     def _lay_out(self) -> None:
         is_wide = isinstance(self.control, TextsControl)
@@ -88,12 +84,6 @@ class SettingRow(QWidget):
         for label in (self._problem, self._origin, self._state):
             label.hide()
         self._reset.hide()
-
-    def _on_changed(self, value: object) -> None:
-        self._actions.change(self.setting.key, value)
-
-    def _on_reset(self) -> None:
-        self._actions.reset(self.setting.key)
 
 
 def shown(setting: Setting, value: object) -> str:
@@ -132,8 +122,7 @@ class SettingRows(QVBoxLayout):
         yield from self._add([setting for setting in self._settings if not setting.about.is_advanced])
         special = [setting for setting in self._settings if setting.about.is_advanced]
         if special:
-            self.addSpacing(Space.XS)
-            self.addWidget(make_label(self.tr("Advanced"), role="heading"))
+            add_parts(self, Space.XS, make_label(self.tr("Advanced"), role="heading"))
             yield from self._add(special)
 
     def show_view(self, view: SettingsView) -> None:
@@ -178,10 +167,8 @@ class GeneratedPage(Page):
         for place, (table, rows) in enumerate(self._groups.items()):
             about = declared_section(table)
             if place > 0:
-                self.column.addWidget(hairline())
-                self.column.addWidget(make_label(words(about.title), role="strong"))
-            self.column.addWidget(Note(words(about.text)))
-            self.column.addLayout(rows)
+                add_parts(self.column, hairline(), make_label(words(about.title), role="strong"))
+            add_parts(self.column, Note(words(about.text)), rows)
             yield from rows.build()
         self.column.addStretch()
 
@@ -197,9 +184,7 @@ class SearchPage(Page):
         self._list = QVBoxLayout()
         self._list.setSpacing(Space.M)
         self._note = Note("")
-        self.column.addLayout(self._list)
-        self.column.addWidget(self._note)
-        self.column.addStretch()
+        add_parts(self.column, self._list, self._note, STRETCH)
 
     def show_view(self, view: SettingsView) -> None:
         super().show_view(view)

@@ -232,7 +232,6 @@ class KeyList(QTreeWidget):
             row.setText(_STATE, self.tr("changed") if table.is_changed(action) else "")
 
     def search(self, text: str, keys: str = "") -> int:
-        """Show only rows with these words and keys; return how many."""
         wanted = text.casefold().split()
         shown = 0
         for group in map(self.topLevelItem, range(self.topLevelItemCount())):
@@ -299,5 +298,4 @@ class _Rows(QStyledItemDelegate):
 
 
 def _shown(keys: tuple[str, ...]) -> str:
-    """Return keys as a row shows them: the keys of a sequence stand closer together."""
     return " · ".join(map(native_keys, keys))

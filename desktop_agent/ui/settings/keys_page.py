@@ -1,6 +1,7 @@
 """The section about keys: the list of actions, and below it what records new keys for one of them."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QKeyEvent
@@ -23,8 +24,8 @@ from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsVie
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.labels import Note, make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+from desktop_agent.ui.widgets.labels import Note, make_label, show_text
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, vbox
 
 _FIELD_WIDTH = 180
 _MOST_FOLLOWING = 3
@@ -42,7 +43,6 @@ class ShortcutRecorder(QFrame):
         self._table = KeyTable({}, {})
         self.action = ""
         self._before = ""
-        """The keys of a sequence pressed so far."""
         self._keys = ""
         self._title = make_label(role="strong", wraps=True)
         self.field = ShortcutField()
@@ -54,8 +54,7 @@ class ShortcutRecorder(QFrame):
             self.tr("Use them"), object_name="useKeysButton", clicked=self._on_use, variant="primary"
         )
         cancel = make_button(self.tr("Cancel"), object_name="cancelKeysButton", clicked=self.ended)
-        row = hbox(self.field, self._more, self._use, cancel, spacing=Space.S)
-        row.addStretch()
+        row = hbox(self.field, self._more, self._use, cancel, STRETCH, spacing=Space.S)
         vbox(self._title, row, self._note, on=self, spacing=Space.S)
         self.field.keys_pressed.connect(self._on_pressed)
         self.field.confirmed.connect(self._on_use)
@@ -96,7 +95,6 @@ class ShortcutRecorder(QFrame):
         return key_settings()[self.action].about.plain_keys
 
     def _offer(self, keys: str) -> None:
-        """Offer to use these keys; empty while there are none."""
         self._keys = keys
         takes_enter = self._plain == ANY or "Enter" in self._plain or bool(self._before)
         self.field.takes_enter = takes_enter and not keys
@@ -195,11 +193,8 @@ class KeysPage(Page):
         self._table = KeyTable.of(view.values)
         self._list.show_table(self._table)
         problems = filter(None, (view.problem_of(setting.key) for setting in key_settings().values()))
-        self._problems.setText("\n".join(problems))
-        self._problems.setVisible(bool(self._problems.text()))
+        show_text(self._problems, "\n".join(problems))
         self._update()
-
-    # --- building -------------------------------------------------------------------------------------------------
 
     def _build(self) -> Iterator[None]:
         self._search = KeySearch()
@@ -214,19 +209,18 @@ class KeysPage(Page):
         self._question = ResetQuestion()
         self._question.hide()
         self._buttons = self._build_buttons()
-        self.column.addWidget(self._search)
-        self.column.addWidget(self._problems)
-        self.column.addWidget(self._empty)
-        self.column.addWidget(self._list, 1)
-        self.column.addWidget(self._buttons)
-        self.column.addWidget(self._question)
-        self.column.addWidget(self._recorder)
+        above, below = (self._search, self._problems, self._empty), (self._buttons, self._question, self._recorder)
+        add_parts(self.column, *above, (self._list, 1), *below)
         self._connect(self._list)
 
     def _build_buttons(self) -> QWidget:
         row = QWidget()
-        self._change = make_button(self.tr("Change…"), object_name="changeKeysButton", clicked=self._on_change)
-        self._add = make_button(self.tr("Add…"), object_name="addKeysButton", clicked=self._on_add)
+        self._change = make_button(
+            self.tr("Change…"), object_name="changeKeysButton", clicked=partial(self._begin, is_more=False)
+        )
+        self._add = make_button(
+            self.tr("Add…"), object_name="addKeysButton", clicked=partial(self._begin, is_more=True)
+        )
         self._clear = make_button(self.tr("Clear"), object_name="clearKeysButton", clicked=self._on_clear)
         self._reset = make_button(self.tr("Reset"), object_name="resetKeysButton", clicked=self._on_reset)
         self._reset_all = make_button(
@@ -239,22 +233,18 @@ class KeysPage(Page):
     def _connect(self, rows: KeyList) -> None:
         self._search.changed.connect(self._on_search)
         rows.itemSelectionChanged.connect(self._update)
-        rows.opened.connect(self._on_change)
+        rows.opened.connect(partial(self._begin, is_more=False))
         self._recorder.chosen.connect(self._on_chosen)
         self._recorder.ended.connect(self._end)
         self._question.confirmed.connect(self._reset_all_keys)
         self._question.refused.connect(self._end)
         self.setFocusProxy(self._search)
 
-    # --- searching ------------------------------------------------------------------------------------------------
-
     def _on_search(self) -> None:
         assert self._list is not None
         count = self._list.search(self._search.text, self._search.keys)
         self._empty.setVisible(count == 0)
         self._update()
-
-    # --- changing -------------------------------------------------------------------------------------------------
 
     @property
     def _chosen(self) -> str:
@@ -268,12 +258,6 @@ class KeysPage(Page):
         self._clear.setEnabled(has_keys)
         self._reset.setEnabled(bool(action) and self._table.is_changed(action))
         self._reset_all.setEnabled(bool(self._table.changed))
-
-    def _on_change(self) -> None:
-        self._begin(is_more=False)
-
-    def _on_add(self) -> None:
-        self._begin(is_more=True)
 
     def _begin(self, *, is_more: bool) -> None:
         self._is_more = is_more

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from PySide6.QtWidgets import QComboBox, QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from desktop_agent.core.base.web_address import is_readable_on_the_way, why_no_address
 from desktop_agent.core.models.account import Account, named, usual_account
@@ -19,13 +19,13 @@ from desktop_agent.core.settings.model_choice import name_in
 from desktop_agent.ui.settings.account_chooser import AccountChooser, AccountForm
 from desktop_agent.ui.settings.account_credentials import KeyEditor, SignInPanel
 from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
-from desktop_agent.ui.settings.page_parts import Page, form, name_of, pick, picker
+from desktop_agent.ui.settings.page_parts import Page, form, name_of, pick
 from desktop_agent.ui.settings.setting_controls import words
 from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView, section_title
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
-from desktop_agent.ui.widgets.labels import Note
-from desktop_agent.ui.widgets.layouts import hairline, hbox, vbox
+from desktop_agent.ui.widgets.labels import Note, show_text
+from desktop_agent.ui.widgets.layouts import add_parts, hairline, hbox, vbox
 
 
 class AddressEditor(QWidget):
@@ -139,8 +139,8 @@ class ModelPage(Page):
 
     def _show(self, view: SettingsView) -> None:
         variables = [variable for key in _HAND_MADE if (variable := view.variable_of(key))]
-        self._variables.setText(self.tr("Set by the environment: {0}.").format(", ".join(variables)))
-        self._variables.setVisible(bool(variables))
+        text = self.tr("Set by the environment: {0}.").format(", ".join(variables))
+        show_text(self._variables, text if variables else "")
         self._show_provider(view)
 
     def connect_provider(self, provider: str) -> None:
@@ -171,8 +171,6 @@ class ModelPage(Page):
 
         self.when_built(show)
 
-    # --- showing ----------------------------------------------------------------------------------------------------
-
     def _show_provider(self, view: SettingsView) -> None:
         settings = view.settings.model
         if self._connecting == settings.provider:
@@ -199,7 +197,6 @@ class ModelPage(Page):
         self._server.show_account(account, self._address.text)
 
     def _show_unchosen(self, chosen: str) -> None:
-        """Show only the key of a provider that is not chosen, and say which one is."""
         self._which.setHidden(bool(self._connecting))
         text = self.tr("Add a key, and you can choose models of it in any conversation. New ones begin with {0}.")
         self._unchosen.say(text.format(words(PROVIDER_LABELS[chosen])))
@@ -218,8 +215,6 @@ class ModelPage(Page):
         self._name.blockSignals(False)
         self._name.setEnabled(not view.variable_of("model.name"))
 
-    # --- building -------------------------------------------------------------------------------------------------
-
     def _build(self) -> Iterator[None]:
         self._build_provider()
         yield
@@ -229,10 +224,9 @@ class ModelPage(Page):
         self.column.addWidget(self._asked)
         self._unchosen = Note("")
         self._unchosen.hide()
-        asked.addWidget(self._unchosen)
         self._which = QWidget(self._asked)
         self._which.hide()
-        asked.addWidget(self._which)
+        add_parts(asked, self._unchosen, self._which)
         yield from self._build_which()
         self._variables = Note("", "warning")
         self._variables.hide()
@@ -242,9 +236,7 @@ class ModelPage(Page):
             yield
         self._demo = Note(self.tr("The demo follows a script. It needs no key, no network and no address."))
         self._demo.setVisible(self._asked.isHidden())
-        self.column.addWidget(self._demo)
-        self.column.addWidget(hairline())
-        self.column.addLayout(self._rows)
+        add_parts(self.column, self._demo, hairline(), self._rows)
         yield from self._rows.build()
         self.column.addStretch()
         self._connect()
@@ -254,8 +246,8 @@ class ModelPage(Page):
             self.show_server(*self._found)
 
     def _build_provider(self) -> None:
-        self._provider = picker(self.tr("Provider"), [(words(PROVIDER_LABELS[known]), known) for known in PROVIDER_IDS])
-        self._provider.setMinimumContentsLength(24)
+        choices = [(words(PROVIDER_LABELS[known]), known) for known in PROVIDER_IDS]
+        self._provider = Picker(accessible_name=self.tr("Provider"), choices=choices, min_chars=24)
         if self.view is not None:
             pick(self._provider, self._connecting or self.view.settings.model.provider)
         self._provider.currentIndexChanged.connect(self._on_provider)
@@ -276,33 +268,20 @@ class ModelPage(Page):
         vbox(self._chooser, self._server, on=account, spacing=Space.S)
         which.addRow(self._chooser.form)
         yield
-        self._name = self._build_name()
-        which.addRow(name_of(self.tr("Model")), self._name)
+        name = self.tr("Model")
+        self._name = Picker(object_name="modelNameEdit", accessible_name=name, min_chars=24, is_editable=True)
+        self._name.edit.setPlaceholderText(self.tr("As the server calls it"))
+        which.addRow(name_of(name), self._name)
         yield
         self._address = AddressEditor(self._actions, self._which)
         which.addRow(_name_of_first_line(self.tr("Address"), self._provider.height()), self._address)
         yield
 
-    def _build_name(self) -> Picker:
-        name = picker(self.tr("Model"), [])
-        name.setObjectName("modelNameEdit")
-        name.setEditable(True)
-        name.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        name.setMinimumContentsLength(24)
-        line = name.lineEdit()
-        assert line is not None
-        line.setPlaceholderText(self.tr("As the server calls it"))
-        return name
-
     def _connect(self) -> None:
         self._chooser.chosen.connect(self._on_account)
         self.sign_in.grown.connect(self._on_grown)
         self._name.currentIndexChanged.connect(self._on_name)
-        line = self._name.lineEdit()
-        assert line is not None
-        line.editingFinished.connect(self._on_name)
-
-    # --- changes --------------------------------------------------------------------------------------------------
+        self._name.edit.editingFinished.connect(self._on_name)
 
     def _on_provider(self) -> None:
         provider = self._provider.currentData()
@@ -319,7 +298,6 @@ class ModelPage(Page):
             self._actions.reset("model.account")
 
     def _on_grown(self) -> None:
-        """Scroll to the whole wait for the browser."""
         content = self.widget()
         assert content is not None, "a page has it from the start"
         content.adjustSize()

@@ -1,8 +1,8 @@
 """What the pages of the settings dialog are made of."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QFormLayout, QLabel, QPushButton, QScrollArea, QWidget
 
@@ -101,21 +101,12 @@ def name_of(text: str) -> QLabel:
     return name
 
 
-def picker(name: str, choices: Iterable[tuple[str, object]]) -> Picker:
-    box = Picker()
-    box.setAccessibleName(name)
-    for words, value in choices:
-        box.addItem(words, value)
-    return box
-
-
 def pick(box: Picker, value: object) -> None:
     """Show `value`, adding it if it is missing. Emits nothing."""
-    box.blockSignals(True)
-    if box.findData(value) < 0:
-        box.addItem(str(value), value)
-    box.setCurrentIndex(box.findData(value))
-    box.blockSignals(False)
+    with QSignalBlocker(box):
+        if box.findData(value) < 0:
+            box.addItem(str(value), value)
+        box.setCurrentIndex(box.findData(value))
 
 
 class AddingForm(QWidget):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QVBoxLayout
@@ -16,7 +17,7 @@ from desktop_agent.ui.settings.settings_view import SettingsActions, section_tit
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import Note, make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hbox
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox
 from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import visible_line
 
@@ -38,23 +39,19 @@ class ProjectPage(Page):
         self._answer = make_label(role="strong")
         self._lines = QVBoxLayout()
         self._lines.setSpacing(Space.S)
-        self.trust = make_button(self.tr("Trust"), object_name="trustProjectButton", clicked=self._on_trust)
+        answer = self._actions.answer_project
+        self.trust = make_button(self.tr("Trust"), object_name="trustProjectButton", clicked=partial(answer, "trusted"))
         self.trust.setAccessibleName(self.tr("Trust the project's settings"))
-        self.ignore = make_button(self.tr("Ignore"), object_name="ignoreProjectButton", clicked=self._on_ignore)
-        self.ignore.setAccessibleName(self.tr("Ignore the project's settings"))
-        self.column.addWidget(
-            Note(
-                self.tr(
-                    "A project can only make the rules stricter and define MCP servers, and only after you trusted its "
-                    "file as it is."
-                )
-            )
+        self.ignore = make_button(
+            self.tr("Ignore"), object_name="ignoreProjectButton", clicked=partial(answer, "ignored")
         )
-        self.column.addWidget(self._path)
-        self.column.addWidget(self._answer)
-        self.column.addLayout(self._lines)
-        self.column.addLayout(hbox(self.trust, self.ignore, STRETCH, spacing=Space.S))
-        self.column.addStretch()
+        self.ignore.setAccessibleName(self.tr("Ignore the project's settings"))
+        about = self.tr(
+            "A project can only make the rules stricter and define MCP servers, and only after you trusted its "
+            "file as it is."
+        )
+        buttons = hbox(self.trust, self.ignore, STRETCH, spacing=Space.S)
+        add_parts(self.column, Note(about), self._path, self._answer, self._lines, buttons, STRETCH)
         yield
 
     def _on_built(self) -> None:
@@ -91,26 +88,13 @@ class ProjectPage(Page):
     def _show_servers(self, lines: Sequence[str], *, is_trusted: bool) -> None:
         if not lines:
             return
-        self._lines.addWidget(
-            Note(
-                self.tr("It lets these MCP servers start. Those not said to be confined can do all that you can:")
-                if is_trusted
-                else self.tr(
-                    "It would let these MCP servers start. Those not said to be confined can do all that you can:"
-                ),
-                "warning",
-            )
-        )
+        about = self.tr("It would let these MCP servers start. Those not said to be confined can do all that you can:")
+        if is_trusted:
+            about = self.tr("It lets these MCP servers start. Those not said to be confined can do all that you can:")
+        self._lines.addWidget(Note(about, "warning"))
         for text in lines:
-            self._lines.addWidget(
-                make_label(text, object_name="projectServer", wraps=True, is_plain=True, is_selectable=True)
-            )
-
-    def _on_trust(self) -> None:
-        self._actions.answer_project("trusted")
-
-    def _on_ignore(self) -> None:
-        self._actions.answer_project("ignored")
+            label = make_label(text, object_name="projectServer", wraps=True, is_plain=True, is_selectable=True)
+            self._lines.addWidget(label)
 
 
 def change_lines(changes: Sequence[Tightened]) -> list[str]:

@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from PySide6.QtCore import QLocale, Qt, Signal
-from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
 from desktop_agent.core.protocol.model import Rule
 from desktop_agent.ui.settings.page_parts import Page
 from desktop_agent.ui.settings.settings_view import section_title
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button, make_line
-from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label
-from desktop_agent.ui.widgets.layouts import hbox, vbox
+from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, vbox
 from desktop_agent.ui.wording.phrases import long_moment, short_moment, short_path
 from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip, visible
 
@@ -30,43 +30,30 @@ class RuleRow(QFrame):
         self.searched_text = f"{what} {rule.pattern} {details}".casefold()
         self.setAccessibleName(f"{what} {shown}, {details}")
         kind = QLabel(what)
-        pattern = ElidedLabel(Qt.TextElideMode.ElideMiddle)
-        pattern.setText(shown)
+        pattern = ElidedLabel(Qt.TextElideMode.ElideMiddle, text=shown, takes_room=True)
         pattern.setFont(theme.code_font())
         pattern.setToolTip(plain_tooltip(visible(rule.pattern)))
-        pattern.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         reach = make_label(details, role="secondary", wraps=True, is_plain=True)
         made = long_moment(rule.created_at, now.astimezone(), locale)
         reach.setToolTip(plain_tooltip(self.tr("Made {0}\n{1}").format(made, rule.workspace).strip()))
         self.button = make_button(
             self.tr("Revoke"),
             object_name="revokeRuleButton",
+            accessible_name=self.tr("Revoke the rule for {0}").format(shown),
+            tooltip=self.tr("The next such call asks again"),
             clicked=self._on_revoke,
             variant="destructive",
             is_compact=True,
         )
-        self.button.setAccessibleName(self.tr("Revoke the rule for {0}").format(shown))
-        self.button.setToolTip(self.tr("The next such call asks again"))
         text = vbox(hbox(kind, (pattern, 1), spacing=Space.S), reach)
         hbox((text, 1), self.button, on=self, spacing=Space.M, margins=(0, Space.S, 0, Space.S))
 
     def _what(self) -> str:
         rule = self._rule
-        match rule.effect:
-            case "allow":
-                verb = self.tr("Allow")
-            case "ask":
-                verb = self.tr("Ask for")
-            case "forbid":
-                verb = self.tr("Forbid")
-        match rule.kind:
-            case "command":
-                what = self.tr("exactly") if rule.is_exact else ""
-            case "edit":
-                what = self.tr("edits of")
-            case "tool":
-                what = self.tr("calls of")
-        return f"{verb} {what}".strip()
+        verbs = {"allow": self.tr("Allow"), "ask": self.tr("Ask for"), "forbid": self.tr("Forbid")}
+        exactly = self.tr("exactly") if rule.is_exact else ""
+        whats = {"command": exactly, "edit": self.tr("edits of"), "tool": self.tr("calls of")}
+        return f"{verbs[rule.effect]} {whats[rule.kind]}".strip()
 
     def _details(self, now: datetime, locale: QLocale) -> str:
         rule = self._rule
@@ -114,13 +101,8 @@ class RulesPage(Page):
         self._empty = Note("", object_name="rulesEmpty")
         self._list = QVBoxLayout()
         self._list.setSpacing(0)
-        self.column.addWidget(
-            Note(self.tr("What your earlier answers allow without a question, in the session that is shown."))
-        )
-        self.column.addWidget(self._filter)
-        self.column.addWidget(self._empty)
-        self.column.addLayout(self._list)
-        self.column.addStretch()
+        about = Note(self.tr("What your earlier answers allow without a question, in the session that is shown."))
+        add_parts(self.column, about, self._filter, self._empty, self._list, STRETCH)
         yield
 
     def _on_built(self) -> None:
@@ -161,5 +143,4 @@ class RulesPage(Page):
             )
         else:
             text = "" if self.rows else self.tr("No rule matches.")
-        self._empty.setText(text)
-        self._empty.setVisible(bool(text))
+        show_text(self._empty, text)

@@ -4,10 +4,11 @@ What a server says of itself is shown on one line, cut, with nothing hidden in i
 """
 
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 
 from PySide6.QtCore import QCoreApplication, QEvent, QLocale, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPlainTextEdit, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPlainTextEdit, QWidget
 
 from desktop_agent.core.base.plain_text import duration_text, named
 from desktop_agent.core.mcp.server_status import STATE_WORDS, LastCall, unused_line
@@ -19,7 +20,7 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.account_fields import BrowserWait
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label
+from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, restyle, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 from desktop_agent.ui.wording.phrases import long_moment
 from desktop_agent.ui.wording.visible_text import plain_tooltip
@@ -195,8 +196,7 @@ class CallList(UnfoldedRows):
         when = make_label("", role="secondary")
         tool = make_label("", is_plain=True)
         tool.setFont(self._theme.code_font())
-        result = ElidedLabel()
-        result.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        result = ElidedLabel(takes_room=True)
         took = make_label("", role="secondary")
         took.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         row = (when, tool, result, took)
@@ -209,13 +209,9 @@ class CallList(UnfoldedRows):
         when.setText(long_moment(call.at, call.at.astimezone(), QLocale()))
         tool.setText(cut(call.tool))
         words = cut(call.problem, _LONGEST_CALL) or self.tr("Answered")
-        role = "error" if call.problem else "secondary"
         result.setText(words)
         result.setToolTip(plain_tooltip(words) if call.problem else "")
-        if result.property("role") != role:
-            result.setProperty("role", role)
-            result.style().unpolish(result)
-            result.style().polish(result)
+        restyle(result, "role", "error" if call.problem else "secondary")
         took.setText(duration_text(call.duration_s))
         for label in row:
             label.show()
@@ -241,9 +237,7 @@ class ToolRow(QWidget):
         self.switch.clicked.connect(self._on_switch)
         label = make_label(cut(name), is_plain=True)
         label.setFont(theme.code_font())
-        self._about = ElidedLabel()
-        self._about.setProperty("role", "secondary")
-        self._about.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._about = ElidedLabel(role="secondary", takes_room=True)
         self._tokens = make_label("", role="secondary")
         hbox(self.switch, label, (self._about, 1), self._tokens, on=self, spacing=Space.S)
 
@@ -335,13 +329,12 @@ class ServerCard(QFrame):
         self._switch.setObjectName("serverSwitch")
         self._switch.setAccessibleName(self.tr("Use the server {0}").format(server.name))
         self._switch.clicked.connect(self._on_switch)
-        self._where = ElidedLabel(Qt.TextElideMode.ElideRight)
+        self._where = ElidedLabel(takes_room=True)
         self._where.setFont(theme.code_font())
-        self._where.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._state, self._facts, self._problem = Note(""), Note(""), Note("", "error")
         self._confinement = Note("", object_name="serverConfinement")
         self._state.setObjectName("serverState")
-        self._tools = ServerToolList(theme, self._on_tool)
+        self._tools = ServerToolList(theme, partial(actions.switch_tool, server.name))
         self._calls = CallList(theme)
         self._wait: SignInWait | None = None
         self._log: LogView | None = None
@@ -368,8 +361,7 @@ class ServerCard(QFrame):
             (self._problem, problem_line(server)),
             (self._confinement, server.definition.confinement),
         ):
-            label.setText(text)
-            label.setVisible(bool(text))
+            show_text(label, text)
         self._tools.show_tools(server.tools, server.definition.disabled_tools, can_switch=is_mine)
         if self._tools.is_unfolded and not server.tools:
             self._tools.unfold(is_unfolded=False)
@@ -385,14 +377,15 @@ class ServerCard(QFrame):
             self.tr("Sign in…"),
             object_name="serverSignInButton",
             accessible_name=self.tr("Sign in with the server {0}").format(name),
-            clicked=self._on_sign_in,
+            clicked=partial(self._actions.sign_in, name),
             variant="primary",
             is_compact=True,
         )
         self._show_calls = make_button(object_name="serverCallsButton", clicked=self._on_calls, is_compact=True)
         self._show_tools = make_button(object_name="serverToolsButton", clicked=self._on_tools, is_compact=True)
         self._show_log = make_button(object_name="serverLogButton", clicked=self._on_log, is_compact=True)
-        self._restart = make_button(object_name="restartServerButton", clicked=self._on_restart, is_compact=True)
+        restart = partial(self._actions.restart, name)
+        self._restart = make_button(object_name="restartServerButton", clicked=restart, is_compact=True)
         remove = make_button(
             self.tr("Remove"),
             object_name="removeServerButton",
@@ -408,7 +401,7 @@ class ServerCard(QFrame):
             remove,
             confirm,
             "keepServerButton",
-            remove=self._on_removed,
+            remove=partial(self._actions.remove, name),
             changed=self._update_buttons,
             is_compact=True,
         )
@@ -444,7 +437,8 @@ class ServerCard(QFrame):
                 self._wait.hide()
             return
         if self._wait is None:
-            self._wait = SignInWait(self._server.name, self._on_cancel_sign_in)
+            cancel = partial(self._actions.cancel_sign_in, self._server.name)
+            self._wait = SignInWait(self._server.name, cancel)
             self._column.insertWidget(self._column.indexOf(self._tools), self._wait)
         self._wait.show_progress(progress)
         self._wait.show()
@@ -471,22 +465,8 @@ class ServerCard(QFrame):
         self._question.setVisible(is_asking)
         self._removal.button.setVisible(not is_asking and server.definition.defined_by == "user")
 
-    # --- what the user does -------------------------------------------------------------------------------------
-
     def _on_switch(self) -> None:
         self._actions.switch(self._server.name, self._switch.isChecked())
-
-    def _on_tool(self, tool: str, is_enabled: bool) -> None:
-        self._actions.switch_tool(self._server.name, tool, is_enabled)
-
-    def _on_restart(self) -> None:
-        self._actions.restart(self._server.name)
-
-    def _on_sign_in(self) -> None:
-        self._actions.sign_in(self._server.name)
-
-    def _on_cancel_sign_in(self) -> None:
-        self._actions.cancel_sign_in(self._server.name)
 
     def _on_calls(self) -> None:
         self._calls.show_calls(self._server.status.last_calls)
@@ -505,6 +485,3 @@ class ServerCard(QFrame):
             self._log.setVisible(not self._is_log_unfolded)
         self._log.show_log(self._server.log)
         self._update_buttons()
-
-    def _on_removed(self) -> None:
-        self._actions.remove(self._server.name)

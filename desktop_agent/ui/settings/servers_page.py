@@ -10,14 +10,14 @@ from desktop_agent.core.mcp.definition import ServerDefinition, ServerSandbox
 from desktop_agent.core.mcp.new_servers import KNOWN_SERVERS, is_address, known_server, typed_definition, typed_sandbox
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
-from desktop_agent.ui.settings.page_parts import AddingForm, Page, form, name_of, picker
+from desktop_agent.ui.settings.page_parts import AddingForm, Page, form, name_of
 from desktop_agent.ui.settings.server_card import ServerCard
 from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_view import ServersView, SettingsActions, SettingsView, section_title
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import make_button, make_line
-from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
+from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hairline, hbox, vbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _MOST_HEADERS = 8
@@ -200,13 +200,11 @@ class ServerForm(AddingForm):
             self.tr("Command line or address of the server"),
             self.tr("uvx mcp-server-git, or https://…"),
         )
-        known = [(server.name, server.name) for server in KNOWN_SERVERS]
-        self._known = picker(self.tr("Known servers"), [(self.tr("Your own"), None), *known])
-        self._known.setObjectName("knownServerPicker")
+        known = [(self.tr("Your own"), None), *((server.name, server.name) for server in KNOWN_SERVERS)]
+        self._known = Picker(object_name="knownServerPicker", accessible_name=self.tr("Known servers"), choices=known)
         self._known.currentIndexChanged.connect(self._on_known)
-        self._about, self._needs = ElidedLabel(), ElidedLabel()
+        self._about, self._needs = ElidedLabel(role="secondary"), ElidedLabel(role="secondary")
         for label in (self._about, self._needs):
-            label.setProperty("role", "secondary")
             label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
             label.hide()
         self._sandbox = SandboxFields(theme)
@@ -320,16 +318,13 @@ class ServersPage(Page):
         self._import.setAccessibleName(self.tr("Import the servers of another tool"))
         self._list = QVBoxLayout()
         self._list.setSpacing(Space.S)
-        self.column.addWidget(self._empty)
         self._empty.setHidden(bool(self._view.servers))
-        self.column.addWidget(self._problems)
+        add_parts(self.column, self._empty, self._problems)
         yield
         self.column.addLayout(hbox(self._add, self._import, STRETCH, spacing=Space.S))
         yield
         self._form_place = vbox()
-        self.column.addLayout(self._form_place)
-        self.column.addLayout(self._list)
-        self.column.addWidget(hairline())
+        add_parts(self.column, self._form_place, self._list, hairline())
         yield
         self.column.addLayout(self._settings)
         yield from self._settings.build()
@@ -357,8 +352,7 @@ class ServersPage(Page):
             card.deleteLater()
         self._work.begin(self._show_cards(view))
         self._empty.setVisible(not view.servers)
-        self._problems.setText("\n".join(view.problems))
-        self._problems.setVisible(bool(view.problems))
+        show_text(self._problems, "\n".join(view.problems))
 
     def _show_cards(self, view: ServersView) -> Iterator[None]:
         for place, server in enumerate(view.servers):
@@ -373,8 +367,6 @@ class ServersPage(Page):
 
     def import_file(self, path: str) -> None:
         self._actions.import_file(Path(path))
-
-    # --- what the user does -------------------------------------------------------------------------------------
 
     def _on_add(self) -> None:
         self._add.setEnabled(False)

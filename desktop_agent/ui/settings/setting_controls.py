@@ -5,12 +5,12 @@ from typing import cast
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QFileDialog, QLineEdit, QListWidget, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QFileDialog, QListWidget, QSizePolicy, QWidget
 
 from desktop_agent.core.settings import Setting
-from desktop_agent.ui.settings.page_parts import pick, picker
+from desktop_agent.ui.settings.page_parts import pick
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.buttons import make_button, make_line
+from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.wording.visible_text import quoted
@@ -84,12 +84,11 @@ class TextsControl(SettingControl):
             self.tr("New entry for {0}").format(title),
             self.tr("Add a folder") if has_folders else self.tr("Add an entry"),
         )
-        self._add = make_button(self.tr("Add"), clicked=self._on_add)
-        self._add.setAccessibleName(self.tr("Add to {0}").format(title))
-        self._remove = make_button(self.tr("Remove"), clicked=self._on_remove)
-        self._remove.setAccessibleName(self.tr("Remove from {0}").format(title))
-        self._choose = make_button(self.tr("Choose…"), clicked=self._on_choose)
-        self._choose.setAccessibleName(self.tr("Choose a folder for {0}").format(title))
+        add, remove = self.tr("Add to {0}").format(title), self.tr("Remove from {0}").format(title)
+        choose = self.tr("Choose a folder for {0}").format(title)
+        self._add = make_button(self.tr("Add"), accessible_name=add, clicked=self._on_add)
+        self._remove = make_button(self.tr("Remove"), accessible_name=remove, clicked=self._on_remove)
+        self._choose = make_button(self.tr("Choose…"), accessible_name=choose, clicked=self._on_choose)
         entry = hbox((self._entry, 1), self._add, self._choose, self._remove, spacing=Space.S)
         vbox(self._list, entry, on=self, spacing=Space.S)
         self._choose.setVisible(has_folders)
@@ -179,7 +178,7 @@ class ChoiceControl(SettingControl):
     def __init__(self, setting: Setting) -> None:
         super().__init__()
         choices = [(words(setting.about.words.get(choice, choice)), choice) for choice in setting.choices]
-        self._box = picker(words(setting.about.title), choices)
+        self._box = Picker(accessible_name=words(setting.about.title), choices=choices)
         self._box.fit()
         self._box.setAccessibleDescription(words(setting.about.text))
         self._box.currentIndexChanged.connect(self._on_chosen)
@@ -218,10 +217,8 @@ class TextControl(SettingControl):
         super().__init__()
         self._setting = setting
         self._shown = ""
-        self._line = QLineEdit()
-        self._line.setAccessibleName(words(setting.about.title))
+        self._line = make_line("", words(setting.about.title), words(setting.about.unset))
         self._line.setAccessibleDescription(words(setting.about.text))
-        self._line.setPlaceholderText(words(setting.about.unset))
         self._line.setFixedWidth(_TEXT_WIDTH)
         self._line.editingFinished.connect(self._on_finished)
         _fill(self, self._line)
@@ -262,7 +259,6 @@ class NumberControl(TextControl):
         row.addWidget(unit)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Step with the arrow keys, by a tenth of the number's size."""
         if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress:
             direction = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(Qt.Key(event.key()), 0)
             number, is_number = self.locale().toDouble(self._line.text())
@@ -277,7 +273,6 @@ class NumberControl(TextControl):
         return self._setting.kind == "number" or self._setting.about.per_unit > 1
 
     def _plain(self, number: float) -> str:
-        """Return the number without trailing zeros."""
         places = next(places for places in range(4) if places == 3 or round(number, places) == number)
         return self.locale().toString(float(number), "f", places)
 

@@ -1,6 +1,7 @@
 """Banners above the conversation about settings: those that cannot be read, and those that a project brings."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import Signal
 
@@ -42,8 +43,9 @@ class ProjectBanner(BannerFrame):
     def __init__(self) -> None:
         super().__init__("projectBanner")
         self._trust = self.add_button(self.tr("Trust"), "projectBannerTrust")
-        self._trust.clicked.connect(self._on_trust)
-        self.add_button(self.tr("Ignore"), "projectBannerIgnore").clicked.connect(self._on_ignore)
+        self._trust.clicked.connect(partial(self.answered.emit, "trusted"))
+        ignore = self.add_button(self.tr("Ignore"), "projectBannerIgnore")
+        ignore.clicked.connect(partial(self.answered.emit, "ignored"))
         details = self.add_button(self.tr("Details…"), "projectBannerDetails", is_flat=True)
         details.clicked.connect(self.details_requested)
 
@@ -62,9 +64,3 @@ class ProjectBanner(BannerFrame):
         is_whole = shown[: len(servers)] == servers  # what starts programs is trusted only where all of it can be read
         self._trust.setVisible(is_whole and bool(servers or proposal.changes))
         self.show()
-
-    def _on_trust(self) -> None:
-        self.answered.emit("trusted")
-
-    def _on_ignore(self) -> None:
-        self.answered.emit("ignored")

@@ -42,7 +42,7 @@ from desktop_agent.ui.settings.settings_view import (
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import make_button, make_line
-from desktop_agent.ui.widgets.labels import Note
+from desktop_agent.ui.widgets.labels import Note, show_text
 from desktop_agent.ui.widgets.layouts import hairline, hbox, resize_within_screen, vbox
 from desktop_agent.ui.widgets.rows import LEFT, AnyIndex, RowDelegate, draw_ground, set_up_list
 from desktop_agent.ui.wording.visible_text import plain_tooltip
@@ -116,8 +116,6 @@ class Pages(QStackedWidget):
         if isinstance(page := self._made.get("project"), ProjectPage):
             page.show_proposal(proposal, answer)
 
-    # --- making them ----------------------------------------------------------------------------------------------
-
     def _make(self, section: Section) -> Page:
         theme, actions = self._theme, self._actions
         match section:
@@ -166,19 +164,16 @@ class SettingsNavigation(QListWidget):
 
     @property
     def text_width(self) -> int:
-        """Width of the longest name with its margins; some languages have long ones."""
         metrics = QFontMetrics(self._delegate.fonts.text)
         names = (self.item(row).text() for row in range(self.count()))
         return max(map(metrics.horizontalAdvance, names), default=0) + 2 * Space.S
 
 
 class _Delegate(RowDelegate):
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        painter.save()
+    def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         painter.setPen(draw_ground(painter, self.theme, option, self.ring))
         painter.setFont(self.fonts.text)
         painter.drawText(option.rect.adjusted(Space.S, 0, -Space.S, 0), LEFT, str(index.data()))
-        painter.restore()
 
 
 class SettingsFoot(QWidget):
@@ -236,15 +231,12 @@ class SettingsFoot(QWidget):
 
 
 def _from_when(effect: str) -> str:
-    match effect:
-        case "next session":
-            return words("Applies to new sessions.")
-        case "next run":
-            return words("Applies from the next run.")
-        case "next start":
-            return words("Applies when the window is next opened.")
-        case _:
-            return ""
+    texts = {
+        "next session": words("Applies to new sessions."),
+        "next run": words("Applies from the next run."),
+        "next start": words("Applies when the window is next opened."),
+    }
+    return texts.get(effect, "")
 
 
 _NAVIGATION_WIDTH = 184
@@ -264,7 +256,6 @@ class SettingsDialog(QDialog):
         *,
         pages: Pages | None = None,
     ) -> None:
-        """`pages` may have been made before."""
         super().__init__(parent)
         self.setObjectName("settingsDialog")
         self.setWindowTitle(self.tr("Settings"))
@@ -295,12 +286,9 @@ class SettingsDialog(QDialog):
     def fit_screen(self) -> None:
         resize_within_screen(self, _SIZE, _MINIMUM_SIZE)
 
-    # --- what the window asks -------------------------------------------------------------------------------------
-
     def show_view(self, view: SettingsView) -> None:
         self.pages.show_view(view)
-        self._problems.setText("\n".join(view.other_problems))
-        self._problems.setVisible(bool(view.other_problems))
+        show_text(self._problems, "\n".join(view.other_problems))
 
     def show_section(self, section: Section) -> None:
         self._sections.setCurrentRow(self._row_of(section))
@@ -313,19 +301,17 @@ class SettingsDialog(QDialog):
 
     def enter_key(self, pasted: str = "") -> None:
         self.show_section("model")
-        self.model.show_key((lambda: self.key.offer(pasted)) if pasted else self.key.take_focus)
+        self.model.show_key((lambda: self.key.offer(pasted)) if pasted else self.key.field.take_focus)
 
     def connect_provider(self, provider: str) -> None:
         self.show_section("model")
         self.model.connect_provider(provider)
-        self.model.when_built(self.key.take_focus)
+        self.model.when_built(self.key.field.take_focus)
 
     def show_project(self, proposal: ProjectProposal | None, answer: str | None) -> None:
         self._sections.item(self._row_of("project")).setHidden(proposal is None)
         if proposal is not None:
             self.pages.show_proposal(proposal, answer)
-
-    # --- building -------------------------------------------------------------------------------------------------
 
     def _lay_out(self) -> None:
         navigation = QWidget(self)
@@ -343,11 +329,9 @@ class SettingsDialog(QDialog):
         self._sections.currentRowChanged.connect(self._on_section)
         self._sections.setCurrentRow(0)
         self._search.textChanged.connect(self._on_search)
-        self.finished.connect(self.key.forget)
+        self.finished.connect(self.key.field.forget)
         self.finished.connect(self.settings_actions.cancel_sign_in)
         QShortcut(QKeySequence.StandardKey.Find, self).activated.connect(self._search.setFocus)
-
-    # --- moving about ---------------------------------------------------------------------------------------------
 
     def _row_of(self, section: Section) -> int:
         return list(SECTIONS).index(section)

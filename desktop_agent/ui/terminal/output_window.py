@@ -32,7 +32,6 @@ class PrintedDocument(NamedTuple):
     runs: Mapping[int, tuple[Run, ...]]
     """How the parts of rows look, in Qt's positions; only rows with colours."""
     continued: frozenset[int]
-    """The rows that continue the row before."""
     starts: Sequence[int]
     """Where each row begins in the text with its lines as they were printed; empty when no line is folded."""
     searched: str

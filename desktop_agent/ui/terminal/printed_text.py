@@ -27,7 +27,6 @@ def ansi_colours(palette: Palette) -> tuple[str, ...]:
 
 
 _DIM = 0.35
-"""How much of the ground is in dim text."""
 
 
 class LookFormats:
@@ -86,7 +85,6 @@ class PrintedLine(NamedTuple):
     text: str
     runs: tuple[Run, ...] = ()
     cut_chars: int = 0
-    """How many characters follow `text` in the line."""
 
 
 class Tail:

@@ -80,7 +80,6 @@ class RowPainter:
             self._paint_text(painter, left, top, row, inside, self._selected_text)
 
     def paint_cursor(self, painter: QPainter, left: float, top: float, cell: str, *, is_active: bool) -> None:
-        """Paint the cursor on a cell: full where the keyboard is, else its outline."""
         cells = max(1, width(cell[0])) if cell else 1
         area = QRectF(left, top, cells * self.cell_width, self.row_height)
         if not is_active:
@@ -497,8 +496,6 @@ class TerminalView(QAbstractScrollArea):
         self.resized.emit()
         self.refresh_now()
         self.viewport().update()
-
-    # -- Qt --
 
     def event(self, event: QEvent) -> bool:
         """Keep the shell's keys from the window's shortcuts, and Tab from moving the keyboard; rest while hidden."""

@@ -17,7 +17,7 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.find_bar import FindBar
-from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label
+from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 
 _LINES_AT_ONCE = 50
@@ -82,7 +82,6 @@ class TerminalFinder(QObject):
 ATTACHED_ROWS = 200
 _HEIGHT = 280
 _MOST_PREVIEW_ROWS = 5
-"""The most lines of a paste that are shown at once; the rest can be scrolled to."""
 
 
 class TerminalPanel(QWidget):
@@ -106,8 +105,7 @@ class TerminalPanel(QWidget):
         self._find_bar = FindBar(
             finder, finder.found, self.view, self.tr("Find in the terminal"), name="terminalFindBar"
         )
-        self._place = ElidedLabel()
-        self._place.setProperty("role", "secondary")
+        self._place = ElidedLabel(role="secondary")
         self._state = make_label(role="secondary", object_name="terminalState")
         self._why = Note(object_name="terminalUnavailable")
         self._asking = QWidget()
@@ -134,8 +132,7 @@ class TerminalPanel(QWidget):
         self.view.show_terminal(emulator)
 
     def show_state(self, ended: str, title: str) -> None:
-        self._state.setText(ended)
-        self._state.setVisible(bool(ended))
+        show_text(self._state, ended)
         self._again.setVisible(bool(ended))
         self._place.setToolTip(named(title))
         self.view.show_cursor(is_shown=not ended)
@@ -179,8 +176,6 @@ class TerminalPanel(QWidget):
             menu.addAction(words, partial(self.view.pointer.followed.emit, link))
         menu.addAction(self.tr("Attach output"), self.attach)
         menu.popup(self.view.viewport().mapToGlobal(place))
-
-    # -- pasting --
 
     def _on_pasted(self, text: str) -> None:
         """Paste, but ask first if the program would run something at once, or if there are hidden characters."""
@@ -232,8 +227,6 @@ class TerminalPanel(QWidget):
         if had_focus:
             self.view.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    # -- how it is built --
-
     def _show(self, *, is_available: bool) -> None:
         self.view.setVisible(is_available)
         self._why.setVisible(not is_available)
@@ -247,9 +240,9 @@ class TerminalPanel(QWidget):
             object_name="terminalAttachButton",
             clicked=self.attach,
             variant="flat",
+            tooltip=self.tr("Attach what is selected, or the last lines, to the message"),
             is_compact=True,
         )
-        self._attach.setToolTip(self.tr("Attach what is selected, or the last lines, to the message"))
         self._again = make_button(
             self.tr("Start again"), object_name="terminalStartButton", clicked=self.start_requested, is_compact=True
         )
@@ -259,9 +252,9 @@ class TerminalPanel(QWidget):
             clicked=self.closed,
             variant="flat",
             accessible_name=self.tr("Hide the terminal"),
+            tooltip=self.tr("Hide. What runs in it goes on."),
             is_compact=True,
         )
-        self._close.setToolTip(self.tr("Hide. What runs in it goes on."))
         self._asking_no = make_button(
             self.tr("Do not paste"), object_name="terminalPasteNo", clicked=self._forget_paste, is_compact=True
         )
@@ -271,17 +264,8 @@ class TerminalPanel(QWidget):
 
     def _lay_out(self) -> None:
         heading = make_label(self.tr("Terminal"), role="heading")
-        head = hbox(
-            heading,
-            (self._place, 1),
-            STRETCH,
-            self._state,
-            self._again,
-            self._attach,
-            self._close,
-            margins=(Space.M, Space.S, Space.M, Space.XS),
-            spacing=Space.S,
-        )
+        parts = (heading, (self._place, 1), STRETCH, self._state, self._again, self._attach, self._close)
+        head = hbox(*parts, margins=(Space.M, Space.S, Space.M, Space.XS), spacing=Space.S)
         margins = (Space.M, Space.XS, Space.M, Space.XS)
         question = hbox((self._question, 1), self._asking_no, self._asking_yes, spacing=Space.S)
         vbox(question, self._preview, on=self._asking, margins=margins, spacing=Space.XS)

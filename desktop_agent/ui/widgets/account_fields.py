@@ -65,11 +65,8 @@ class ApiKeyField(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._line = QLineEdit()
-        self._line.setObjectName("apiKeyEdit")
+        self._line = make_line("apiKeyEdit", self.tr("API key"), self.tr("Paste a key"))
         self._line.setProperty(TAKES_KEYS, True)
-        self._line.setAccessibleName(self.tr("API key"))
-        self._line.setPlaceholderText(self.tr("Paste a key"))
         self._line.setEchoMode(QLineEdit.EchoMode.Password)
         self._line.setInputMethodHints(
             Qt.InputMethodHint.ImhHiddenText
@@ -77,9 +74,8 @@ class ApiKeyField(QWidget):
             | Qt.InputMethodHint.ImhNoPredictiveText
             | Qt.InputMethodHint.ImhNoAutoUppercase
         )
-        self._show = make_button(self.tr("Show"), object_name="showKeyButton")
-        self._show.setCheckable(True)
-        self._show.setAccessibleName(self.tr("Show the key"))
+        name = self.tr("Show the key")
+        self._show = make_button(self.tr("Show"), object_name="showKeyButton", accessible_name=name, is_checkable=True)
         hbox((self._line, 1), self._show, on=self, spacing=Space.S)
         self.setFocusProxy(self._line)
         self._show.toggled.connect(self._on_show)
@@ -125,12 +121,9 @@ class AccountFields(QObject):
         super().__init__()
         self.name = make_line(name_edit, self.tr("Name of the account"), self.tr("For example: work"))
         self.address = make_line(address_edit, self.tr("Address of the account"))
-        self.header = Picker(min_chars=24)
-        self.header.setAccessibleName(self.tr("How the key is sent"))
-        self.header.addItem("Authorization: Bearer", "bearer")
-        self.header.addItem("x-api-key", "x-api-key")
-        if may_need_no_key:
-            self.header.addItem(self.tr("No key is needed"), NO_KEY)
+        headers: list[tuple[str, object]] = [("Authorization: Bearer", "bearer"), ("x-api-key", "x-api-key")]
+        headers += [(self.tr("No key is needed"), NO_KEY)] if may_need_no_key else []
+        self.header = Picker(min_chars=24, accessible_name=self.tr("How the key is sent"), choices=headers)
         for line in (self.name, self.address):
             line.textChanged.connect(self.changed)
             line.returnPressed.connect(self.confirmed)
@@ -174,10 +167,8 @@ class BrowserWait(QWidget):
         super().__init__()
         self._words = make_label(role="strong", wraps=True, is_plain=True, object_name="browserWaitNote")
         self._how = make_label(role="secondary", wraps=True, is_plain=True)
-        self._address = QLineEdit()
-        self._address.setObjectName("signInAddressEdit")
+        self._address = make_line("signInAddressEdit", self.tr("Address of the sign-in"))
         self._address.setReadOnly(True)
-        self._address.setAccessibleName(self.tr("Address of the sign-in"))
         self._copy = make_button(self.tr("Copy"), object_name="copyAddressButton", clicked=self._on_copy)
         self._copy.setAccessibleName(self.tr("Copy the address"))
         row = hbox((self._address, 1), self._copy, spacing=Space.S)

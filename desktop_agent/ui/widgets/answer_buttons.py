@@ -73,7 +73,6 @@ class ShortcutButton(QPushButton):
             self.update()
 
     def show_keys(self, *, is_shown: bool) -> None:
-        """Show the keys, or only the label where there is no room for them."""
         if is_shown != self._has_keys:
             self._has_keys = is_shown
             self.updateGeometry()

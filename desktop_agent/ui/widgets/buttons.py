@@ -1,6 +1,6 @@
 """Buttons with a look of the theme, pickers and lines: all that is pressed, chosen or written in."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import QRectF, Qt, QTimer, SignalInstance
 from PySide6.QtGui import QColor, QFont, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
@@ -62,13 +62,17 @@ def make_button(
     accessible_name: str = "",
     clicked: Slot | None = None,
     variant: str = "",
+    tooltip: str = "",
     is_compact: bool = False,
+    is_checkable: bool = False,
     parent: QWidget | None = None,
 ) -> QPushButton:
     """Return a button of this look, connected with `clicked`. In a dialog, Enter does not press it."""
     button = QPushButton(text, parent, autoDefault=False)
+    button.setCheckable(is_checkable)
     button.setObjectName(object_name)
     button.setAccessibleName(accessible_name)
+    button.setToolTip(tooltip)
     if variant:
         button.setProperty("variant", variant)
     if is_compact:
@@ -133,7 +137,6 @@ class PickerButton(MenuButton):
         self.setAccessibleName(chosen if chosen.startswith(self.label) else f"{self.label}: {chosen}")
 
     def set_short(self, *, is_short: bool, less: int = 0) -> None:
-        """Show the short text or the full one, `less` pixels of it, as far as something can be left out."""
         self._is_short, self._less = is_short, less
         self._show_text()
 
@@ -150,12 +153,33 @@ class PickerButton(MenuButton):
 class Picker(QComboBox):
     """Picks one of a few things. As wide as what it says, within limits, and 28 pixels high."""
 
-    def __init__(self, parent: QWidget | None = None, *, min_chars: int = 8) -> None:
-        super().__init__(parent)
+    def __init__(
+        self,
+        parent: QWidget | None = None,
+        *,
+        object_name: str = "",
+        accessible_name: str = "",
+        choices: Iterable[tuple[str, object]] = (),
+        min_chars: int = 8,
+        is_editable: bool = False,
+    ) -> None:
+        """`choices` are words and what they stand for."""
+        super().__init__(parent, editable=is_editable, insertPolicy=QComboBox.InsertPolicy.NoInsert)
+        self.setObjectName(object_name)
+        self.setAccessibleName(accessible_name)
+        for words, value in choices:
+            self.addItem(words, value)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(min_chars)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(Height.BUTTON)
+
+    @property
+    def edit(self) -> QLineEdit:
+        """The line of one that is editable."""
+        edit = self.lineEdit()
+        assert edit is not None
+        return edit
 
     def fit(self, *, most_chars: int = 100) -> None:
         """Be wide enough for the widest of its things, up to so many characters: some scripts have wide ones."""

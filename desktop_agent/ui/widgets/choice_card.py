@@ -34,8 +34,6 @@ class ChoiceCard(QAbstractButton):
         self._text_font = theme.text_font(TypeSize.SECONDARY)
         theme.changed.connect(self.update)
 
-    # --- size -----------------------------------------------------------------------------------------------------
-
     def hasHeightForWidth(self) -> bool:
         return True
 
@@ -64,8 +62,6 @@ class ChoiceCard(QAbstractButton):
             else:
                 lines[-1] = longer
         return lines
-
-    # --- drawing and input ----------------------------------------------------------------------------------------
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

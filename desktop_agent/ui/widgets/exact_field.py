@@ -51,7 +51,6 @@ class SeenParts:
         return self._ends[0] if self._starts and self._starts[0] <= 0 else 0
 
     def change(self, position: int, removed: int, added: int) -> None:
-        """Follow a change of the text: what was put in was not in sight yet."""
         end, by = position + removed, added - removed
         parts = list(zip(self._starts, self._ends, strict=True))
         kept = [(start, min(stop, position)) for start, stop in parts if start < position]
@@ -86,7 +85,6 @@ class ExactText(QObject):
         self._text: str | None = None
         """Read once after each change: a key makes a dozen ask for it."""
         self.is_mending = False
-        """Whether the document is between a change and the order that follows."""
         document.setUndoRedoEnabled(False)
         self.insert(QTextCursor(document), text)
         document.setUndoRedoEnabled(True)
@@ -102,7 +100,6 @@ class ExactText(QObject):
 
     @property
     def unshown_chars(self) -> int:
-        """How many characters at the end of a long text are not shown at all."""
         cut = next((piece for piece in self._known.values() if piece.is_cut), None)
         return len(cut.original) if cut is not None and cut.shown in self._document.toPlainText() else 0
 
@@ -250,8 +247,6 @@ class ExactField(QPlainTextEdit):
         theme.changed.connect(self._mark)
         self._mark()
 
-    # -- the text --
-
     @property
     def text(self) -> str:
         return self._exact.text
@@ -266,7 +261,6 @@ class ExactField(QPlainTextEdit):
         self.set_text(text)
 
     def mark(self, causes: tuple[str, ...]) -> None:
-        """Mark these parts of the text, for as long as they stand there: what a question is about."""
         self._causes = causes
         self._mark()
 
@@ -353,8 +347,6 @@ class ExactField(QPlainTextEdit):
                     is_new |= self._seen.add(start, start + line.textLength() + (index == layout.lineCount() - 1))
             block = block.next()
         return is_new
-
-    # -- marks --
 
     def _mark(self) -> None:
         if self._exact.is_mending:

@@ -5,10 +5,10 @@ from typing import Protocol
 
 from PySide6.QtCore import QEvent, Qt, SignalInstance
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import make_button, make_line
 from desktop_agent.ui.widgets.labels import make_label
 
 
@@ -33,9 +33,7 @@ class InputBar(QFrame):
         self.setObjectName(name)
         self.setProperty("role", "bar")
         self._view = view
-        self._field = QLineEdit(self)
-        self._field.setObjectName(field_name)
-        self._field.setAccessibleName(words)
+        self._field = make_line(field_name, words, parent=self)
         self.hide()
 
     def close_bar(self) -> None:
@@ -48,7 +46,6 @@ class InputBar(QFrame):
         self._field.selectAll()
 
     def _on_enter(self, *, is_back: bool) -> None:
-        """`is_back`: with Shift."""
         raise NotImplementedError
 
     def event(self, event: QEvent) -> bool:
@@ -92,16 +89,22 @@ class FindBar(InputBar):
         layout.setContentsMargins(Space.M, Space.XS, Space.M, Space.XS)
         layout.addWidget(self._field, 1)
         layout.addWidget(self._count)
-        for text, button_name, slot in (
+        for text, said, slot in (
             ("↑", self.tr("Previous match"), partial(finder.step, -1)),
             ("↓", self.tr("Next match"), partial(finder.step, 1)),
             ("✕", self.tr("Close"), self.close_bar),
         ):
-            button = make_button(
-                text, clicked=slot, variant="flat", accessible_name=button_name, parent=self, is_compact=True
+            layout.addWidget(
+                make_button(
+                    text,
+                    accessible_name=said,
+                    tooltip=said,
+                    clicked=slot,
+                    variant="flat",
+                    is_compact=True,
+                    parent=self,
+                )
             )
-            button.setToolTip(button_name)
-            layout.addWidget(button)
 
     def open_bar(self) -> None:
         self._open()

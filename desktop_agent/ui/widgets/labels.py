@@ -36,14 +36,41 @@ def make_label(
     return label
 
 
+def show_text(label: QLabel, text: str) -> None:
+    label.setText(text)
+    label.setVisible(bool(text))
+
+
+def restyle(widget: QWidget, name: str, value: str) -> None:
+    """Give a property that the style sheet looks at another value."""
+    if widget.property(name) != value:
+        widget.setProperty(name, value)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+
+
 class ElidedLabel(QLabel):
     """One line of plain text, elided rather than cut off. What cannot be seen is named; it never widens its window."""
 
-    def __init__(self, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(
+        self,
+        mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+        *,
+        text: str = "",
+        role: str = "",
+        object_name: str = "",
+        takes_room: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
+        """`takes_room`: it is as wide as its layout allows, whatever its text."""
+        super().__init__(parent, textFormat=Qt.TextFormat.PlainText)
         self._mode = mode
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
+        self.setObjectName(object_name)
+        if role:
+            self.setProperty("role", role)
+        width = QSizePolicy.Policy.Ignored if takes_room else QSizePolicy.Policy.Maximum
+        self.setSizePolicy(width, QSizePolicy.Policy.Preferred)
+        self.setText(text)
 
     def setText(self, arg__1: str) -> None:
         super().setText(named(arg__1))
@@ -143,6 +170,4 @@ class Note(QLabel):
 
     def say(self, text: str, role: str = "secondary") -> None:
         self.setText(text)
-        self.setProperty("role", role)
-        self.style().unpolish(self)
-        self.style().polish(self)
+        restyle(self, "role", role)

@@ -40,14 +40,18 @@ Part = QWidget | QLayout | int | Stretch | tuple[QWidget | QLayout, int | Qt.Ali
 def hbox(*parts: Part, on: QWidget | None = None, margins: Margins = (0, 0, 0, 0), spacing: int = 0) -> QHBoxLayout:
     """Return a layout of these parts from left to right, which is that of the widget `on`."""
     layout = QHBoxLayout(on) if on is not None else QHBoxLayout()
-    _fill(layout, parts, margins, spacing)
+    layout.setContentsMargins(*margins)
+    layout.setSpacing(spacing)
+    add_parts(layout, *parts)
     return layout
 
 
 def vbox(*parts: Part, on: QWidget | None = None, margins: Margins = (0, 0, 0, 0), spacing: int = 0) -> QVBoxLayout:
     """Return a layout of these parts from top to bottom, which is that of the widget `on`."""
     layout = QVBoxLayout(on) if on is not None else QVBoxLayout()
-    _fill(layout, parts, margins, spacing)
+    layout.setContentsMargins(*margins)
+    layout.setSpacing(spacing)
+    add_parts(layout, *parts)
     return layout
 
 
@@ -81,9 +85,7 @@ def hairline(*, is_vertical: bool = False) -> QFrame:
     return line
 
 
-def _fill(layout: QBoxLayout, parts: tuple[Part, ...], margins: Margins, spacing: int) -> None:
-    layout.setContentsMargins(*margins)
-    layout.setSpacing(spacing)
+def add_parts(layout: QBoxLayout, *parts: Part) -> None:
     for part in parts:
         match part:
             case QWidget():
@@ -121,14 +123,12 @@ FRAME = QSize(16, 40)
 
 
 def screen_room(window: QWidget) -> QSize:
-    """Return the largest size for the content of a window on the screen where it will be shown."""
     parent = window.parentWidget()
     screen = (parent.window() if parent is not None else window).screen()
     return screen.availableGeometry().size() - FRAME
 
 
 def resize_within_screen(window: QWidget, size: QSize, minimum: QSize | None = None) -> None:
-    """Give a window this size and least size, both as far as the screen has room."""
     room = screen_room(window)
     if minimum is not None:
         window.setMinimumSize(minimum.boundedTo(room))
@@ -147,7 +147,6 @@ def set_up_dialog(dialog: QDialog, name: str, title: str) -> None:
 
 
 def answer_with_ctrl_enter(dialog: QDialog, button: QPushButton) -> None:
-    """Make Ctrl+Enter press this button from everywhere in the dialog, also from a field with several lines."""
     button.setDefault(True)
     for keys in ("Ctrl+Return", "Ctrl+Enter"):
         QShortcut(QKeySequence(keys), dialog).activated.connect(button.click)

@@ -103,7 +103,6 @@ class Popup(QFrame):
 
 
 def _rounded(rect: QRect) -> QRegion:
-    """Return all of `rect` of which the frame with its corners covers something."""
     radius, width, height = Radius.DIALOG, rect.width(), rect.height()
     region = QRegion(0, radius, width, height - 2 * radius)
     for y in range(radius):
@@ -185,7 +184,6 @@ class FilterPopup(Popup, Generic[Row]):
         *,
         page_rows: int,
     ) -> None:
-        """`page_rows` is how far the page keys go."""
         super().__init__(theme, over, button)
         self._model = model
         self._list = view

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import Generic, TypeVar
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt
+from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFocusEvent, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
@@ -81,8 +82,30 @@ class RowDelegate(QStyledItemDelegate):
         self.ring = ring
         self.fonts = RowFonts(theme, self, size_px)
 
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        painter.save()
+        self.draw(painter, option, index)
+        painter.restore()
+
+    def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        """Draw a row; the painter is as before afterwards."""
+        raise NotImplementedError
+
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return QSize(0, Height.LIST_ROW)
+
+
+Model = TypeVar("Model", bound=QAbstractItemModel)
+
+
+class ModelDelegate(RowDelegate, Generic[Model]):
+    """Draws rows of a model of which it knows more than Qt does."""
+
+    def __init__(
+        self, model: Model, theme: Theme, ring: FocusRing, parent: QObject, size_px: float = TypeSize.BODY
+    ) -> None:
+        super().__init__(theme, ring, parent, size_px)
+        self.model = model
 
 
 def set_up_list(view: QAbstractItemView) -> FocusRing:

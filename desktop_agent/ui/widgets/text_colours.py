@@ -91,7 +91,6 @@ class Lexers:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a lexer is being made."""
         return not all(search.is_done for search in self._searches.values())
 
     def is_known(self, language: str) -> bool:
@@ -141,7 +140,6 @@ def lexer_for_path(path: str) -> Lexer | None:
 
 
 def format_ranges(ranges: Iterable[tuple[int, int, QTextCharFormat]]) -> list[QTextLayout.FormatRange]:
-    """Return Qt's form of (start, length, format) triples."""
     found: list[QTextLayout.FormatRange] = []
     for start, length, text_format in ranges:
         item = QTextLayout.FormatRange()

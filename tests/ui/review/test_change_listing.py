@@ -188,31 +188,31 @@ def test_it_keeps_the_rules_of_models(session: Session, qtmodeltester: ModelTest
     model = ChangeModel()
     qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
     session.change(1, "a", "a.py", "1\n", "2\n")
-    model.set_files(files_of(session))
+    model.show(files_of(session))
     session.change(1, "b", "b.py", None, "2\n")
-    model.set_files(files_of(session))
-    model.set_files(files_of(session)[1:])
-    model.set_files([])
+    model.show(files_of(session))
+    model.show(files_of(session)[1:])
+    model.show([])
     assert model.rowCount() == 0
 
 
 def test_files_that_come_while_a_turn_runs_are_appended(session: Session) -> None:
     model = ChangeModel()
     session.change(1, "a", "a.py", "1\n", "2\n")
-    model.set_files(files_of(session))
+    model.show(files_of(session))
     resets, inserts = QSignalSpy(model.modelReset), QSignalSpy(model.rowsInserted)
     session.change(1, "b", "b.py", None, "2\n")
-    model.set_files(files_of(session))
+    model.show(files_of(session))
     assert (resets.count(), inserts.count(), model.rowCount()) == (0, 1, 2)
 
 
 def test_an_update_of_the_same_files_is_no_reset(session: Session) -> None:
     model = ChangeModel()
     change = session.change(1, "a", "a.py", "1\n", "2\n")
-    model.set_files(files_of(session))
+    model.show(files_of(session))
     resets, changes = QSignalSpy(model.modelReset), QSignalSpy(model.dataChanged)
     session.undo(change)
-    model.set_files(files_of(session))
+    model.show(files_of(session))
     assert (resets.count(), changes.count()) == (0, 1)
 
 
@@ -221,7 +221,7 @@ def test_a_row_is_read_out_with_its_state(session: Session) -> None:
     session.change(1, "b", "data.bin", b"\0", None, author="shell")
     session.undo(undone)
     model = ChangeModel()
-    model.set_files(files_of(session))
+    model.show(files_of(session))
     words = [model.data(model.index(row), Qt.ItemDataRole.AccessibleTextRole) for row in range(2)]
     assert words == ["src/a.py, 2 added, 1 removed, MCP, undone", "data.bin, deleted, binary, shell, undecided"]
 

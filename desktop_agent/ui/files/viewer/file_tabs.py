@@ -42,7 +42,6 @@ class FileTabs(QWidget):
         self._make_page = make_page
         self._closed: list[ClosedTab] = []
         self._looked_at: list[FilePage] = []
-        """The pages, the most recently shown last."""
         self.bar = QTabBar()
         self.bar.setObjectName("viewerTabs")
         self.bar.setAccessibleName(self.tr("Open files"))
@@ -133,8 +132,6 @@ class FileTabs(QWidget):
     def take_closed(self) -> ClosedTab | None:
         return self._closed.pop() if self._closed else None
 
-    # -- tabs --
-
     def _close_oldest(self) -> None:
         clean = [page for page in self._looked_at[:-1] if not page.is_dirty]
         if len(self._looked_at) > MAX_TABS and clean:
@@ -203,9 +200,7 @@ class ViewerHead(QWidget):
         super().__init__(tabs)
         self._keys = keys
         self._tabs = tabs
-        self._path = ElidedLabel(Qt.TextElideMode.ElideMiddle)
-        self._path.setObjectName("viewerPath")
-        self._path.setProperty("role", "secondary")
+        self._path = ElidedLabel(Qt.TextElideMode.ElideMiddle, role="secondary", object_name="viewerPath")
         self._save = make_button(
             self.tr("Save"), object_name="viewerSaveButton", clicked=save, variant="primary", is_compact=True
         )

@@ -52,7 +52,6 @@ def find_places(text: str, wanted: str) -> tuple[TextPlace, ...]:
     pattern = re.compile(re.escape(wanted), re.IGNORECASE)
     found: list[tuple[int, int]] = []
     wide: list[int] = []
-    """The indices of characters that take two units."""
     plain = wanted.lower() if wanted.isascii() else ""
     for start, end in _pieces(text):
         piece = text[start:end]
@@ -112,7 +111,6 @@ class TextFinder(QObject):
         self._timer.timeout.connect(self._begin)
         editor.document().contentsChange.connect(self._on_contents_changed)
         self._marking = QTimer(self, interval=0, singleShot=True)
-        """Marks once for all that one step of the search does."""
         self._marking.timeout.connect(self._mark)
         editor.verticalScrollBar().valueChanged.connect(self._mark_soon)
         theme.changed.connect(self._mark_soon)

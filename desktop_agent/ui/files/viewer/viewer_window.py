@@ -89,8 +89,6 @@ class ViewerWindow(QWidget):
         for page in self.tabs.pages:
             self._read(page)
 
-    # -- reading --
-
     def _make_page(self, root: Path, path: str) -> FilePage:
         page = FilePage(self._theme, root, path, self._spawn)
         page.changed.connect(self.head.refresh)
@@ -106,8 +104,6 @@ class ViewerWindow(QWidget):
         if isValid(page) and reading == page.reading:
             self._saving.take(page, content)
 
-    # -- what the user does --
-
     def _on_close_tab(self) -> None:
         if (page := self.tabs.current) is not None:
             self.tabs.close_page(page)
@@ -121,8 +117,6 @@ class ViewerWindow(QWidget):
     def _go_on(self, by: int) -> None:
         if pages := self.tabs.pages:
             self.tabs.show_page(pages[(self.tabs.bar.currentIndex() + by) % len(pages)])
-
-    # -- what is shown --
 
     def _on_current_changed(self) -> None:
         self.head.refresh()

@@ -22,7 +22,7 @@ from desktop_agent.ui.review.diff_source import DiffSource, Spawn
 from desktop_agent.ui.review.media.binary_view import VersionFacts, version_facts, version_words
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.labels import Note, make_label
+from desktop_agent.ui.widgets.labels import Note, make_label, restyle
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, stack, vbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
@@ -215,7 +215,6 @@ class ClashDialog(QDialog):
         self._show_state()
 
     async def _read(self, row: int) -> None:
-
         clash = self._outcomes[row].clash
         assert clash is not None
         try:
@@ -243,8 +242,6 @@ class ClashDialog(QDialog):
         if row == self._row:
             self._stack.setCurrentWidget(page)
         self._show_state()
-
-    # -- deciding --
 
     def _on_keep(self) -> None:
         self._settle(self.tr("kept as it is"))
@@ -274,7 +271,6 @@ class ClashDialog(QDialog):
         self._settle(self.tr("removed") if content is None else self.tr("written"))
 
     def _settle(self, words: str) -> None:
-        """Go on with the next file that is open; close after the last."""
         row = self._row
         self._settled[row] = words
         item = self._list.item(row)
@@ -324,13 +320,8 @@ class ClashDialog(QDialog):
         self._emphasise(self._write if is_decided else self._keep)
 
     def _emphasise(self, primary: QPushButton) -> None:
-        """Make this the default button and the primary one."""
         for button in (self._keep, self._write):
-            variant = "primary" if button is primary else ""
-            if button.property("variant") != variant:
-                button.setProperty("variant", variant)
-                button.style().unpolish(button)
-                button.style().polish(button)
+            restyle(button, "variant", "primary" if button is primary else "")
         primary.setDefault(True)
 
     def _button(self, text: str, name: str, slot: object) -> QPushButton:

@@ -15,9 +15,8 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import Slot, make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+from desktop_agent.ui.widgets.text_colours import cursor_over
 from desktop_agent.ui.wording.visible_text import utf16_length
-
-_KEEP = QTextCursor.MoveMode.KeepAnchor
 
 
 class ResultEditor(QPlainTextEdit):
@@ -77,7 +76,7 @@ class ResultEditor(QPlainTextEdit):
         self._is_choosing = True
         self.setPlainText("".join(texts))
         self._is_choosing = False
-        self._places = [self._cursor(start, end) for start, end in spans]
+        self._places = [cursor_over(self.document(), *span) for span in spans]
         self._colours.set_path(path)
 
     def choose(self, number: int, choice: Choice) -> None:
@@ -93,8 +92,8 @@ class ResultEditor(QPlainTextEdit):
         # Set again: a cursor without a selection is pushed along by what is inserted where it stands.
         for index, (first, last) in enumerate(spans):
             shift = length - (end - start) if index > number else 0
-            self._places[index] = self._cursor(first + shift, last + shift)
-        self._places[number] = self._cursor(start, start + length)
+            self._places[index] = cursor_over(self.document(), first + shift, last + shift)
+        self._places[number] = cursor_over(self.document(), start, start + length)
         self._edited.discard(number)
         self.decided.emit()
 
@@ -112,12 +111,6 @@ class ResultEditor(QPlainTextEdit):
         merged = tuple(chain.from_iterable(self._three.pieces(self._choices)))
         raw = self.document().toRawText().replace("\u2029", "\n").replace("\u2028", "\n")
         return encode_edited(merged, raw, self._three.yours.encoding)
-
-    def _cursor(self, start: int, end: int) -> QTextCursor:
-        cursor = QTextCursor(self.document())
-        cursor.setPosition(start)
-        cursor.setPosition(end, _KEEP)
-        return cursor
 
     def _chosen(self, number: int) -> str:
         assert self._three is not None
@@ -159,7 +152,6 @@ class ResultEditor(QPlainTextEdit):
         super().paintEvent(event)
 
     def _area(self, place: QTextCursor) -> QRectF:
-        """Where a clash is seen: all of its lines, or a thin line where it has none."""
         document, offset = self.document(), self.contentOffset()
         first = document.findBlock(place.selectionStart())
         top = self.blockBoundingGeometry(first).translated(offset).top()

@@ -55,59 +55,40 @@ def names_of(purpose: Purpose, clash: Clash) -> Names:
 
 
 def title(purpose: Purpose, clash: Clash | None) -> str:
-    """Return the title for a file that clashes, or that was left alone for another reason."""
     if clash is not None:
         words = _tr("Undo conflicts with {0}") if purpose == "undo" else _tr("Redo conflicts with {0}")
-        return words.format(_in_the_way(clash.yours_by))
+        named = _by_one(clash.yours_by)
+        return words.format(named[0] if named else _tr("later changes"))
     return _tr("Not undone") if purpose == "undo" else _tr("Not redone")
 
 
-def _turns(makers: Sequence[Maker]) -> str:
-    return ", ".join(str(maker.turn) for maker in makers)
+def _by_one(makers: Sequence[Maker]) -> tuple[str, str] | None:
+    """Return what to call the work of makers of one kind: in “Undo conflicts with turn 3”, and as a version.
 
-
-def _in_the_way(makers: Sequence[Maker]) -> str:
-    """Return what an undo or redo clashes with, as in “Undo conflicts with turn 3”."""
-    match tuple({maker.by for maker in makers}):
-        case ("person",):
-            return _tr("your edit")
-        case ("agent",) if len(makers) == 1:
-            return _tr("turn {0}").format(_turns(makers))
-        case ("agent",):
-            return _tr("turns {0}").format(_turns(makers))
-        case ("unknown",):
-            return _tr("what a server, or you, wrote")
-        case ("other_session",):
-            return _tr("another session")
-        case ("undo",):
-            return _tr("the undo of turn {0}").format(_turns(makers[-1:]))
-        case ("redo",):
-            return _tr("the redo of turn {0}").format(_turns(makers[-1:]))
-        case _:
-            return _tr("later changes")
+    `None` if there are none, or several kinds.
+    """
+    kinds = {maker.by for maker in makers}
+    if len(kinds) != 1:
+        return None
+    is_single = len(makers) == 1
+    words = {
+        "person": (_tr("your edit"), _tr("Yours")),
+        "agent": (_tr("turn {0}"), _tr("Turn {0}")) if is_single else (_tr("turns {0}"), _tr("Turns {0}")),
+        "unknown": (_tr("what a server, or you, wrote"), _tr("A server's, or yours")),
+        "other_session": (_tr("another session"), _tr("Another session's")),
+        "undo": (_tr("the undo of turn {0}"), _tr("Undo of turn {0}")),
+        "redo": (_tr("the redo of turn {0}"), _tr("Redo of turn {0}")),
+    }
+    kind = kinds.pop()
+    turns = ", ".join(str(maker.turn) for maker in (makers if kind == "agent" else makers[-1:]))
+    in_the_way, version = words[kind]
+    return in_the_way.format(turns), version.format(turns)
 
 
 def _version(makers: Sequence[Maker]) -> str:
-    """Name a version by who made it; empty if that is not known."""
-    match tuple({maker.by for maker in makers}):
-        case ():
-            return ""
-        case ("person",):
-            return _tr("Yours")
-        case ("agent",) if len(makers) == 1:
-            return _tr("Turn {0}").format(_turns(makers))
-        case ("agent",):
-            return _tr("Turns {0}").format(_turns(makers))
-        case ("unknown",):
-            return _tr("A server's, or yours")
-        case ("other_session",):
-            return _tr("Another session's")
-        case ("undo",):
-            return _tr("Undo of turn {0}").format(_turns(makers[-1:]))
-        case ("redo",):
-            return _tr("Redo of turn {0}").format(_turns(makers[-1:]))
-        case _:
-            return " + ".join(dict.fromkeys(_version((maker,)) for maker in makers))
+    if named := _by_one(makers):
+        return named[1]
+    return " + ".join(dict.fromkeys(_version((maker,)) for maker in makers))
 
 
 def summary(path: str, *, settled: str, merged_count: int, done_count: int) -> str:
@@ -128,7 +109,6 @@ def take(purpose: Purpose, *, is_removal: bool) -> str:
 
 
 def state(decided: int, count: int) -> str:
-    """Return how many clashes are decided, with a hint while some are open."""
     words = plural("ClashDialog", count, "{0} of %n clash decided", "{0} of %n clashes decided").format(decided)
     return words if decided == count else f"{words} · {_tr('the result can be written once all are decided')}"
 

@@ -37,9 +37,7 @@ class VersionCell(NamedTuple):
     """Of the line, from 0; None where the version has no line."""
     text: str = ""
     words: Spans = ()
-    """What differs from the line of the base."""
     is_gap: bool = False
-    """Whether others have a line here."""
 
 
 class ThreeRows:
@@ -142,7 +140,6 @@ class ThreeColumns(QAbstractScrollArea):
     clash_clicked = Signal(int)  # its number, from 0
 
     def __init__(self, theme: Theme, titles: Sequence[str]) -> None:
-        """`titles` are those of base, wanted and yours."""
         super().__init__()
         self._theme = theme
         self._rows: ThreeRows | None = None
@@ -208,8 +205,6 @@ class ThreeColumns(QAbstractScrollArea):
         across.setRange(0, max(0, round((longest + 2) * self._char_width) - room))
         across.setPageStep(max(1, room))
         across.setSingleStep(round(self._char_width * 4))
-
-    # -- painting --
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())

@@ -27,7 +27,6 @@ class DiffDocument:
         self.diff: FileDiff | None = None
         self.rows = DiffRows(_NO_DIFF, "side_by_side")
         self.heading, self.detail = "", ""
-        """The words in place of a diff."""
 
     @property
     def mode(self) -> RowMode:
@@ -114,21 +113,17 @@ class DiffSelection(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is selected."""
         return self.anchor == self.caret
 
     @property
     def start(self) -> DiffPosition:
-        """The upper end."""
         return min(self.anchor, self.caret)
 
     @property
     def end(self) -> DiffPosition:
-        """The lower end."""
         return max(self.anchor, self.caret)
 
     def span(self, row: int, length: int) -> tuple[int, int] | None:
-        """Return which characters of a row's line, `length` long, are selected; `None` for none."""
         start, end = self.start, self.end
         if not start.row <= row <= end.row or self.is_empty:
             return None
@@ -150,7 +145,6 @@ class DiffSelection(NamedTuple):
 
 
 def everything(rows: DiffRows, side: LineSide | None) -> DiffSelection:
-    """Select all of a side."""
     last = len(rows) - 1
     text = text_of(rows, last, side)
     return DiffSelection(side, DiffPosition(0, 0), DiffPosition(last, len(text or "")))
@@ -166,7 +160,6 @@ def line_of(row: DiffRow, side: LineSide | None) -> tuple[LineSide, int] | None:
 
 
 def text_of(rows: DiffRows, row: int, side: LineSide | None) -> str | None:
-    """Return the line that the row at `row` shows in the pane of `side`, without its ending."""
     found = line_of(rows[row], side)
     if found is None:
         return None

@@ -49,11 +49,9 @@ class Geometry:
         return self._top_of(row, bisect_left(self._bars, row)) + self._above[bisect_left(self._block_rows, row)]
 
     def row_height_at(self, row: int) -> int:
-        """Return how high the row is, without the block below it."""
         return self._top_of(row + 1, bisect_left(self._bars, row + 1)) - self._top_of(row, bisect_left(self._bars, row))
 
     def block_top(self, row: int) -> int:
-        """Return where the block below the row starts, if it has one."""
         return self.top(row) + self.row_height_at(row)
 
     def row_at(self, y: int) -> int:
@@ -185,7 +183,6 @@ class DiffScroller:
             self._area.viewport().update(self.row_rect(row))
 
     def row_rect(self, row: int) -> QRect:
-        """Return where the row is, without what stands below it."""
         top = self.geometry.top(row) - self._area.verticalScrollBar().value()
         return QRect(0, top, self._area.viewport().width(), self.geometry.row_height_at(row))
 
@@ -197,7 +194,6 @@ class DiffScroller:
         return next((pane for pane in self.panes if point.x() < pane.right), None)
 
     def is_in_block(self, point: QPoint) -> bool:
-        """Whether `point` is in what stands below a row."""
         return self.geometry.is_in_block(point.y() + self._area.verticalScrollBar().value())
 
     def visible_rows(self) -> tuple[int, int]:
@@ -207,8 +203,6 @@ class DiffScroller:
     def rows_per_page(self) -> int:
         return max(1, self._area.viewport().height() // self.geometry.row_height - 1)
 
-    # -- scrolling --
-
     def ensure_visible(self, row: int, *, margin_rows: int = 0) -> None:
         """Scroll just as far as needed to see the row and what stands below it, with some rows above and below."""
         margin = margin_rows * self.geometry.row_height
@@ -217,12 +211,10 @@ class DiffScroller:
         bar.setValue(max(bottom - self._area.viewport().height(), min(top, bar.value())))
 
     def scroll_sideways(self, steps: int) -> None:
-        """Scroll to the right, or to the left when `steps` is negative."""
         bar = self._area.horizontalScrollBar()
         bar.setValue(bar.value() + steps * bar.singleStep())
 
     def scroll_rows(self, count: int) -> None:
-        """Scroll down by some rows, or up when `count` is negative."""
         bar = self._area.verticalScrollBar()
         bar.setValue(bar.value() + count * self.geometry.row_height)
 

@@ -33,7 +33,6 @@ class DiffNavigation(QObject):
         """Where the user last was: what the keyboard selects from."""
         self.selection: DiffSelection | None = None
         self.hovered_row: int | None = None
-        """The folded lines below the mouse."""
 
     @property
     def change(self) -> int:
@@ -87,7 +86,6 @@ class DiffNavigation(QObject):
         self.scroller.repaint()
 
     def select_lines(self, start: int, end: int) -> None:
-        """Select the whole lines of these rows and those between."""
         side = self.selecting_side
         upper, lower = DiffPosition(min(start, end), 0), max(start, end)
         below = DiffPosition(lower, len(text_of(self.document.rows, lower, side) or ""))
@@ -98,7 +96,6 @@ class DiffNavigation(QObject):
             self.select(everything(self.document.rows, self.selecting_side))
 
     def selected_text(self) -> str:
-        """Return what is selected, exactly as it is in the file."""
         return self.selection.text(self.document.rows) if self.selection else ""
 
     def copy(self) -> None:
@@ -119,7 +116,6 @@ class DiffMatch(NamedTuple):
 
     @property
     def side(self) -> LineSide:
-        """Which side the line is of."""
         return "old" if self.order == _ORDER["old"] else "new"
 
 
@@ -131,7 +127,6 @@ class DiffSearch:
         self._texts: dict[LineSide, _Text] = {}
 
     def find(self, rows: DiffRows, needle: str, limit: int) -> list[DiffMatch]:
-        """Return the matches in reading order, of each side the first `limit`."""
         wanted = lowered(needle.partition("\n")[0])
         removed = [(edit.old_start, edit.old_end) for edit in self._diff.edits]
         sides: dict[LineSide, list[tuple[int, int]]] = {"old": removed, "new": [(0, len(self._diff.new_lines))]}
@@ -142,7 +137,6 @@ class DiffSearch:
         )
 
     def _on_side(self, side: LineSide, ranges: Sequence[tuple[int, int]], wanted: str) -> Iterator[tuple[int, int]]:
-        """Yield line and offset of the matches in these ranges of lines."""
         if side not in self._texts:
             self._texts[side] = _Text(self._diff.old_lines if side == "old" else self._diff.new_lines)
         text = self._texts[side]
@@ -172,7 +166,6 @@ class DiffFinder(QObject):
     found = Signal(int, int)  # the number of the current match, from 1, and how many there are
 
     def __init__(self, navigation: DiffNavigation, open_gap: Callable[[int], None]) -> None:
-        """`open_gap` unfolds the row that it is given."""
         super().__init__(navigation)
         self._navigation = navigation
         self._open_gap = open_gap
@@ -180,7 +173,6 @@ class DiffFinder(QObject):
         self._search = DiffSearch(self._rows.diff)
         self._text = ""
         self._matches: list[DiffMatch] = []
-        """Where the text is, in `_rows`."""
         self._current: DiffMatch | None = None
 
     @property
@@ -208,7 +200,6 @@ class DiffFinder(QObject):
         self.found.emit(at % len(self._matches) + 1, len(self._matches))
 
     def _read(self) -> None:
-        """Search the rows as they are now: another diff, another mode, or lines were unfolded."""
         rows, current = self._navigation.document.rows, self._current
         if rows.diff is not self._rows.diff:
             self._search = DiffSearch(rows.diff)

@@ -53,7 +53,6 @@ class BarPainter:
         self._struck.setStrikeOut(True)
 
     def paint_notes(self, painter: QPainter, rows: DiffRows, rect: QRect) -> None:
-        """Paint what the lines do not show, above them."""
         painter.fillRect(rect, self._theme.colour("bg"))
         painter.fillRect(rect.left(), rect.bottom(), rect.width(), 1, self._theme.colour("border"))
         inner = rect.adjusted(PAD, 0, -PAD, 0)
@@ -103,7 +102,6 @@ class BarPainter:
         painter.drawText(rect, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, shown)
 
     def _paint_mark(self, painter: QPainter, centre: QPointF, state: HunkState) -> None:
-        """A ring for what is undecided, a disc for what is kept, a struck ring for what is undone."""
         ring = QRectF(centre.x() - _MARK_RADIUS, centre.y() - _MARK_RADIUS, 2 * _MARK_RADIUS, 2 * _MARK_RADIUS)
         colour = self._theme.colour("accent" if state == "kept" else "faint")
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -150,7 +148,6 @@ class Scene(NamedTuple):
     current_row: int | None
     """Marked as where the keyboard is; `None` without focus."""
     hovered_row: int | None
-    """Folded lines below the mouse."""
     bars: Bars | None = None
     """What was decided about the hunks; `None` where nothing is."""
     moves: Moves | None = None
@@ -261,7 +258,6 @@ class DiffPainter:
         return None
 
     def _paint_marker(self, painter: QPainter, scene: Scene) -> None:
-        """Show where the keyboard is: a bar at the row's edge."""
         if scene.current_row is None:
             return
         top = scene.geometry.top(scene.current_row) - scene.scroll.y()
@@ -432,7 +428,6 @@ def _moved(scene: Scene, row: DiffRow, side: LineSide, number: int) -> MovedBloc
 
 
 def _blend(ground: QColor, colour: QColor, share: float) -> QColor:
-    """Return `share` of a colour on a ground."""
     return QColor.fromRgbF(
         ground.redF() + (colour.redF() - ground.redF()) * share,
         ground.greenF() + (colour.greenF() - ground.greenF()) * share,

@@ -78,8 +78,6 @@ class DiffView(QAbstractScrollArea):
         self.setCornerWidget(QWidget())
         self.show_diff(None)
 
-    # -- what is shown --
-
     def show_diff(self, diff: FileDiff | None, *, keep_place: bool = False) -> None:
         """Show `diff` from its start; `None` shows that there is nothing to show.
 
@@ -189,7 +187,6 @@ class DiffView(QAbstractScrollArea):
         return scene
 
     def moved_at(self, point: QPoint) -> tuple[MovedBlock, LineSide] | None:
-        """Return the moved block whose label is at `point`, and the side it is on."""
         return self._painter.moved_at(self.scene(), point) if len(self.document.rows) else None
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -272,7 +269,6 @@ class DiffView(QAbstractScrollArea):
             self.scroller.repaint(row)
 
     def _on_colours_found(self, coloured: Coloured) -> None:
-        """Repaint those of the newly coloured lines that are in view, on their side only."""
         side, lines = coloured
         count = len(self.document.rows.diff.old_lines if side == "old" else self.document.rows.diff.new_lines)
         if not count:
@@ -286,8 +282,6 @@ class DiffView(QAbstractScrollArea):
             if pane.side in (None, side):
                 self.viewport().update(pane.left, area.top(), pane.right - pane.left, area.height())
 
-    # -- overlays --
-
     def _place_overlays(self) -> None:
         for overlay in self.overlays:
             overlay.place()
@@ -297,8 +291,6 @@ class DiffView(QAbstractScrollArea):
         for overlay in self.overlays:
             heights.update(overlay.block_heights())
         return heights
-
-    # -- keyboard and mouse --
 
     def event(self, event: QEvent) -> bool:
         kind = event.type()

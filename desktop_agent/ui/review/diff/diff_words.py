@@ -188,19 +188,15 @@ def _line_words(rows: DiffRows, index: int) -> str:
 
 
 def _author(author: Author) -> str:
-    match author:
-        case "agent":
-            return _tr("agent")
-        case "shell":
-            return _tr("shell")
-        case "mcp":
-            return _tr("MCP server")
-        case "person":
-            return _tr("you")
-        case "undo":
-            return _tr("undo")
-        case "unknown":
-            return _tr("a running server, or you")
+    words: dict[Author, str] = {
+        "agent": _tr("agent"),
+        "shell": _tr("shell"),
+        "mcp": _tr("MCP server"),
+        "person": _tr("you"),
+        "undo": _tr("undo"),
+        "unknown": _tr("a running server, or you"),
+    }
+    return words[author]
 
 
 def _size(size_bytes: int) -> str:

@@ -56,7 +56,6 @@ def spans_by_line(lexer: Lexer, lines: Sequence[str], *, skip: int) -> Iterator[
 
 
 def _add(spans: list[list[Span]], ends: list[int], at: int, start: int, end: int, role: str) -> None:
-    """Cut one token into its lines."""
     while at < len(ends) and start < end:
         line_start = ends[at - 1] if at else 0
         spans[at].append((start - line_start, min(end, ends[at]) - line_start, role))
@@ -97,7 +96,6 @@ class Highlighter(QObject):
     changed = Signal(object)
 
     def __init__(self, parent: QObject, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` returns the time in seconds."""
         super().__init__(parent)
         self._clock = clock
         self._lines: dict[LineSide, Sequence[str]] = {}
@@ -114,11 +112,9 @@ class Highlighter(QObject):
 
     @property
     def is_busy(self) -> bool:
-        """Whether lines still wait for their colours."""
         return bool(self._wanted)
 
     def set_text(self, path: str, old_lines: Sequence[str], new_lines: Sequence[str]) -> None:
-        """Forget everything and start with this file."""
         self._lines = {"old": old_lines, "new": new_lines}
         self._spans.clear()
         self._in_view.clear()
@@ -142,7 +138,6 @@ class Highlighter(QObject):
             self._timer.start(0 if self._lexer else _LEXER_POLL_MS)
 
     def forget_requests(self) -> None:
-        """Drop what was asked for and has not been begun."""
         del self._wanted[1 if self._steps else 0 :]
 
     def stop(self) -> None:
@@ -152,7 +147,6 @@ class Highlighter(QObject):
         self._steps = None
 
     def spans(self, side: LineSide, line: int) -> LineSpans:
-        """Return the colours of a line, as far as they are known."""
         chunk = self._spans.get((side, line // CHUNK_LINES))
         return chunk.get(line, ()) if chunk else ()
 
@@ -252,7 +246,6 @@ class EditorColours(QObject):
         theme.changed.connect(self._paint)
 
     def set_path(self, path: str) -> None:
-        """Colour the text as the language of this file name."""
         self._path = path
         self._start_over()
 
@@ -297,7 +290,6 @@ class EditorColours(QObject):
         return found
 
     def _paint(self) -> None:
-        """Give the lines in view their colours, as far as these are known."""
         for block in self._in_view():
             ranges = self._ranges(block.text(), self._highlighter.spans("new", block.blockNumber()))
             if ranges != block.layout().formats():

@@ -17,6 +17,7 @@ from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.highlighter import LineSpans
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.text_colours import format_ranges
 from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS, VisibleLine, utf16_length, visible_line
 
 WINDOW_CHARS = 128
@@ -83,17 +84,13 @@ class LaidLine:
         self._layout.draw(painter, place, self._ranges(over, self._look))
 
     def _ranges(self, spans: LineSpans, look: "LineStyle") -> list[QTextLayout.FormatRange]:
-        ranges: list[QTextLayout.FormatRange] = []
+        ranges: list[tuple[int, int, QTextCharFormat]] = []
         for first, last, role in spans:
             start = max(0, self.visible.position(first) - self._first)
             end = min(self._length, self.visible.position(last) - self._first)
             if start < end:
-                found = QTextLayout.FormatRange()
-                found.start = start
-                found.length = end - start
-                found.format = look.format(role)
-                ranges.append(found)
-        return ranges
+                ranges.append((start, end - start, look.format(role)))
+        return format_ranges(ranges)
 
 
 class LineStyle:

@@ -11,6 +11,7 @@ from desktop_agent.ui.review.media.picture_decoding import exact_size_words, sho
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hairline, vbox
+from desktop_agent.ui.widgets.text_colours import mark_of
 
 
 class VersionFacts(Struct, frozen=True):
@@ -29,7 +30,6 @@ class BinaryFacts(Struct, frozen=True):
 
 
 def binary_facts(before: bytes | None, after: bytes | None) -> BinaryFacts:
-    """Return what to show of a change from `before` to `after`."""
     shown = excerpt(before, after)
     is_same = before is not None and after is not None and shown.difference is None
     return BinaryFacts(version_facts(before), version_facts(after), shown, is_same)
@@ -133,10 +133,7 @@ class HexText(QPlainTextEdit):
         cursor.movePosition(QTextCursor.MoveOperation.Right, QTextCursor.MoveMode.KeepAnchor, length)
         look = QTextCharFormat()
         look.setBackground(colour)
-        found = QTextEdit.ExtraSelection()
-        found.cursor = cursor  # pyright: ignore[reportAttributeAccessIssue] - the stubs do not know it
-        found.format = look  # pyright: ignore[reportAttributeAccessIssue] - the stubs do not know it
-        return found
+        return mark_of(cursor, look)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -17,11 +17,11 @@ from desktop_agent.core.diff.notebook import notebook_diff
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.media.binary_view import BinaryFacts, BinaryView, binary_facts
-from desktop_agent.ui.review.media.picture_canvas import SWIPE_STEP, CompareMode, PictureCanvas
+from desktop_agent.ui.review.media.picture_canvas import SWIPE_STEP, CompareMode, PictureCanvas, ScaleButtons
 from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, decode, picture_words
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.labels import ElidedLabel
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
@@ -34,7 +34,6 @@ class ImageView(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.canvas = PictureCanvas(theme)
-        """What the pictures are painted on."""
         self.canvas.setObjectName("pictureCanvas")
         self.canvas.setAccessibleName(self.tr("Picture before and after"))
         self._before, self._after = _caption(), _caption()
@@ -47,18 +46,9 @@ class ImageView(QWidget):
         self._slider.setPageStep(_SLIDER_STEPS // 10)
         self._slider.setMinimumWidth(80)
         self._slider.setMaximumWidth(240)
-        self._fit = make_button(
-            self.tr("Fit"), object_name="pictureFitButton", clicked=self.canvas.fit, is_compact=True
-        )
-        self._fit.setToolTip(self.tr("Show all of it (0)"))
-        self._actual = make_button(
-            self.tr("100 %"), object_name="pictureActualButton", clicked=self._on_actual, is_compact=True
-        )
-        self._actual.setToolTip(self.tr("Show it in its own size (1)"))
-        self._scale = make_label(role="secondary")
+        self._scale = ScaleButtons(self.canvas)
         self._tools = QWidget()
         self._lay_out()
-        self.canvas.scale_changed.connect(self._show_scale)
         self.canvas.split_moved.connect(self._show_split)
         self._slider.valueChanged.connect(self._on_slid)
         self._group.buttonClicked.connect(self._on_mode_clicked)
@@ -101,34 +91,17 @@ class ImageView(QWidget):
             ("difference", self.tr("Difference"), "differenceButton"),
         )
         for mode, text, name in names:
-            button = make_button(text, object_name=name, is_compact=True)
-            button.setCheckable(True)
+            button = make_button(text, object_name=name, is_compact=True, is_checkable=True)
             self._modes[mode] = button
             self._group.addButton(button)
-        self._fit.setCheckable(True)
-        self._actual.setCheckable(True)
         margins = (Space.M, Space.XS + 2, Space.M, Space.XS + 2)
         captions = hbox((self._before, 1), (self._after, 1), margins=margins, spacing=Space.M)
-        hbox(
-            *self._modes.values(),
-            Space.S,
-            (self._slider, 1),
-            STRETCH,
-            self._scale,
-            self._fit,
-            self._actual,
-            on=self._tools,
-            margins=margins,
-            spacing=Space.XS,
-        )
+        slider = (Space.S, (self._slider, 1), STRETCH)
+        modes, scale = self._modes.values(), self._scale.parts
+        hbox(*modes, *slider, *scale, on=self._tools, margins=margins, spacing=Space.XS)
         vbox(captions, hairline(), (self.canvas, 1), hairline(), self._tools, on=self)
         self.set_mode("two_up")
         self.setFocusProxy(self.canvas)
-
-    def _show_scale(self) -> None:
-        self._scale.setText(f"{self.canvas.scale:.0%}".replace("%", " %"))
-        self._fit.setChecked(self.canvas.is_fitted)
-        self._actual.setChecked(not self.canvas.is_fitted and self.canvas.scale == 1.0)
 
     def _show_split(self) -> None:
         with QSignalBlocker(self._slider):
@@ -140,13 +113,9 @@ class ImageView(QWidget):
     def _on_mode_clicked(self) -> None:
         self.set_mode(next(mode for mode, button in self._modes.items() if button.isChecked()))
 
-    def _on_actual(self) -> None:
-        self.canvas.set_scale(1.0)
-
 
 def _caption() -> ElidedLabel:
-    caption = ElidedLabel(Qt.TextElideMode.ElideRight)
-    caption.setProperty("role", "secondary")
+    caption = ElidedLabel(role="secondary")
     caption.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
     return caption
 
@@ -172,7 +141,6 @@ def media_kind(path: str, before_head: bytes | None, after_head: bytes | None) -
 
 
 def may_be_media(diff: FileDiff) -> bool:
-    """Whether the file's contents have to be fetched to find out; not for plain text."""
     return (diff.is_binary or diff.path.lower().endswith(_TEXT_SUFFIXES)) and "symbolic link" not in " ".join(
         diff.notes
     )
@@ -201,11 +169,10 @@ class MediaStack(QWidget):
         self._is_text_wanted = False
         self._request = 0
         self._bar = QWidget()
-        self._as_media = make_button(object_name="showMediaButton", is_compact=True)
-        self._as_text = make_button(object_name="showTextButton", is_compact=True)
+        self._as_media = make_button(object_name="showMediaButton", is_compact=True, is_checkable=True)
+        self._as_text = make_button(object_name="showTextButton", is_compact=True, is_checkable=True)
         self._group = QButtonGroup(self)
         for button in (self._as_media, self._as_text):
-            button.setCheckable(True)
             self._group.addButton(button)
         margins = (Space.M, Space.XS + 2, Space.M, Space.XS + 2)
         ways = hbox(self._as_media, self._as_text, STRETCH, margins=margins, spacing=Space.XS)

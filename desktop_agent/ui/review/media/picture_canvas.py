@@ -1,8 +1,9 @@
 """Where a picture is looked at: scrolled, zoomed and painted."""
 
+from functools import partial
 from typing import Literal
 
-from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, QSizeF, Qt, Signal
+from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QRectF, QSize, QSizeF, Qt, Signal
 from PySide6.QtGui import (
     QBrush,
     QImage,
@@ -18,6 +19,8 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, problem_words
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
 
 CompareMode = Literal["two_up", "swipe", "onion", "difference"]
 
@@ -26,8 +29,6 @@ MAX_FITTED = 4.0
 
 _SMALLEST, _LARGEST = 0.02, 32.0
 _SCROLL_STEP = 40
-
-
 _SMOOTH_UP_TO = 2.0
 """Beyond this scale pixels are shown as they are: a user who zooms in so far wants to see them."""
 _SQUARE = 8
@@ -124,7 +125,6 @@ class PicturePainter:
         painter.drawImage(0, 0, seen)
 
     def _layer(self, picture: DecodedPicture, ground: Qt.GlobalColor) -> QImage:
-        """What is in sight of one picture, to be put on top of another's."""
         ratio = self._viewport.devicePixelRatioF()
         layer = QImage(self._viewport.size() * ratio, QImage.Format.Format_ARGB32_Premultiplied)
         layer.setDevicePixelRatio(ratio)
@@ -196,8 +196,6 @@ class PictureCanvas(QAbstractScrollArea):
         self.setCornerWidget(QWidget())
         theme.changed.connect(self._on_theme_changed)
 
-    # -- what is shown --
-
     @property
     def split(self) -> float:
         """Where the swipe is, from 0 (only the new version) to 1 (only the old one)."""
@@ -260,7 +258,6 @@ class PictureCanvas(QAbstractScrollArea):
             bar.setSingleStep(_SCROLL_STEP)
 
     def panes(self) -> list[QRect]:
-        """Return the places for pictures: two beside each other, or one."""
         whole = self.viewport().rect()
         if self.mode != "two_up" or len(self.pictures) < 2:
             return [whole]
@@ -286,8 +283,6 @@ class PictureCanvas(QAbstractScrollArea):
         x = across.value() if extent.width() > pane.width() else (extent.width() - pane.width()) / 2
         y = down.value() if extent.height() > pane.height() else (extent.height() - pane.height()) / 2
         return QPointF(x, y)
-
-    # -- keys and mouse --
 
     def _has_split(self, *modes: CompareMode) -> bool:
         return len(self.pictures) == 2 and self.mode in modes
@@ -363,3 +358,30 @@ class PictureCanvas(QAbstractScrollArea):
     def _on_theme_changed(self) -> None:
         self._painter.forget_colours()
         self.viewport().update()
+
+
+class ScaleButtons(QObject):
+    """Shows the scale of a canvas, and lets the user choose it. Its owner places the `parts`."""
+
+    def __init__(self, canvas: PictureCanvas) -> None:
+        super().__init__(canvas)
+        self._canvas = canvas
+        self._scale = make_label(role="secondary")
+        button = partial(make_button, is_compact=True, is_checkable=True)
+        self._fit = button(self.tr("Fit"), object_name="pictureFitButton", clicked=canvas.fit)
+        self._fit.setToolTip(self.tr("Show all of it (0)"))
+        actual = partial(canvas.set_scale, 1.0)
+        self._actual = button(self.tr("100 %"), object_name="pictureActualButton", clicked=actual)
+        self._actual.setToolTip(self.tr("Show it in its own size (1)"))
+        canvas.scale_changed.connect(self._show)
+        self._show()
+
+    @property
+    def parts(self) -> tuple[QWidget, QWidget, QWidget]:
+        return self._scale, self._fit, self._actual
+
+    def _show(self) -> None:
+        canvas = self._canvas
+        self._scale.setText(f"{canvas.scale:.0%}".replace("%", " %"))
+        self._fit.setChecked(canvas.is_fitted)
+        self._actual.setChecked(not canvas.is_fitted and canvas.scale == 1.0)

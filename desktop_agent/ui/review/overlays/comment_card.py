@@ -39,7 +39,6 @@ class WrappedText:
 
 
 def card_height(text: str, theme: Theme, width: int) -> int:
-    """Return how high the card of a comment is, without making it."""
     wrapped = WrappedText(text, theme.text_font(TypeSize.SECONDARY), width - 2 * _PAD)
     return _HEAD_HEIGHT + round(wrapped.height) + _BOTTOM
 
@@ -154,7 +153,6 @@ class CommentEditor(QWidget):
         return round(self._lines * line) + _FRAME_HEIGHT + _REST_HEIGHT
 
     def edit(self, heading: str, text: str, *, is_new: bool) -> None:
-        """Write a comment on what the heading says, starting with `text`."""
         self._heading.setText(heading)
         self._field.setAccessibleName(heading)
         self._save.setText(self.tr("Add comment") if is_new else self.tr("Save"))

@@ -25,7 +25,6 @@ from desktop_agent.ui.theme import Theme
 
 _MAX_QUOTED_LINES = 200
 _SEARCHED_LINES = 2_000
-"""How far away lines are looked for that are not where they were."""
 
 
 class CommentAnchor(NamedTuple):
@@ -139,7 +138,6 @@ class CommentOverlay(DiffOverlay):
         self._shown: tuple[LineComment, ...] = ()
         """Those about the file that is shown."""
         self._written: LineComment | None = None
-        """The comment in the editor, an existing or a new one."""
         self._drafts: dict[tuple[str, CommentAnchor], str] = {}
         self._editor: CommentEditor | None = None
         self._blocks: list[_Block] = []
@@ -171,8 +169,6 @@ class CommentOverlay(DiffOverlay):
         quote, new_id = quote_of(self._view.document.rows, spot), f"m-{secrets.token_hex(4)}"
         comment = LineComment(id=new_id, path=self._path, side=side, start=start, end=end, quote=quote, text="")
         self._open(comment, is_new=True)
-
-    # -- what is drawn --
 
     def set_diff(self, diff: FileDiff | None) -> None:
         path = diff.path if diff else ""
@@ -208,7 +204,6 @@ class CommentOverlay(DiffOverlay):
         return found
 
     def place(self) -> None:
-        """Put cards and editor where they belong; those out of sight are taken away."""
         visible: set[str] = set()
         scroller, viewport = self._view.scroller, self._view.viewport()
         for block in self._blocks:
@@ -327,8 +322,6 @@ class CommentOverlay(DiffOverlay):
         assert self._written is not None
         return _draft_key(self._written, is_new=not self._written.text)
 
-    # -- keyboard and mouse --
-
     def takes(self, action: str) -> bool:
         return action == "comment"
 
@@ -372,7 +365,6 @@ class CommentOverlay(DiffOverlay):
         return self._view.keys.hint(words, "comment") if self._plus else ""
 
     def _gutter_at(self, point: QPoint) -> Pane | None:
-        """The pane in whose gutter a comment on a line can be started at `point`."""
         pane = self._pane_of_line(point)
         return pane if pane and point.x() < pane.text_left else None
 

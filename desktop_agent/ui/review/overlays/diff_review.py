@@ -90,8 +90,6 @@ class MovedLines(DiffOverlay):
             else:
                 search.start()
 
-    # -- what the user does --
-
     def describe(self, row: int, words: str) -> str:
         block = self.block_at(row)
         return f"{words}. {moved_label(*block)}" if block else words

@@ -188,8 +188,6 @@ class HunkOverlay(DiffOverlay):
         states = Counter(map(self.decisions.state, self._view.document.rows.keys))
         return states["kept"], states["undone"]
 
-    # -- what is drawn --
-
     def set_diff(self, diff: FileDiff | None) -> None:
         self._hovered = None
         self.decisions = self._decided._replace(undone=self._decided.undone | diff.undone) if diff else self._decided
@@ -224,8 +222,6 @@ class HunkOverlay(DiffOverlay):
         for actions in (self._current, self._below_mouse, self._template):
             actions.forget()
         self.place()
-
-    # -- buttons --
 
     def place(self) -> None:
         rows, change = self._view.document.rows, self._view.navigation.change
@@ -266,8 +262,6 @@ class HunkOverlay(DiffOverlay):
                 self.comment_requested.emit(actions.row)
             else:
                 self.requested.emit(choice, (actions.key,))
-
-    # -- keyboard and mouse --
 
     def takes(self, action: str) -> bool:
         return action in _ACTIONS

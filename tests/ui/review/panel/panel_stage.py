@@ -147,7 +147,7 @@ def pane(panel: ReviewPanel) -> DiffPane:
 def marks(panel: ReviewPanel) -> list[str]:
     model = child(panel, QListView, "changeList").model()
     assert isinstance(model, ChangeModel)
-    return [file.mark for file in model.files]
+    return [file.mark for file in model.rows]
 
 
 def summary(panel: ReviewPanel) -> str:
