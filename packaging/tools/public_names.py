@@ -69,12 +69,19 @@ class _Package:
                 self._take_in(_Module(path, ast.parse(source)))
 
     def _take_in(self, module: _Module) -> None:
+        meant: dict[str, str] = {}
+        """What a name of `partial(function, …)` calls."""
         for node in ast.walk(module.tree):
             for child in ast.iter_child_nodes(node):
                 module.parents[child] = node
             match node:
+                case ast.Assign(
+                    targets=[ast.Name(id=name)],
+                    value=ast.Call(func=ast.Name(id="partial"), args=[ast.Name(id=function)]),
+                ):
+                    meant.setdefault(name, function)
                 case ast.Call():
-                    self._calls.setdefault(_called(node), []).append((module, node))
+                    self._calls.setdefault(meant.get(_called(node), _called(node)), []).append((module, node))
                 case ast.ClassDef(name=name, bases=bases):
                     for base in bases:
                         self._subclasses.setdefault(_last_part(base), set()).add(name)
@@ -119,21 +126,45 @@ def _values(package: _Package, module: _Module, at: ast.AST, node: ast.expr) -> 
 
 
 def _values_of_variable(package: _Package, module: _Module, at: ast.AST, name: str) -> Iterator[str]:
-    """The values of a loop's variable over written-down tuples, or of a parameter: what the callers give it."""
+    """The values of a variable.
+
+    Of a loop over written-down tuples, of an assignment, or of a parameter: what the callers give it.
+    """
     for outer in module.around(at):
         for loop in _loops(outer):
-            targets = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
+            target, rows_of = loop.target, loop.iter
+            if isinstance(rows_of, ast.Call) and _called(rows_of) == "enumerate" and isinstance(target, ast.Tuple):
+                target, rows_of = target.elts[1], rows_of.args[0]
+            targets = target.elts if isinstance(target, ast.Tuple) else [target]
             index = next((i for i, one in enumerate(targets) if isinstance(one, ast.Name) and one.id == name), None)
-            if index is not None and (rows := _written_down(module, outer, loop.iter)) is not None:
+            if index is not None and (rows := _written_down(module, outer, rows_of)) is not None:
                 for row in rows:
                     value = row.elts[index] if isinstance(row, ast.Tuple) else row
                     yield from _values(package, module, outer, value)
                 return
+        if isinstance(outer, Function) and (assigned := list(_assigned(outer, name))):
+            for value in assigned:
+                yield from _values(package, module, outer, value)
+            return
         if isinstance(outer, Function) and name in (parameters := _parameters(outer)):
             owner = next((one for one in module.around(outer) if isinstance(one, ast.ClassDef)), None)
             yield from _values_given(package, outer, owner, parameters, name)
             return
     raise UnreadableNameError(f"{module.path}:{at.lineno if isinstance(at, ast.expr) else '?'}: the variable {name}")
+
+
+def _assigned(function: Function, name: str) -> Iterator[ast.expr]:
+    """What is assigned to a variable in this function, alone or in a tuple."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
+                yield value
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+                for target, value in zip(targets, values, strict=False):
+                    if isinstance(target, ast.Name) and target.id == name:
+                        yield value
+            case _:
+                pass
 
 
 def _values_given(
