@@ -5355,10 +5355,6 @@
 <context>
     <name>ImageView</name>
     <message>
-        <source>100 %</source>
-        <translation>100 %</translation>
-    </message>
-    <message>
         <source>After</source>
         <translation>Nachher</translation>
     </message>
@@ -5379,10 +5375,6 @@
         <translation>Differenz</translation>
     </message>
     <message>
-        <source>Fit</source>
-        <translation>Einpassen</translation>
-    </message>
-    <message>
         <source>How much of the old version is seen</source>
         <translation>Wie viel von der alten Fassung zu sehen ist</translation>
     </message>
@@ -5393,14 +5385,6 @@
     <message>
         <source>Picture before and after</source>
         <translation>Bild vorher und nachher</translation>
-    </message>
-    <message>
-        <source>Show all of it (0)</source>
-        <translation>Ganz anzeigen (0)</translation>
-    </message>
-    <message>
-        <source>Show it in its own size (1)</source>
-        <translation>In Originalgröße anzeigen (1)</translation>
     </message>
     <message>
         <source>Side by side</source>
@@ -6952,24 +6936,8 @@
 <context>
     <name>PicturePage</name>
     <message>
-        <source>100 %</source>
-        <translation>100 %</translation>
-    </message>
-    <message>
-        <source>Fit</source>
-        <translation>Einpassen</translation>
-    </message>
-    <message>
         <source>Picture, {0}</source>
         <translation>Bild, {0}</translation>
-    </message>
-    <message>
-        <source>Show all of it (0)</source>
-        <translation>Ganz anzeigen (0)</translation>
-    </message>
-    <message>
-        <source>Show it in its own size (1)</source>
-        <translation>In Originalgröße anzeigen (1)</translation>
     </message>
 </context>
 <context>
@@ -7930,6 +7898,25 @@
     <message>
         <source>Your changes to this file are not saved.</source>
         <translation>Ihre Änderungen an dieser Datei sind nicht gespeichert.</translation>
+    </message>
+</context>
+<context>
+    <name>ScaleButtons</name>
+    <message>
+        <source>100 %</source>
+        <translation>100 %</translation>
+    </message>
+    <message>
+        <source>Fit</source>
+        <translation>Einpassen</translation>
+    </message>
+    <message>
+        <source>Show all of it (0)</source>
+        <translation>Ganz anzeigen (0)</translation>
+    </message>
+    <message>
+        <source>Show it in its own size (1)</source>
+        <translation>In Originalgröße anzeigen (1)</translation>
     </message>
 </context>
 <context>

@@ -5334,10 +5334,6 @@
 <context>
     <name>ImageView</name>
     <message>
-        <source>100 %</source>
-        <translation>100%</translation>
-    </message>
-    <message>
         <source>After</source>
         <translation>更改后</translation>
     </message>
@@ -5358,10 +5354,6 @@
         <translation>差异</translation>
     </message>
     <message>
-        <source>Fit</source>
-        <translation>适应</translation>
-    </message>
-    <message>
         <source>How much of the old version is seen</source>
         <translation>旧版本的可见程度</translation>
     </message>
@@ -5372,14 +5364,6 @@
     <message>
         <source>Picture before and after</source>
         <translation>更改前后的图片</translation>
-    </message>
-    <message>
-        <source>Show all of it (0)</source>
-        <translation>显示全部 (0)</translation>
-    </message>
-    <message>
-        <source>Show it in its own size (1)</source>
-        <translation>按原始大小显示 (1)</translation>
     </message>
     <message>
         <source>Side by side</source>
@@ -6927,24 +6911,8 @@
 <context>
     <name>PicturePage</name>
     <message>
-        <source>100 %</source>
-        <translation>100%</translation>
-    </message>
-    <message>
-        <source>Fit</source>
-        <translation>适应</translation>
-    </message>
-    <message>
         <source>Picture, {0}</source>
         <translation>图片，{0}</translation>
-    </message>
-    <message>
-        <source>Show all of it (0)</source>
-        <translation>显示全部 (0)</translation>
-    </message>
-    <message>
-        <source>Show it in its own size (1)</source>
-        <translation>按原始大小显示 (1)</translation>
     </message>
 </context>
 <context>
@@ -7898,6 +7866,25 @@
     <message>
         <source>Your changes to this file are not saved.</source>
         <translation>您对此文件的更改尚未保存。</translation>
+    </message>
+</context>
+<context>
+    <name>ScaleButtons</name>
+    <message>
+        <source>100 %</source>
+        <translation>100%</translation>
+    </message>
+    <message>
+        <source>Fit</source>
+        <translation>适应</translation>
+    </message>
+    <message>
+        <source>Show all of it (0)</source>
+        <translation>显示全部 (0)</translation>
+    </message>
+    <message>
+        <source>Show it in its own size (1)</source>
+        <translation>按原始大小显示 (1)</translation>
     </message>
 </context>
 <context>
