@@ -9,10 +9,17 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from html import escape
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
 from msgspec import Struct
+from pygments import highlight
+from pygments.formatters.html import HtmlFormatter
+from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType] - untyped **options
+from pygments.util import ClassNotFound
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.file_types import PictureError, inspect_picture
@@ -30,12 +37,6 @@ from desktop_agent.core.transcript import (
     TextEntry,
     ToolEntry,
 )
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.renderer import RendererHTML
-    from markdown_it.token import Token
-    from markdown_it.utils import EnvType, OptionsDict
 
 _MAX_NESTING = 60
 _MAX_COLOURED_CHARS = 100_000
@@ -62,9 +63,7 @@ def is_web_link(url: str) -> bool:
 
 
 @cache
-def _markdown() -> "MarkdownIt":
-    from markdown_it import MarkdownIt
-
+def _markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_NESTING})
     markdown.enable(["table", "strikethrough"])
     markdown.validateLink = is_web_link
@@ -77,23 +76,21 @@ def _markdown() -> "MarkdownIt":
     return markdown
 
 
-def _picture(
-    _self: "RendererHTML", tokens: "Sequence[Token]", at: int, _options: "OptionsDict", _env: "EnvType"
-) -> str:
+def _picture(_self: RendererHTML, tokens: Sequence[Token], at: int, _options: OptionsDict, _env: EnvType) -> str:
     """A picture from elsewhere is its words: to fetch it would tell others that this was read."""
     return f'<span class="picture">{escape(tokens[at].content or "picture")}</span>'
 
 
-def _fence(_self: "RendererHTML", tokens: "Sequence[Token]", at: int, _options: "OptionsDict", _env: "EnvType") -> str:
+def _fence(_self: RendererHTML, tokens: Sequence[Token], at: int, _options: OptionsDict, _env: EnvType) -> str:
     language = (tokens[at].info.split() or [""])[0]
     return code(tokens[at].content.rstrip("\n"), language)
 
 
-def _link(_self: "RendererHTML", tokens: "Sequence[Token]", at: int, _options: "OptionsDict", _env: "EnvType") -> str:
+def _link(_self: RendererHTML, tokens: Sequence[Token], at: int, _options: OptionsDict, _env: EnvType) -> str:
     return f'<a href="{escape(str(tokens[at].attrGet("href") or ""))}" rel="noopener noreferrer nofollow">'
 
 
-def _cell(_self: "RendererHTML", tokens: "Sequence[Token]", at: int, _options: "OptionsDict", _env: "EnvType") -> str:
+def _cell(_self: RendererHTML, tokens: Sequence[Token], at: int, _options: OptionsDict, _env: EnvType) -> str:
     """A cell without its alignment, which would be a style of its own."""
     return f"<{tokens[at].tag}>"
 
@@ -101,11 +98,6 @@ def _cell(_self: "RendererHTML", tokens: "Sequence[Token]", at: int, _options: "
 def _coloured(text: str, language: str) -> str:
     if not language or len(text) > _MAX_COLOURED_CHARS or any(len(x) > _MAX_COLOURED_LINE for x in text.split("\n")):
         return escape(text)
-    from pygments import highlight
-    from pygments.formatters.html import HtmlFormatter
-    from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType] - untyped **options
-    from pygments.util import ClassNotFound
-
     try:
         lexer = get_lexer_by_name(language.lower(), stripnl=False, ensurenl=False)
     except ClassNotFound:

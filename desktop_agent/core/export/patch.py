@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.changes.net import NetChange, net_changes
+from desktop_agent.core.changes.net import net_changes
 from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.export.export_source import ExportSource
-from desktop_agent.core.protocol.model import FileChange, FileImage
 from desktop_agent.core.store.journal.journal_reader import Readable, read_each_line
 from desktop_agent.core.transcript import ChangeState
 
@@ -32,14 +31,11 @@ def export_patch(source: ExportSource) -> Iterator[bytes]:
     for row in net_changes(record for record in records if record.change.is_by_agent):
         if row.state == "undone":
             continue
-        change = _as_left(row, last)
+        change = row.change
+        if row.state == "partly" and row.path in last:  # as it was after the last undo or redo of a part of it
+            change = replace(change, after=last[row.path])
         try:
             files.append(PatchFile(change, held(change.before), held(change.after)))
         except StorageError:
             yield f"# not in this patch: {row.path!a}, whose content is no longer on disk\n".encode()
     yield make_patch(files)
-
-
-def _as_left(row: NetChange, last: dict[str, FileImage | None]) -> FileChange:
-    """The row as it was after the last undo or redo of a part of it."""
-    return replace(row.change, after=last[row.path]) if row.state == "partly" and row.path in last else row.change
