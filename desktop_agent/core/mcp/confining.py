@@ -161,7 +161,7 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
         command = replace(command, cwd=run.cache, takes_input=False)
         async with self._confined(alone, command) as confined:
             try:
-                child = await runner.start(confined, _nothing, run.log.feed)
+                child = await runner.start(confined, lambda _: None, run.log.feed)  # nothing speaks the protocol
             except OSError as error:
                 raise ServerError(f"{command.argv[0]!r} could not be started: {error.strerror or error}.") from error
             try:
@@ -254,7 +254,3 @@ class _Run(Struct, frozen=True, kw_only=True, eq=False):
     log: ServerLog
     unseen: tuple[Path, ...] = ()
     """What it must not read wherever it lies, in place of the secrets in the workspace."""
-
-
-def _nothing(_: bytes) -> None:
-    """Take what the downloading run prints where messages of the protocol are."""

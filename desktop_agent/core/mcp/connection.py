@@ -44,31 +44,6 @@ LONGEST_RETRY_PAUSE_S: Final = 60.0
 """How long after a failure the server is not tried again; the pause doubles from the first to the longest."""
 
 
-class CircuitBreaker:
-    """Says whether a server that failed may be tried: after pauses that double, and after some failures no more."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._may_try_at = 0.0
-
-    def require_may_try(self, status: ServerStatus) -> None:
-        if status.state == "resting":
-            title = f"The MCP server {status.name} failed {status.failures} times in a row and is not tried any more."
-            raise ServerError(title, hint="Restart it when the cause is mended.", detail=status.problem)
-        wait_s = self._may_try_at - self._clock.monotonic()
-        if wait_s > 0:
-            title = f"The MCP server {status.name} failed a moment ago: {status.problem}"
-            raise ServerError(title, hint=f"It is tried again in {wait_s:.0f} s.")
-
-    def note_failures(self, in_a_row: int) -> None:
-        """Begin the pause after so many failures."""
-        pause_s = min(FIRST_RETRY_PAUSE_S * 2 ** (in_a_row - 1), LONGEST_RETRY_PAUSE_S)
-        self._may_try_at = self._clock.monotonic() + pause_s
-
-    def reset(self) -> None:
-        self._may_try_at = 0.0
-
-
 FIRST_LISTING_PAUSE_S: Final = 0.5
 LONGEST_LISTING_PAUSE_S: Final = 30.0
 """The pause between listings doubles up to this, for servers that report a change after each listing."""
@@ -136,10 +111,10 @@ class Relisting:
                 del self._waiting[listed]
 
 
-async def list_all_but_tools(client: "ServerClient", log: ServerLog) -> dict[str, object]:
+async def _all_but_tools(client: "ServerClient", log: ServerLog) -> dict[str, object]:
     try:
         prompts = await client.prompts() if client.facts.has_prompts else ()
-        return {"prompts": prompts, **await list_resources_of(client)}
+        return {"prompts": prompts, **await _resources(client)}
     except ConnectionLostError:
         raise
     except ServerError as error:
@@ -147,7 +122,7 @@ async def list_all_but_tools(client: "ServerClient", log: ServerLog) -> dict[str
         return {"prompts": (), "resources": (), "templates": ()}
 
 
-async def list_resources_of(client: "ServerClient") -> dict[str, object]:
+async def _resources(client: "ServerClient") -> dict[str, object]:
     if not client.facts.has_resources:
         return {"resources": (), "templates": ()}
     return {"resources": await client.resources(), "templates": await client.templates()}
@@ -179,7 +154,7 @@ class Connection:
         self.log = surroundings.log
         self._wake = asyncio.Event()
         self._relisting = Relisting(clock, self._wake.set)
-        self._breaker = CircuitBreaker(clock)
+        self._may_try_at = 0.0
         self._surroundings = replace(surroundings, tools_changed=self._relisting.note_change)
         self._open_client = open_client
         self._clock = clock
@@ -249,7 +224,7 @@ class Connection:
     async def list_resources(self) -> ServerStatus:
         """Ask for the resources and templates again and return the status that has them. Raises `ServerError`."""
         async with self._used() as client:
-            self._change(**await list_resources_of(client))
+            self._change(**await _resources(client))
             return self.status
 
     async def complete(self, template: str, name: str, value: str, others: Mapping[str, str]) -> tuple[str, ...]:
@@ -273,7 +248,7 @@ class Connection:
 
     async def restart(self) -> None:
         await self.stop()
-        self._breaker.reset()
+        self._may_try_at = 0.0
         self._change(state="idle", problem="", hint="", failures=0)
         await self._client()
 
@@ -299,7 +274,7 @@ class Connection:
         while self._owner is not None and (self._is_stopping or self._is_leaving):
             await asyncio.wait({self._owner})
         if self._owner is None:
-            self._breaker.require_may_try(self.status)
+            self._require_may_try()
             self._is_stopping = self._is_leaving = False
             self._wake.clear()
             self._ready = asyncio.get_running_loop().create_future()
@@ -309,6 +284,16 @@ class Connection:
         assert self._ready is not None
         return await asyncio.shield(self._ready)
 
+    def _require_may_try(self) -> None:
+        status = self.status
+        if status.state == "resting":
+            title = f"The MCP server {status.name} failed {status.failures} times in a row and is not tried any more."
+            raise ServerError(title, hint="Restart it when the cause is mended.", detail=status.problem)
+        wait_s = self._may_try_at - self._clock.monotonic()
+        if wait_s > 0:
+            title = f"The MCP server {status.name} failed a moment ago: {status.problem}"
+            raise ServerError(title, hint=f"It is tried again in {wait_s:.0f} s.")
+
     async def _own(self, ready: "asyncio.Future[ServerClient]") -> None:
         """The life of the server, in the one task that enters and leaves the client."""
         self._change(state="starting", problem="", hint="", started_at=self._clock.now(), pid=None)
@@ -316,7 +301,7 @@ class Connection:
             async with asyncio.timeout(self.definition.startup_timeout_s) as limit:
                 async with self._open_client(self.definition, self._surroundings) as client:
                     tools = await client.tools() if client.facts.has_tools else ()
-                    offers = {"tools": tools, **await list_all_but_tools(client, self.log)}
+                    offers = {"tools": tools, **await _all_but_tools(client, self.log)}
                     limit.reschedule(None)
                     self._change(
                         state="ready", facts=client.facts, pid=client.pid, failures=0, needs_sign_in=False, **offers
@@ -385,7 +370,8 @@ class Connection:
         # A server that waits for the user is none that fails: it is tried again once the user has signed in.
         needs_sign_in = isinstance(error, SignInNeededError)
         failures = self.status.failures + (not needs_sign_in)
-        self._breaker.note_failures(failures)
+        pause_s = min(FIRST_RETRY_PAUSE_S * 2 ** (failures - 1), LONGEST_RETRY_PAUSE_S)
+        self._may_try_at = self._clock.monotonic() + pause_s
         state = "resting" if failures >= MOST_FAILURES else "failed"
         self.log.say(error.title)
         fields = {"problem": error.title, "hint": error.hint, "failures": failures, "needs_sign_in": needs_sign_in}

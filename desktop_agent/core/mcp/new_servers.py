@@ -24,6 +24,7 @@ from desktop_agent.core.mcp.definition import (
     sandbox_table,
 )
 from desktop_agent.core.mcp.definition_file import definition_in, with_folder
+from desktop_agent.core.protocol.codec import as_object
 
 _NODE = "Node.js, for npx."
 _UV = "uv, for uvx."
@@ -192,9 +193,9 @@ def _entries(document: object) -> Mapping[str, object]:
     for place in _PLACES:
         found = document
         for key in place:
-            found = cast("dict[str, object]", found).get(key) if isinstance(found, dict) else None
+            found = as_object(found).get(key)
         if isinstance(found, dict):
-            return cast("dict[str, object]", found)
+            return as_object(cast("object", found))
     raise UsageError("There is no list of MCP servers in the file.", hint='It should have a key "mcpServers".')
 
 

@@ -6,7 +6,7 @@ different folders never share one.
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -104,15 +104,13 @@ class ServerPool:
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     async def aclose(self) -> None:
-        async with AsyncExitStack() as ends:
-            ends.push_async_callback(self._processes.aclose)
-            ends.push_async_callback(self._close_connections)
-
-    async def _close_connections(self) -> None:
         closing = tuple(self._connections.values())
         self._connections.clear()
         self._users.clear()
-        await asyncio.gather(*(connection.aclose() for connection in closing))
+        try:
+            await asyncio.gather(*(connection.aclose() for connection in closing))
+        finally:
+            await self._processes.aclose()
 
     def _drop_unused(self) -> None:
         for key, users in tuple(self._users.items()):

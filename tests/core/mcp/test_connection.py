@@ -191,7 +191,7 @@ async def test_a_failed_server_is_not_tried_again_at_once_and_rests_in_the_end(c
 
 
 async def try_now(connection: Connection) -> None:
-    connection._breaker.reset()  # pyright: ignore[reportPrivateUsage] -- the pauses add up to half a minute
+    connection._may_try_at = 0.0  # pyright: ignore[reportPrivateUsage] -- the pauses add up to half a minute
     await connection.tools()
 
 

@@ -48,7 +48,7 @@ async def test_it_is_called_and_found_again_after_a_restart(connect: Connect, po
         assert facts.era == "handshake"
     await until(pool, connection, "failed")  # the stream of its notices has ended, and nothing listens any more
     async with everything(port):
-        connection._breaker.reset()  # pyright: ignore[reportPrivateUsage] -- as if the pause were over
+        connection._may_try_at = 0.0  # pyright: ignore[reportPrivateUsage] -- as if the pause were over
         assert "Echo: again" in text_of(await connection.call("echo", {"message": "again"}))
         await connection.stop()
 

@@ -14,7 +14,6 @@ import socket
 import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import cast
 
 import httpx2
 from mcp import MCPError
@@ -29,6 +28,7 @@ from desktop_agent.core.base.web_address import address_of, is_readable_on_the_w
 from desktop_agent.core.mcp.client import BearerTokens, Challenge, ConnectionLostError, SignInNeededError
 from desktop_agent.core.mcp.definition import Address
 from desktop_agent.core.mcp.sdk.process_transport import MOST_BYTES
+from desktop_agent.core.protocol.codec import as_object, text_in
 from desktop_agent.core.system.network.connections import Proxy, causes_of, names_of, proxy_for
 from desktop_agent.core.system.network.http_client import server_client, server_transport
 
@@ -113,7 +113,6 @@ _STATUS = 403
 
 def challenge_in(response: httpx2.Response) -> Challenge | None:
     """Return the scopes that a server asks for when it refuses a token as insufficient; None for any other answer."""
-
     header = response.headers.get("www-authenticate", "")
     if response.status_code != _STATUS or _HEADER.fullmatch(header) is None:
         return None
@@ -222,9 +221,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
         raise why
 
     def failure_in(self, error: MCPError) -> ServerError | None:
-        data: object = error.error.data
-        mark = cast("dict[str, object]", data).get(_MARK) if isinstance(data, dict) else None
-        return self._failures.pop(mark, None) if isinstance(mark, str) else None
+        return self._failures.pop(text_in(as_object(error.error.data), _MARK), None)
 
     def hidden(self, text: str) -> str:
         """Return what a server said, without the credentials it was given."""
@@ -232,6 +229,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
 
     async def _answer(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request, with a token once the server has asked for one, and with another one if it refuses that."""
+        has_credential = "authorization" in map(str.lower, self._headers)
         token = await self._tokens.access_token() if self._tokens is not None else ""
         for _ in range(_MOST_TOKENS):
             if token:
@@ -240,7 +238,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
                 request.headers["Authorization"] = f"Bearer {token}"
             response = await self._inner.handle_async_request(request)
             challenge = challenge_in(response) if token else None
-            if (response.status_code != 401 and challenge is None) or self._has_credential:
+            if (response.status_code != 401 and challenge is None) or has_credential:
                 return response
             await response.aclose()
             if self._tokens is None:
@@ -251,10 +249,6 @@ class HttpLink(httpx2.AsyncBaseTransport):
             else:
                 token = await self._tokens.insufficient(token, challenge)
         raise SignInNeededError(self._access.name)
-
-    @property
-    def _has_credential(self) -> bool:
-        return "authorization" in map(str.lower, self._headers)
 
     def _failed(self, request: httpx2.Request, failure: ServerError) -> httpx2.Response:
         if request.method == "DELETE":  # a farewell that does not arrive
@@ -324,9 +318,7 @@ async def read_body(response: httpx2.Response, most_bytes: int, most_error_bytes
 
 def _message(content: bytes) -> Mapping[str, object]:
     with suppress(ValueError, RecursionError):
-        found: object = json.loads(content)
-        if isinstance(found, dict):
-            return cast("dict[str, object]", found)
+        return as_object(json.loads(content))
     return {}
 
 

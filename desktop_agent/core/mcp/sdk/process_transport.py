@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from typing import Final, cast
+from typing import Final
 
 import anyio
 import mcp_types
@@ -20,45 +20,13 @@ from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.client import Confine, ConnectionLostError
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.server_log import ServerLog
+from desktop_agent.core.protocol.codec import as_object
 from desktop_agent.core.system.processes.child import ChildProcess, ProcessEnd, unhurried
+from desktop_agent.core.system.processes.output import RecordSplitter
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
 MOST_BYTES = 16 * 1024 * 1024
 """The longest message that is taken. More is no answer that any model could read."""
-
-
-class LineTooLongError(Exception):
-    """A line is longer than `MOST_BYTES`."""
-
-
-class LineSplitter:
-    """Splits a stream at its line feeds. Its work is proportional to what comes, also for one endless line."""
-
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
-        self._most_bytes = most_bytes
-        self._begun: list[bytes] = []
-        self._size = 0
-
-    def feed(self, content: bytes) -> list[bytes]:
-        """Return the lines that are whole now, without their ends and without empty ones. Raises `LineTooLongError`."""
-        first, *others = content.split(b"\n")
-        self._add(first)
-        if not others:
-            return []
-        whole = [b"".join(self._begun), *others[:-1]]
-        self._begun, self._size = [], 0
-        self._add(others[-1])
-        if any(len(line) > self._most_bytes for line in whole):
-            raise LineTooLongError
-        return [line for line in whole if line.strip()]
-
-    def _add(self, part: bytes) -> None:
-        self._size += len(part)
-        if self._size > self._most_bytes:
-            self._begun = []
-            raise LineTooLongError
-        if part:
-            self._begun.append(part)
 
 
 UNREADABLE: Final = -32097
@@ -98,7 +66,7 @@ def _unreadable(line: str) -> mcp_types.JSONRPCError | None:
     except (ValueError, RecursionError):
         number = _number_in(line)
     else:
-        fields = cast("dict[str, object]", found) if isinstance(found, dict) else {}
+        fields = as_object(found)
         is_answer = "jsonrpc" in fields and "method" not in fields and ("result" in fields or "error" in fields)
         number = fields.get("id") if is_answer else None
     if not isinstance(number, int):
@@ -137,7 +105,7 @@ class ServerProcess:
     def __init__(self, program: Program, log: ServerLog) -> None:
         self._program = program
         self._log = log
-        self._splitter = LineSplitter()
+        self._splitter = RecordSplitter(b"\n", MOST_BYTES)
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._waiting_bytes = 0
         self._flows: asyncio.Future[None] | None = None
@@ -149,12 +117,11 @@ class ServerProcess:
         """Take what it printed; the returned future asks it to wait."""
         if self._problem:
             return None
-        try:
-            lines = self._splitter.feed(content)
-        except LineTooLongError:
+        lines = self._splitter.feed(content)
+        if self._splitter.too_long:
             self._break_off(f"It sent a message of more than {MOST_BYTES // 1024**2} MiB.")
             return None
-        for line in lines:
+        for line in filter(bytes.strip, lines):
             self._waiting_bytes += len(line)
             self._lines.put_nowait(line)
         if self._waiting_bytes > _WAITING_BYTES and self._flows is None:
@@ -238,32 +205,25 @@ async def running(
     runner: ProcessRunner, program: Program, command: Command, confine: Confine, log: ServerLog
 ) -> AsyncGenerator[tuple[ServerProcess, Streams]]:
     """Start a server, and end it with everything that it started. Raises `ServerError` when it cannot be started."""
-    async with confine(command) as confined, _started(runner, program, confined, log) as started:
-        yield started
-
-
-@asynccontextmanager
-async def _started(
-    runner: ProcessRunner, program: Program, command: Command, log: ServerLog
-) -> AsyncGenerator[tuple[ServerProcess, Streams]]:
-    process = ServerProcess(program, log)
-    try:
-        process.child = await runner.start(command, process.take, log.feed)
-    except OSError as error:
-        raise _not_started(program, error) from error
-    incoming_in, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    outgoing, outgoing_out = anyio.create_memory_object_stream[SessionMessage](0)
-    tasks = {
-        asyncio.create_task(process.deliver(incoming_in), name=f"mcp reader {process.child.pid}"),
-        asyncio.create_task(process.write(outgoing_out), name=f"mcp writer {process.child.pid}"),
-        asyncio.create_task(process.live(), name=f"mcp life {process.child.pid}"),
-    }
-    grace_s = 0.0  # for one that failed
-    try:
-        yield process, (incoming, outgoing)
-        grace_s = GRACE_S
-    finally:
-        await unhurried(_wind_up(process, grace_s, tasks, incoming, outgoing))
+    async with confine(command) as confined:
+        process = ServerProcess(program, log)
+        try:
+            process.child = await runner.start(confined, process.take, log.feed)
+        except OSError as error:
+            raise _not_started(program, error) from error
+        incoming_in, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        outgoing, outgoing_out = anyio.create_memory_object_stream[SessionMessage](0)
+        tasks = {
+            asyncio.create_task(process.deliver(incoming_in), name=f"mcp reader {process.child.pid}"),
+            asyncio.create_task(process.write(outgoing_out), name=f"mcp writer {process.child.pid}"),
+            asyncio.create_task(process.live(), name=f"mcp life {process.child.pid}"),
+        }
+        grace_s = 0.0  # for one that failed
+        try:
+            yield process, (incoming, outgoing)
+            grace_s = GRACE_S
+        finally:
+            await unhurried(_wind_up(process, grace_s, tasks, incoming, outgoing))
 
 
 async def _wind_up(

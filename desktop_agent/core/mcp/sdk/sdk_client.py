@@ -40,10 +40,10 @@ from desktop_agent.core.mcp.sdk.sdk_results import (
     MOST_TOOLS,
     completing,
     embedded,
+    listed,
     offered_prompt,
     offered_resource,
     offered_tool,
-    pages_of,
     reply_of,
     resource_template,
     said_in,
@@ -59,6 +59,7 @@ from desktop_agent.core.mcp.server_status import (
     ResourceTemplate,
     ServerFacts,
 )
+from desktop_agent.core.protocol.codec import as_object
 from desktop_agent.core.protocol.model import Decision, ServerQuestion
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
@@ -138,10 +139,7 @@ def _explained(error: Exception, way: ServerProcess | HttpLink) -> ServerError:
 def _not_known(error: ValidationError) -> ServerError:
     """Return what is said of an answer that cannot be read, with the kind that it says to be."""
     for mistake in error.errors(include_url=False):
-        answer: object = mistake["input"]
-        if not isinstance(answer, dict):
-            continue
-        fields = cast("dict[str, object]", answer)
+        fields = as_object(mistake["input"])
         kind = fields.get("resultType")
         if isinstance(kind, str) and kind not in CORE_RESULT_TYPES:
             return ServerError(
@@ -175,7 +173,6 @@ class IdleTimeout:
     @contextmanager
     def suspended(self) -> Generator[None]:
         """Stop the time meanwhile: the server has asked something."""
-
         self._questions += 1
         self.renew()
         try:
@@ -203,19 +200,11 @@ class ServerClient:
 
     async def tools(self) -> tuple[OfferedTool, ...]:
         with in_words(self._way):
-            pages = await pages_of(
-                lambda cursor: self._client.list_tools(cursor=cursor, cache_mode="refresh"),
-                lambda page: page.tools,
-                MOST_TOOLS,
-            )
-        return tuple(offered_tool(tool) for page in pages for tool in page.tools)
+            return tuple(map(offered_tool, await listed(self._client.list_tools, lambda page: page.tools, MOST_TOOLS)))
 
     async def prompts(self) -> tuple[OfferedPrompt, ...]:
         with in_words(self._way):
-            pages = await pages_of(
-                lambda cursor: self._client.list_prompts(cursor=cursor, cache_mode="refresh"), lambda page: page.prompts
-            )
-        return tuple(offered_prompt(prompt) for page in pages for prompt in page.prompts)
+            return tuple(map(offered_prompt, await listed(self._client.list_prompts, lambda page: page.prompts)))
 
     async def prompt(self, name: str, arguments: Mapping[str, str], *, timeout_s: float) -> str:
         result = await self._within(timeout_s, self._client.get_prompt(name, dict(arguments)))
@@ -223,24 +212,17 @@ class ServerClient:
 
     async def resources(self) -> tuple[OfferedResource, ...]:
         with in_words(self._way):
-            pages = await pages_of(
-                lambda cursor: self._client.list_resources(cursor=cursor, cache_mode="refresh"),
-                lambda page: page.resources,
-            )
-        return tuple(offered_resource(found) for page in pages for found in page.resources)
+            return tuple(map(offered_resource, await listed(self._client.list_resources, lambda page: page.resources)))
 
     async def templates(self) -> tuple[ResourceTemplate, ...]:
         with in_words(self._way):
             try:
-                pages = await pages_of(
-                    lambda cursor: self._client.list_resource_templates(cursor=cursor, cache_mode="refresh"),
-                    lambda page: page.resource_templates,
-                )
+                found = await listed(self._client.list_resource_templates, lambda page: page.resource_templates)
             except MCPError as error:
                 if error.code != mcp_types.METHOD_NOT_FOUND:
                     raise
                 return ()
-        return tuple(resource_template(found) for page in pages for found in page.resource_templates)
+        return tuple(map(resource_template, found))
 
     async def read(self, uri: str, *, timeout_s: float) -> tuple[Part, ...]:
         result = await self._within(timeout_s, self._client.read_resource(uri, cache_mode="bypass"))

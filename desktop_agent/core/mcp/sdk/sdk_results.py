@@ -8,11 +8,11 @@ room for 200,000 entries, and making objects of them keeps the loop for seconds.
 
 import base64
 import binascii
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import Context
 from types import TracebackType
-from typing import Final, Protocol, Self, TypeVar, cast
+from typing import Final, Self, TypeVar, cast
 
 import mcp_types
 from mcp.client._transport import ReadStream, TransportStreams  # what every transport of the SDK gives
@@ -33,6 +33,7 @@ from desktop_agent.core.mcp.server_status import (
     ResourceTemplate,
     TextPart,
 )
+from desktop_agent.core.protocol.codec import as_object, object_in
 
 NEEDS_TASK = "It runs only as a task, which is waited for in other ways than a call. That is not supported here."
 ONLY_FOR_VIEW = "It is only for the server's own interactive view, which is not shown here."
@@ -68,20 +69,16 @@ def unused_in(can: mcp_types.ServerCapabilities) -> tuple[str, ...]:
     return tuple(said[:_MOST_UNUSED])
 
 
-def _ui_of(tool: mcp_types.Tool) -> Mapping[str, object]:
-    ui: object = (tool.meta or {}).get("ui")
-    return cast("dict[str, object]", ui) if isinstance(ui, dict) else {}
-
-
 def _view_of(tool: mcp_types.Tool) -> str:
-    address = _ui_of(tool).get("resourceUri", (tool.meta or {}).get("ui/resourceUri"))
+    meta = tool.meta or {}
+    address = object_in(meta, "ui").get("resourceUri", meta.get("ui/resourceUri"))
     return address[:_LONGEST_ADDRESS] if isinstance(address, str) else ""
 
 
 def _why_unusable(tool: mcp_types.Tool) -> str:
     if tool.execution is not None and tool.execution.task_support == "required":
         return NEEDS_TASK
-    return ONLY_FOR_VIEW if _ui_of(tool).get("visibility") == ["app"] else ""
+    return ONLY_FOR_VIEW if object_in(tool.meta or {}, "ui").get("visibility") == ["app"] else ""
 
 
 def reply_of(result: mcp_types.CallToolResult) -> CallReply:
@@ -151,11 +148,8 @@ def cut_long_lists(result: dict[str, object]) -> None:
 
 def _refuse_many_questions(result: dict[str, object]) -> None:
     """Put a failure in the place of a result that asks for very much: half of the answers would be no answer."""
-    asked = result.get("inputRequests")
-    if not isinstance(asked, dict) or result.get("resultType") != "input_required":
-        return
-    count = len(cast("dict[str, object]", asked))
-    if count > MOST_ASKED_AT_ONCE:
+    count = len(object_in(result, "inputRequests"))
+    if count > MOST_ASKED_AT_ONCE and result.get("resultType") == "input_required":
         text = f"[The server asked for {count:,} things at once; no more than {MOST_ASKED_AT_ONCE} are answered.]"
         result.clear()
         result |= {"resultType": "complete", "isError": True, "content": [{"type": "text", "text": text}]}
@@ -183,11 +177,9 @@ def name_unknown_contents(result: dict[str, object]) -> None:
 
 
 def _named(content: object) -> object:
-    if not isinstance(content, dict):
-        return content
-    kind = cast("dict[str, object]", content).get("type")
+    kind = as_object(content).get("type")
     if not isinstance(kind, str) or kind in _KNOWN:
-        return cast("object", content)
+        return content
     return {"type": "text", "text": f"[The server sent {kind[:_LONGEST_KIND]!r} here, which is not known: left out.]"}
 
 
@@ -244,12 +236,8 @@ MOST_PAGES = 2_000
 """How many pages a list may have; a listing that never ends must not hang the session."""
 
 
-class _Page(Protocol):
-    @property
-    def next_cursor(self) -> str | None: ...
-
-
-P = TypeVar("P", bound=_Page)
+P = TypeVar("P", bound=mcp_types.PaginatedResult)
+T = TypeVar("T")
 
 
 def offered_resource(found: mcp_types.Resource) -> OfferedResource:
@@ -273,28 +261,25 @@ def resource_template(found: mcp_types.ResourceTemplate) -> ResourceTemplate:
     )
 
 
-async def pages_of(
-    fetch: Callable[[str | None], Awaitable[P]], items: Callable[[P], Sequence[object]], most: int = MOST_LISTED
-) -> list[P]:
-    """Return all pages of a list. Raises `ServerError` for one that has too many, or that goes round in a circle."""
-    pages: list[P] = []
-    count = 0
+async def listed(
+    fetch: Callable[..., Awaitable[P]], items: Callable[[P], Sequence[T]], most: int = MOST_LISTED
+) -> list[T]:
+    """Return the items of all pages. Raises `ServerError` if there are too many, or pages go round in a circle."""
+    found: list[T] = []
     cursors: set[str] = set()
     cursor: str | None = None
-    while True:
-        page = await fetch(cursor)
-        pages.append(page)
-        count += len(items(page))
-        if count > most:
+    for _ in range(MOST_PAGES):
+        page = await fetch(cursor=cursor, cache_mode="refresh")
+        found += items(page)
+        if len(found) > most:
             raise ServerError(f"Its list has more than {most:,} entries.")
         cursor = page.next_cursor
         if cursor is None:
-            return pages
+            return found
         if cursor in cursors:
             raise ServerError("Its list never ends: it gives the same next page again.")
-        if len(pages) >= MOST_PAGES:
-            raise ServerError(f"Its list has more than {MOST_PAGES:,} pages.")
         cursors.add(cursor)
+    raise ServerError(f"Its list has more than {MOST_PAGES:,} pages.")
 
 
 def offered_prompt(prompt: mcp_types.Prompt) -> OfferedPrompt:

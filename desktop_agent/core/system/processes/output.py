@@ -314,3 +314,39 @@ def create_private(path: Path) -> FileIO:
     """Create `path`, which must not exist, readable by its owner only; output may hold secrets."""
     make_private_folder(path.parent)
     return FileIO(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC, 0o600), "wb")
+
+
+class RecordSplitter:
+    """Splits a stream at a separator, in time that grows with what comes only, also for one endless record."""
+
+    def __init__(self, separator: bytes, most_bytes: int) -> None:
+        self.too_long = 0
+        """How many records had more than `most_bytes`; they are left out."""
+        self._separator = separator
+        self._most_bytes = most_bytes
+        self._begun: list[bytes] = []
+        self._size = 0
+
+    def feed(self, content: bytes) -> list[bytes]:
+        """Return the records that are whole now, without their separators."""
+        first, *others = content.split(self._separator)
+        self._add(first)
+        if not others:
+            return []
+        whole = [b"".join(self._begun)] if self._size <= self._most_bytes else []
+        middle = others[:-1]
+        if len(content) > self._most_bytes:
+            middle = [record for record in middle if len(record) <= self._most_bytes]
+            self.too_long += len(others) - 1 - len(middle)
+        self._begun, self._size = [], 0
+        self._add(others[-1])
+        return whole + middle
+
+    def _add(self, part: bytes) -> None:
+        was_short = self._size <= self._most_bytes
+        self._size += len(part)
+        if self._size <= self._most_bytes:
+            self._begun.append(part)
+        else:
+            self._begun.clear()
+            self.too_long += was_short

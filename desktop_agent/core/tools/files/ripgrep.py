@@ -25,7 +25,8 @@ from msgspec import Struct, field
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.system.processes.output import OutputCapture
+from desktop_agent.core.system.processes.child import ChildProcess
+from desktop_agent.core.system.processes.output import OutputCapture, RecordSplitter
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from desktop_agent.core.system.processes.shell import find_program
 
@@ -85,63 +86,34 @@ async def run_ripgrep(
     command: Command, context: SearchGround, *, separator: bytes, on_records: Callable[[list[bytes]], bool]
 ) -> SearchEnd:
     """Pass on output until `on_records` returns False. Cancelling ends ripgrep. Raises `ToolError` after a minute."""
-    records = _Records(separator, on_records)
+    splitter = RecordSplitter(separator, LONGEST_RECORD_BYTES)
     errors = OutputCapture()
-    child = await context.processes.start(command, records.feed, errors.feed)
-    records.when_enough(child.ask_to_end)
+    child: ChildProcess | None = None
+    is_enough = False
+
+    def take(chunk: bytes) -> None:
+        nonlocal is_enough
+        records = splitter.feed(chunk)
+        if records and not is_enough and not on_records(records):
+            is_enough = True
+            if child is not None:
+                child.ask_to_end()
+
+    child = await context.processes.start(command, take, errors.feed)
+    if is_enough:
+        child.ask_to_end()
     try:
         has_ended = await child.wait(TIMEOUT_S)
     finally:
         end = await child.end()
-    if not has_ended and not records.is_enough:
+    if not has_ended and not is_enough:
         raise ToolError(f"The search took longer than {TIMEOUT_S:.0f} s and was stopped. Search in a smaller folder.")
     return SearchEnd(
         exit_code=end.exit_code,
         errors=(await errors.finish()).head[:4000],
-        is_stopped=records.is_enough,
-        skipped_records=records.skipped,
+        is_stopped=is_enough,
+        skipped_records=splitter.too_long,
     )
-
-
-class _Records:
-    def __init__(self, separator: bytes, on_records: Callable[[list[bytes]], bool]) -> None:
-        self._separator = separator
-        self._on_records = on_records
-        self._on_enough: Callable[[], None] | None = None
-        self._parts: list[bytes] = []
-        self._size = 0
-        self.skipped = 0
-        self.is_enough = False
-
-    def when_enough(self, callback: Callable[[], None]) -> None:
-        self._on_enough = callback
-        if self.is_enough:
-            callback()
-
-    def feed(self, chunk: bytes) -> None:
-        first, *others = chunk.split(self._separator)
-        self._add(first)
-        if not others or self.is_enough:
-            return
-        records = [*self._finished(), *others[:-1]]
-        self._add(others[-1])
-        if not self._on_records(records):
-            self.is_enough = True
-            if self._on_enough is not None:
-                self._on_enough()
-
-    def _add(self, piece: bytes) -> None:
-        self._size += len(piece)
-        if self._size <= LONGEST_RECORD_BYTES:
-            self._parts.append(piece)
-        else:
-            self._parts.clear()
-
-    def _finished(self) -> list[bytes]:
-        parts, is_too_long = self._parts, self._size > LONGEST_RECORD_BYTES
-        self._parts, self._size = [], 0
-        self.skipped += is_too_long
-        return [] if is_too_long else [b"".join(parts)]
 
 
 def _rules(root: Path) -> list[str]:
