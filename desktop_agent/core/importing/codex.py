@@ -23,12 +23,10 @@ from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, TextBl
 from desktop_agent.core.providers.strict_json import parse_arguments
 
 _ENVELOPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
-_ITEMS = frozenset(
-    {
-        "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
-        "local_shell_call", "web_search_call",
-    }
-)  # fmt: skip
+_ITEMS = frozenset({
+    "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
+    "local_shell_call", "web_search_call",
+})  # fmt: skip
 _OWN_WORDS = (
     "<environment_context>", "<user_instructions>", "<permissions instructions>", "<turn_aborted>", "<skill>",
     "<collaboration_mode>", "<subagent_notification>", "# AGENTS.md instructions",

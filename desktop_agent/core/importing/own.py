@@ -18,13 +18,11 @@ from desktop_agent.core.protocol.codec import MalformedLineError, decode_event, 
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.journal.journal_reader import migrated
 
-_SILENT = frozenset(
-    {
-        "turn_started", "tool_call_started", "session_opened", "queued", "unqueued", "mode_set", "session_archived",
-        "session_pinned", "session_forked", "guidance_loaded", "command_run", "review_marked", "summary_edited",
-        "compaction_undone",
-    }
-)  # fmt: skip
+_SILENT = frozenset({
+    "turn_started", "tool_call_started", "session_opened", "queued", "unqueued", "mode_set", "session_archived",
+    "session_pinned", "session_forked", "guidance_loaded", "command_run", "review_marked", "summary_edited",
+    "compaction_undone",
+})  # fmt: skip
 """Records about this machine or the window, or derived again from the others."""
 
 

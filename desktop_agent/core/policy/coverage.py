@@ -96,7 +96,7 @@ COVERED: dict[tuple[str, ...], Cover] = {
 }
 """By the first words of a command. `python -m pytest` counts as `pytest`."""
 
-_TAKE_REMOTE = frozenset({("git", "fetch"), ("git", "pull"), ("git", "push")})
+TAKE_REMOTE = frozenset({("git", "fetch"), ("git", "pull"), ("git", "push")})
 """Commands whose next word is the remote: only a rule that names it covers the branches after it."""
 
 
@@ -110,7 +110,7 @@ def covers(named: Sequence[str], words: Sequence[str]) -> bool:
     if cover is None or len(named) < len(key) + offset:
         return False
     others = cover.others
-    if key in _TAKE_REMOTE and _names_a_remote(list(named[len(key) :]), cover):
+    if key in TAKE_REMOTE and _names_a_remote(list(named[len(key) :]), cover):
         others = _BRANCH
     return _are_covered(rest, cover, others)
 

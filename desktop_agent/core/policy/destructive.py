@@ -13,7 +13,7 @@ from typing import Literal
 from msgspec import Struct
 
 from desktop_agent.core.policy.git_losses import GitLoss, LossKind, git_losses
-from desktop_agent.core.policy.segments import ParsedCommand, Segment
+from desktop_agent.core.policy.segments import CHANGES_FOLDER, ParsedCommand, Segment
 from desktop_agent.core.policy.shell_words import Word
 
 Certainty = Literal["exact", "pattern", "guess"]
@@ -70,7 +70,7 @@ class _Folders:
 
     def follow(self, segment: Segment) -> None:
         """Go where a `cd` leads."""
-        if segment.program not in ("cd", "chdir", "pushd", "popd"):
+        if segment.program not in CHANGES_FOLDER:
             return
         words = [part for part in segment.parts[1:] if part.text != "--" and part.text not in ("-P", "-L", "-e", "-@")]
         if segment.program == "popd" or not words or not words[0].is_known or words[0].text.startswith(("-", "~", "+")):

@@ -232,6 +232,7 @@ class _Command(Struct, frozen=True):
 
     def ask(self, reason: str, *, cause: str = "", confinement: SandboxMode, is_escalation: bool = False) -> Ask:
         risks = risks_of(self.parsed, self.call.folder, self.context.workspace)
+        patterns = patterns_outside if confinement == "none" else patterns_for
         return Ask(
             reason,
             cause=cause or next((risk.cause for risk in risks if risk.cause), ""),
@@ -239,12 +240,8 @@ class _Command(Struct, frozen=True):
             confinement=confinement,
             is_escalation=is_escalation,
             rule_kind="command",
-            rule_patterns=() if self.call.details else self._patterns(is_unconfined=confinement == "none"),
+            rule_patterns=() if self.call.details else patterns(self.parsed),
         )
-
-    def _patterns(self, *, is_unconfined: bool) -> tuple[tuple[str, ...], ...]:
-        """Return what rules could say, from the narrowest to the widest."""
-        return patterns_outside(self.parsed) if is_unconfined else patterns_for(self.parsed)
 
 
 def _decide_command(command: _Command) -> Verdict:

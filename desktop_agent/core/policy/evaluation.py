@@ -15,12 +15,10 @@ from desktop_agent.core.system.processes.shell import steers_shell
 COMPARISONS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 """Operators of `[[` that evaluate both of their sides."""
 
-ASSIGNERS = frozenset(
-    {
-        "read", "mapfile", "readarray", "getopts", "declare", "typeset", "local", "export", "readonly", "let", "wait",
-        "coproc", "eval", "source", ".", "trap", "printf", "exec", "cd", "pushd", "popd",
-    }
-)  # fmt: skip
+ASSIGNERS = frozenset({
+    "read", "mapfile", "readarray", "getopts", "declare", "typeset", "local", "export", "readonly", "let", "wait",
+    "coproc", "eval", "source", ".", "trap", "printf", "exec", "cd", "pushd", "popd",
+})  # fmt: skip
 """What may give a variable a value that the line does not show; `printf` does by `-v` and `%n`."""
 
 EVALUATED = "a name that is evaluated, and whose value may be run"
@@ -69,21 +67,17 @@ _STORES = re.compile(r"%[^%A-Za-z]*[hlLjzt]*n")
 """A conversion of `printf` that gives a variable a number."""
 _ASSIGNS = re.compile(r"\$\{([A-Za-z_]\w*):?=", re.ASCII)
 _GIVEN = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
-_TAKE_NAMES = frozenset(
-    {
-        "read", "mapfile", "readarray", "unset", "getopts", "wait", "declare", "typeset", "local", "export", "readonly",
-    }
-)  # fmt: skip
+_TAKE_NAMES = frozenset({
+    "read", "mapfile", "readarray", "unset", "getopts", "wait", "declare", "typeset", "local", "export", "readonly",
+})  # fmt: skip
 """Builtins that evaluate the index in a word such as `a[n]`."""
 
 
-_OWN = frozenset(
-    {
-        "RANDOM", "SRANDOM", "SECONDS", "HISTCMD", "OPTIND", "LINENO", "EPOCHSECONDS", "EPOCHREALTIME", "BASHPID",
-        "BASH_MONOSECONDS", "BASH_SUBSHELL", "BASH_ARGV0", "BASH_CMDS", "BASH_ALIASES", "DIRSTACK", "FUNCNAME",
-        "GROUPS", "PIPESTATUS", "UID", "EUID", "PPID", "PS0", "PS1", "PS2",
-    }
-)  # fmt: skip
+_OWN = frozenset({
+    "RANDOM", "SRANDOM", "SECONDS", "HISTCMD", "OPTIND", "LINENO", "EPOCHSECONDS", "EPOCHREALTIME", "BASHPID",
+    "BASH_MONOSECONDS", "BASH_SUBSHELL", "BASH_ARGV0", "BASH_CMDS", "BASH_ALIASES", "DIRSTACK", "FUNCNAME", "GROUPS",
+    "PIPESTATUS", "UID", "EUID", "PPID", "PS0", "PS1", "PS2",
+})  # fmt: skip
 """Variables of bash's own: it evaluates or runs their values, or runs other programs because of them."""
 
 

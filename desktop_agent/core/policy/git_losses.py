@@ -18,15 +18,12 @@ LossKind = Literal["tree", "file", "uncommitted", "untracked", "ignored", "refs"
 the repository of a folder: `uncommitted` changes of tracked files, `untracked` files, also `ignored` ones, `refs` with
 the stash, unreachable `objects` with the reflogs. `worktree`: a working tree with what git knows of it."""
 
-_READING = frozenset(
-    {
-        "status", "log", "diff", "show", "blame", "grep", "ls-files", "ls-tree", "ls-remote", "rev-parse", "rev-list",
-        "describe", "cat-file", "help", "version", "shortlog", "for-each-ref", "name-rev", "merge-base",
-        "count-objects", "check-ignore", "var", "whatchanged", "range-diff", "cherry", "archive", "bundle", "fsck",
-        "diff-tree", "diff-index", "diff-files", "show-ref", "annotate", "init", "clone", "config", "add",
-        "push", "send-email",
-    }
-)  # fmt: skip
+_READING = frozenset({
+    "status", "log", "diff", "show", "blame", "grep", "ls-files", "ls-tree", "ls-remote", "rev-parse", "rev-list",
+    "describe", "cat-file", "help", "version", "shortlog", "for-each-ref", "name-rev", "merge-base", "count-objects",
+    "check-ignore", "var", "whatchanged", "range-diff", "cherry", "archive", "bundle", "fsck", "diff-tree",
+    "diff-index", "diff-files", "show-ref", "annotate", "init", "clone", "config", "add", "push", "send-email",
+})  # fmt: skip
 """Commands that move no local branch, tag or stash entry, and throw no file away."""
 
 

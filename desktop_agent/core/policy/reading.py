@@ -11,15 +11,12 @@ from msgspec import Struct
 
 from desktop_agent.core.policy.segments import SEEN_THROUGH, ParsedCommand, Segment
 
-HARMLESS_VARIABLES = frozenset(
-    {
-        "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_COLLATE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME", "TZ", "TERM",
-        "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI", "RUST_BACKTRACE",
-        "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8",
-        "QT_QPA_PLATFORM",
-        "DEBUG", "VERBOSE",
-    }
-)  # fmt: skip
+HARMLESS_VARIABLES = frozenset({
+    "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_COLLATE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME", "TZ", "TERM",
+    "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI", "RUST_BACKTRACE",
+    "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8", "QT_QPA_PLATFORM", "DEBUG",
+    "VERBOSE",
+})  # fmt: skip
 """Variables that change what is printed, not what is run."""
 
 _LOCAL_NAME = re.compile(r"[a-z][a-z0-9]{0,15}")
@@ -65,25 +62,18 @@ READERS: dict[str, Reader] = {
     "getconf": Reader("v"),
 }  # fmt: skip
 
-VERSION_OF = frozenset(
-    {
-        "python", "python3", "pip", "pip3", "node", "npm", "git", "cargo", "rustc", "ruby", "gcc", "g++",
-        "clang", "make",
-        "cmake", "docker", "uv", "ruff", "bash", "zsh", "perl", "php", "rg", "jq", "sqlite3", "go", "java",
-        "curl", "gh",
-    }
-)  # fmt: skip
+VERSION_OF = frozenset({
+    "python", "python3", "pip", "pip3", "node", "npm", "git", "cargo", "rustc", "ruby", "gcc", "g++", "clang", "make",
+    "cmake", "docker", "uv", "ruff", "bash", "zsh", "perl", "php", "rg", "jq", "sqlite3", "go", "java", "curl", "gh",
+})  # fmt: skip
 """Programs whose `--version` says so and does nothing else."""
 
-GIT_READERS = frozenset(
-    {
-        "status", "log", "diff", "show", "rev-parse", "ls-files", "blame", "annotate", "describe",
-        "shortlog", "rev-list",
-        "ls-tree", "cat-file", "merge-base", "name-rev", "diff-tree", "diff-index", "diff-files", "for-each-ref",
-        "show-ref", "show-branch", "count-objects", "grep", "check-ignore", "check-attr", "whatchanged", "version",
-        "cherry", "range-diff",
-    }
-)  # fmt: skip
+GIT_READERS = frozenset({
+    "status", "log", "diff", "show", "rev-parse", "ls-files", "blame", "annotate", "describe", "shortlog", "rev-list",
+    "ls-tree", "cat-file", "merge-base", "name-rev", "diff-tree", "diff-index", "diff-files", "for-each-ref",
+    "show-ref", "show-branch", "count-objects", "grep", "check-ignore", "check-attr", "whatchanged", "version",
+    "cherry", "range-diff",
+})  # fmt: skip
 _GIT_GLOBALS = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"})
 _GIT_BAD_LONGS = (
     "output", "output-directory", "ext-diff", "textconv", "filters", "open-files-in-pager", "exec", "show-signature",
@@ -110,16 +100,13 @@ _GIT_LISTS: dict[str, re.Pattern[str]] = {
 }
 """Commands of git that list something as long as every word is one of these."""
 
-_FIND_TESTS = frozenset(
-    {
-        "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-regextype", "-type",
-        "-xtype", "-size",
-        "-newer", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-maxdepth", "-mindepth", "-depth", "-prune",
-        "-print", "-print0", "-printf", "-ls", "-empty", "-not", "-and", "-or", "-a", "-o", "-perm", "-user", "-group",
-        "-links", "-inum", "-readable", "-writable", "-executable", "-quit", "-follow", "-xdev", "-mount", "-true",
-        "-false", "-L", "-H", "-P", "-E", "-s", "-daystart", "-noleaf", "-lname", "-ilname", "-samefile", "-nouser",
-    }
-)  # fmt: skip
+_FIND_TESTS = frozenset({
+    "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-regextype", "-type", "-xtype", "-size",
+    "-newer", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-maxdepth", "-mindepth", "-depth", "-prune",
+    "-print", "-print0", "-printf", "-ls", "-empty", "-not", "-and", "-or", "-a", "-o", "-perm", "-user", "-group",
+    "-links", "-inum", "-readable", "-writable", "-executable", "-quit", "-follow", "-xdev", "-mount", "-true",
+    "-false", "-L", "-H", "-P", "-E", "-s", "-daystart", "-noleaf", "-lname", "-ilname", "-samefile", "-nouser",
+})  # fmt: skip
 
 _SED_COMMAND = re.compile(r"((\d+|\$|/[^/\\\n]*/)(,(\+?\d+|\$|/[^/\\\n]*/))?!?)?\s*([pdq=lhHgGxDNP]|s(?P<rest>.+))?")
 _SED_FLAGS = re.compile(r"[gpiI0-9]*")

@@ -9,13 +9,11 @@ from desktop_agent.core.policy.paths import inside, sensitivity
 from desktop_agent.core.policy.reading import GIT_READERS, is_reading
 from desktop_agent.core.policy.segments import SHELLS, ParsedCommand, Segment
 
-NETWORK = frozenset(
-    {
-        "curl", "wget", "ssh", "scp", "sftp", "rsync", "ftp", "telnet", "nc", "ncat", "netcat", "socat", "ping", "dig",
-        "nslookup", "host", "http", "https", "aria2c", "gh", "glab", "aws", "gcloud", "az", "kubectl", "helm", "twine",
-        "npx", "bunx", "uvx", "apt", "apt-get", "dnf", "yum", "brew", "pacman", "apk", "snap", "flatpak", "yt-dlp",
-    }
-)  # fmt: skip
+NETWORK = frozenset({
+    "curl", "wget", "ssh", "scp", "sftp", "rsync", "ftp", "telnet", "nc", "ncat", "netcat", "socat", "ping", "dig",
+    "nslookup", "host", "http", "https", "aria2c", "gh", "glab", "aws", "gcloud", "az", "kubectl", "helm", "twine",
+    "npx", "bunx", "uvx", "apt", "apt-get", "dnf", "yum", "brew", "pacman", "apk", "snap", "flatpak", "yt-dlp",
+})  # fmt: skip
 """Programs that are of no use without a network."""
 
 NETWORK_COMMANDS: dict[str, frozenset[str]] = {
@@ -37,17 +35,12 @@ NETWORK_COMMANDS: dict[str, frozenset[str]] = {
     "conda": frozenset({"install", "create", "update"}),
 }
 
-GIT_WRITES = frozenset(
-    {
-        "commit", "add", "rm", "mv", "checkout", "switch", "restore", "reset", "merge", "rebase",
-        "cherry-pick", "revert",
-        "stash", "tag", "branch", "init", "gc", "prune", "apply", "am", "clean", "config", "remote",
-        "worktree", "notes",
-        "filter-branch", "filter-repo", "update-ref", "update-index", "symbolic-ref", "reflog", "bisect",
-        "pull", "fetch",
-        "push", "clone", "submodule", "replace", "repack", "maintenance", "sparse-checkout",
-    }
-)  # fmt: skip
+GIT_WRITES = frozenset({
+    "commit", "add", "rm", "mv", "checkout", "switch", "restore", "reset", "merge", "rebase", "cherry-pick", "revert",
+    "stash", "tag", "branch", "init", "gc", "prune", "apply", "am", "clean", "config", "remote", "worktree", "notes",
+    "filter-branch", "filter-repo", "update-ref", "update-index", "symbolic-ref", "reflog", "bisect", "pull", "fetch",
+    "push", "clone", "submodule", "replace", "repack", "maintenance", "sparse-checkout",
+})  # fmt: skip
 """Commands of git that write into `.git`."""
 
 GIT_COMMANDS = (
@@ -67,14 +60,12 @@ GIT_COMMANDS = (
 
 PROJECT_SCRIPTS = "Runs scripts of this project."
 
-OUTWARD = frozenset(
-    {
-        "terraform", "tofu", "pulumi", "serverless", "sls", "firebase", "vercel", "netlify", "heroku", "fly", "flyctl",
-        "eb", "wrangler", "ansible-playbook", "systemctl", "service", "launchctl", "mail", "mailx", "sendmail", "msmtp",
-        "psql", "mysql", "mariadb", "mongo", "mongosh", "redis-cli", "dropdb", "createdb", "sqlcmd", "goreleaser",
-        "semantic-release", "lerna", "changeset", "vsce", "fastlane",
-    }
-)  # fmt: skip
+OUTWARD = frozenset({
+    "terraform", "tofu", "pulumi", "serverless", "sls", "firebase", "vercel", "netlify", "heroku", "fly", "flyctl",
+    "eb", "wrangler", "ansible-playbook", "systemctl", "service", "launchctl", "mail", "mailx", "sendmail", "msmtp",
+    "psql", "mysql", "mariadb", "mongo", "mongosh", "redis-cli", "dropdb", "createdb", "sqlcmd", "goreleaser",
+    "semantic-release", "lerna", "changeset", "vsce", "fastlane",
+})  # fmt: skip
 """Programs that change something beyond the folder: services, databases, clouds, registries, mailboxes."""
 
 _OUTWARD_WORD = re.compile(r"deploy|publish|release|upload|^push$", re.IGNORECASE)

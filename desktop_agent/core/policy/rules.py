@@ -17,11 +17,12 @@ from typing import Literal
 
 from desktop_agent.core.base.clock import is_over
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
-from desktop_agent.core.policy.coverage import covers, mention
+from desktop_agent.core.policy.coverage import TAKE_REMOTE, covers, mention
 from desktop_agent.core.policy.paths import inside, normalized, plain_name, sensitivity
 from desktop_agent.core.policy.reading import HARMLESS_VARIABLES, is_harmless_variable, is_reading
 from desktop_agent.core.policy.risks import GIT_COMMANDS, git_command
 from desktop_agent.core.policy.segments import (
+    CHANGES_FOLDER,
     INTERPRETERS,
     OPAQUE,
     OTHER_SHELLS,
@@ -39,43 +40,30 @@ from desktop_agent.core.protocol.model import Rule, RuleEffect, RuleKind
 
 Match = Literal["yes", "no", "maybe"]
 
-LAUNCHERS = frozenset(
-    {
-        "uv", "uvx", "poetry", "pipenv", "pdm", "rye", "hatch", "npx", "npm", "pnpm", "yarn", "bunx", "bun", "bundle",
-        "conda", "mise", "asdf", "nix", "nix-shell", "docker", "podman", "kubectl", "make", "git", "tar", "rsync",
-    }
-)  # fmt: skip
+LAUNCHERS = frozenset({
+    "uv", "uvx", "poetry", "pipenv", "pdm", "rye", "hatch", "npx", "npm", "pnpm", "yarn", "bunx", "bun", "bundle",
+    "conda", "mise", "asdf", "nix", "nix-shell", "docker", "podman", "kubectl", "make", "git", "tar", "rsync",
+})  # fmt: skip
 """Programs with words in them that may name another program to run."""
 
-_SUBCOMMANDS = frozenset(
-    {
-        "git", "npm", "pnpm", "yarn", "bun", "cargo", "go", "uv", "pip", "pip3", "pipx", "poetry", "docker", "podman",
-        "kubectl", "helm", "gh", "glab", "make", "just", "task", "dotnet", "gradle", "mvn", "terraform", "brew", "apt",
-        "apt-get", "systemctl", "conda", "bundle", "rake", "rails", "mix", "composer", "nox", "tox", "hatch",
-        "pdm", "nix",
-    }
-)  # fmt: skip
+_SUBCOMMANDS = frozenset({
+    "git", "npm", "pnpm", "yarn", "bun", "cargo", "go", "uv", "pip", "pip3", "pipx", "poetry", "docker", "podman",
+    "kubectl", "helm", "gh", "glab", "make", "just", "task", "dotnet", "gradle", "mvn", "terraform", "brew", "apt",
+    "apt-get", "systemctl", "conda", "bundle", "rake", "rails", "mix", "composer", "nox", "tox", "hatch", "pdm", "nix",
+})  # fmt: skip
 """Programs whose second word says what they do."""
 
-_RUN_ANYTHING = frozenset(
-    {
-        "git", "npm", "pnpm", "yarn", "bun", "bundle", "uv", "poetry", "pipenv", "pdm", "rye", "hatch", "conda", "mise",
-        "asdf", "nix", "docker", "podman", "kubectl", "go", "cargo",
-    }
-)  # fmt: skip
+_RUN_ANYTHING = frozenset({
+    "git", "npm", "pnpm", "yarn", "bun", "bundle", "uv", "poetry", "pipenv", "pdm", "rye", "hatch", "conda", "mise",
+    "asdf", "nix", "docker", "podman", "kubectl", "go", "cargo",
+})  # fmt: skip
 """Programs that run any other one if their words, or an alias among them, say so."""
 
-_WITH_REMOTE = frozenset({("git", "fetch"), ("git", "pull"), ("git", "push")})
-
-_NEVER_WIDE = frozenset(
-    {
-        "rm", "rmdir", "shred", "truncate", "dd", "mv", "cp", "chmod", "chown", "chgrp", "ln", "kill",
-        "killall", "pkill",
-        "find", "sed", "awk", "gawk", "mawk", "tee", "curl", "wget", "ssh", "scp", "rsync", "docker",
-        "podman", "kubectl",
-        "npx", "bunx", "uvx", "pipx", "install", "tar", "export", "declare", "typeset", "exec", "deno", "aws", "gcloud",
-    }
-)  # fmt: skip
+_NEVER_WIDE = frozenset({
+    "rm", "rmdir", "shred", "truncate", "dd", "mv", "cp", "chmod", "chown", "chgrp", "ln", "kill", "killall", "pkill",
+    "find", "sed", "awk", "gawk", "mawk", "tee", "curl", "wget", "ssh", "scp", "rsync", "docker", "podman", "kubectl",
+    "npx", "bunx", "uvx", "pipx", "install", "tar", "export", "declare", "typeset", "exec", "deno", "aws", "gcloud",
+})  # fmt: skip
 """Programs that no rule may name alone: what they do is all in their words."""
 
 MOST_WORDS = 20_000
@@ -86,8 +74,6 @@ _UNDER = SEEN_THROUGH | {"trap", "coproc", "busybox", "toybox"}
 
 _UNDER_OUTSIDE = frozenset({"time", "timeout", "nice", "nohup", "command"})
 """Wrappers that a command may have without losing a rule that lets it out of the sandbox."""
-
-_CHANGES_FOLDER = frozenset({"cd", "pushd", "popd", "chdir"})
 
 _LONG_FLAGS = {"--recursive": "r", "--force": "f", "--delete": "d", "--all": "a", "--interactive": "i"}
 
@@ -285,7 +271,7 @@ def _frees(rule: Rule, segment: Segment) -> bool:
         set(segment.wrappers) <= _UNDER_OUTSIDE
         and all(name in HARMLESS_VARIABLES and value != UNKNOWN_VALUE for name, value in segment.assignments)
         and not any(redirection.has_file for redirection in segment.redirections)
-        and segment.program not in _CHANGES_FOLDER
+        and segment.program not in CHANGES_FOLDER
     )
     return is_plain and names_all_of(rule.pattern, segment) and covers(split_pattern(rule.pattern), segment.words)
 
@@ -418,7 +404,7 @@ def stays_inside(parsed: ParsedCommand, folder: str, workspace: str) -> bool:
     """Whether no `cd` and no redirection leads outside or to a special file, by the text, for every possible folder."""
     folders = [folder]
     for segment in parsed.segments:
-        if segment.program in _CHANGES_FOLDER:
+        if segment.program in CHANGES_FOLDER:
             target = next((word for word in segment.words[1:] if not word.startswith("-")), None)
             if target is None or not segment.is_static:
                 return False
@@ -513,7 +499,7 @@ def _patterns(words: tuple[str, ...]) -> tuple[str, ...]:
         elif len(words) > 1 and not words[1].startswith("-"):
             lengths.append(2)
     elif program in _SUBCOMMANDS and len(words) > 1 and not words[1].startswith("-"):
-        if words[:2] in _WITH_REMOTE and len(words) > 3 and not words[2].startswith("-"):
+        if words[:2] in TAKE_REMOTE and len(words) > 3 and not words[2].startswith("-"):
             lengths.append(3)
         if words[1] in ("run", "exec") and len(words) > 2:
             lengths.append(3)

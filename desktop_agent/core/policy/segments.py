@@ -39,6 +39,8 @@ INTERPRETERS: dict[str, str] = {
     "expect": "c",
 }
 
+CHANGES_FOLDER = frozenset({"cd", "pushd", "popd", "chdir"})
+
 OPAQUE = frozenset(
     {
         "su", "runuser", "pkexec", "chroot", "unshare", "nsenter", "script", "watch", "parallel", "flock", "strace",
@@ -407,12 +409,10 @@ _RUNS: dict[str, Callable[[tuple[Word, ...]], tuple[Unwrapped, ...]]] = {
 }
 """Programs whose words need a reading of their own."""
 
-_CHANGES_MEANING = frozenset(
-    {
-        "alias", "unalias", "hash", "enable", "shopt", "setopt", "unsetopt", "bind", "autoload", "zmodload", "complete",
-        "compgen", "compopt", "fc",
-    }
-)  # fmt: skip
+_CHANGES_MEANING = frozenset({
+    "alias", "unalias", "hash", "enable", "shopt", "setopt", "unsetopt", "bind", "autoload", "zmodload", "complete",
+    "compgen", "compopt", "fc",
+})  # fmt: skip
 
 
 def _is_plain_set(word: Word) -> bool:

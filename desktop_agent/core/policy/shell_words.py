@@ -182,52 +182,38 @@ def _may_be_braces(raw: str) -> bool:
 DEEPEST = 80
 """Nodes within nodes; what is deeper is not gone through."""
 
-WORDS = frozenset(
-    {
-        "word", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation", "number",
-        "simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion",
-        "brace_expression", "extglob_pattern", "regex",
-    }
-)  # fmt: skip
-HOLES = frozenset(
-    {
-        "simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion",
-        "ansi_c_string", "translated_string", "brace_expression", "extglob_pattern",
-    }
-)  # fmt: skip
-GROUPS = frozenset(
-    {
-        "program", "list", "subshell", "compound_statement", "negated_command", "if_statement", "elif_clause",
-        "else_clause", "while_statement", "for_statement", "c_style_for_statement", "case_statement", "case_item",
-        "do_group", "variable_assignments", "command_substitution", "process_substitution",
-    }
-)  # fmt: skip
-PASS_DOWN = frozenset(
-    {
-        "command", "declaration_command", "unset_command", "test_command", "list", "pipeline", "negated_command",
-        "variable_assignment", "redirected_statement",
-    }
-)  # fmt: skip
+WORDS = frozenset({
+    "word", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation", "number", "simple_expansion",
+    "expansion", "command_substitution", "process_substitution", "arithmetic_expansion", "brace_expression",
+    "extglob_pattern", "regex",
+})  # fmt: skip
+HOLES = frozenset({
+    "simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion",
+    "ansi_c_string", "translated_string", "brace_expression", "extglob_pattern",
+})  # fmt: skip
+GROUPS = frozenset({
+    "program", "list", "subshell", "compound_statement", "negated_command", "if_statement", "elif_clause",
+    "else_clause", "while_statement", "for_statement", "c_style_for_statement", "case_statement", "case_item",
+    "do_group", "variable_assignments", "command_substitution", "process_substitution",
+})  # fmt: skip
+PASS_DOWN = frozenset({
+    "command", "declaration_command", "unset_command", "test_command", "list", "pipeline", "negated_command",
+    "variable_assignment", "redirected_statement",
+})  # fmt: skip
 """What a redirection around it belongs to the last command of, and to no more."""
 REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
-ARITHMETIC = frozenset(
-    {
-        "binary_expression", "unary_expression", "postfix_expression", "ternary_expression", "parenthesized_expression",
-    }
-)  # fmt: skip
+ARITHMETIC = frozenset({
+    "binary_expression", "unary_expression", "postfix_expression", "ternary_expression", "parenthesized_expression",
+})  # fmt: skip
 ATOMS = WORDS | {"comment", "heredoc_body", "heredoc_end", "heredoc_start", "variable_assignment", "test_command"}
-RESERVED = frozenset(
-    {
-        "then", "else", "elif", "fi", "do", "done", "case", "esac", "in", "function", "select", "until", "while", "if",
-        "for", "{", "}", "end", "always", "]]", "!",
-    }
-)  # fmt: skip
-EVALUATE = frozenset(
-    {
-        "[[", "[", "test", "let", "declare", "typeset", "local", "export", "readonly", "printf", "unset", "read",
-        "mapfile", "readarray", "wait", "getopts",
-    }
-)  # fmt: skip
+RESERVED = frozenset({
+    "then", "else", "elif", "fi", "do", "done", "case", "esac", "in", "function", "select", "until", "while", "if",
+    "for", "{", "}", "end", "always", "]]", "!",
+})  # fmt: skip
+EVALUATE = frozenset({
+    "[[", "[", "test", "let", "declare", "typeset", "local", "export", "readonly", "printf", "unset", "read", "mapfile",
+    "readarray", "wait", "getopts",
+})  # fmt: skip
 """Builtins that may evaluate an index such as `a[$(rm x)]` in a quoted word."""
 
 

@@ -12,10 +12,6 @@ from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.system.processes.runner import Command
 
 
-def _no_secrets(_: Iterable[Path]) -> tuple[Path, ...]:
-    return ()
-
-
 class ConfinementSpec(Struct, frozen=True, kw_only=True):
     """What one command may do. It reads the system's files, not home folders nor secrets; the rest is named here.
 
@@ -36,7 +32,7 @@ class ConfinementSpec(Struct, frozen=True, kw_only=True):
     """Programs that its command line names. In `/tmp` they are visible with what was installed with them."""
     search: tuple[Path, ...] = ()
     """Folders of programs beside those of `PATH`, which the user named: visible with what was installed with them."""
-    secrets_in: Callable[[Iterable[Path]], tuple[Path, ...]] = _no_secrets
+    secrets_in: Callable[[Iterable[Path]], tuple[Path, ...]] = lambda _: ()
     """Returns what stays hidden in folders of the real `/tmp` that are visible because of programs. May block."""
     hidden: tuple[Path, ...] = ()
     """What it must not read although it lies in the workspace. Only bubblewrap can do that."""

@@ -153,8 +153,10 @@ def _unavailable(name: str, reason: str, hint: str = "") -> tuple[None, SandboxR
 
 
 def _problem_with(sandbox: Sandbox) -> str:
+    # Outside `/tmp` where possible: bubblewrap shows another one, and the trial is to meet a refusal, not absence.
+    folder_of_trials = "/var/tmp" if os.access("/var/tmp", os.W_OK) else None  # noqa: S108
     try:
-        with tempfile.TemporaryDirectory(prefix="desktop-agent-sandbox-", dir=_probe_folder()) as folder:
+        with tempfile.TemporaryDirectory(prefix="desktop-agent-sandbox-", dir=folder_of_trials) as folder:
             workspace, temp, outside = (Path(folder) / name for name in ("workspace", "temp", "outside"))
             for path in (workspace, temp, outside):
                 path.mkdir()
@@ -193,11 +195,6 @@ def _run(command: Command) -> str:
     if process.returncode == 0 and text.endswith("confined"):
         return ""
     return text.splitlines()[-1] if text else f"exit code {process.returncode}"
-
-
-def _probe_folder() -> str | None:
-    """Outside `/tmp` where possible: bubblewrap shows another one, and the trial is to meet a refusal, not absence."""
-    return "/var/tmp" if os.access("/var/tmp", os.W_OK) else None  # noqa: S108
 
 
 def _hint_for(problem: str) -> str:

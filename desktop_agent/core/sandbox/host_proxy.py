@@ -15,6 +15,7 @@ import base64
 import ipaddress
 import os
 import socket
+import ssl
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -211,7 +212,8 @@ class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
         except UnicodeError as error:
             raise OSError("it is no name of a host") from error
         addresses = [ipaddress.ip_address(text.partition("%")[0]) for text in found]
-        if wrong := next((one for one in addresses if not self._is_allowed(target, one)), None):
+        allowed = self.hosts.allow_address
+        if wrong := next((one for one in addresses if not allowed(target.host, target.port, one)), None):
             why = _NEVER if hands_out_credentials(str(wrong)) else "can only be reached by its address."
             raise _RefusedError("403 Forbidden", f"{target.host} leads to {wrong}, which {why}")
         failure = OSError("it has no address")
@@ -225,13 +227,10 @@ class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
                 return far
         raise failure
 
-    def _is_allowed(self, target: _Target, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-        return self.hosts.allow_address(target.host, target.port, address)
-
     async def _through(self, proxy: Proxy, target: _Target) -> Streams:
         """Go by the application's own proxy, always in a tunnel: the requests inside are not its concern."""
         url = urlsplit(proxy.url)
-        tls = await asyncio.to_thread(_tls) if url.scheme == "https" else None
+        tls = await asyncio.to_thread(ssl.create_default_context) if url.scheme == "https" else None
         far = await asyncio.open_connection(url.hostname, url.port or (443 if tls else 80), ssl=tls, limit=_HEAD_BYTES)
         reader, writer = far
         where = _authority(target.host, target.port)
@@ -316,12 +315,6 @@ async def _flow(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> Non
         await sink.drain()
     if sink.can_write_eof():
         sink.write_eof()
-
-
-def _tls() -> object:
-    import ssl
-
-    return ssl.create_default_context()
 
 
 def _listen_at(path: Path) -> socket.socket:

@@ -21,6 +21,7 @@ It imports nothing of the application and as little as possible: every command h
 import ctypes
 import errno
 import os
+import select
 import struct
 from types import MappingProxyType
 
@@ -355,8 +356,6 @@ def _lets_everybody_write(acl: bytes) -> bool:
 
 def _is_deserted(listener: int) -> bool:
     """Whether no process is left that has the filter."""
-    import select
-
     poll = select.poll()
     poll.register(listener, select.POLLIN)
     return any(event & (select.POLLHUP | select.POLLNVAL) for _, event in poll.poll(0))

@@ -14,7 +14,7 @@ from pathlib import Path
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.policy.risks import git_command
 from desktop_agent.core.policy.scripts import scripts_of, works_on_files
-from desktop_agent.core.policy.segments import ParsedCommand, Segment
+from desktop_agent.core.policy.segments import CHANGES_FOLDER, ParsedCommand, Segment
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import ScriptMark
 from desktop_agent.core.system.files import digest_of
@@ -59,7 +59,6 @@ _DEEPEST_INCLUDES = 5
 _MOST_HOOKS = 300
 _LONGEST_WHOLE = 4_000
 """Characters of a call's details that are certainly all there."""
-_CHANGES_FOLDER = frozenset({"cd", "pushd", "popd", "chdir"})
 _STEERING = re.compile(r"GIT_.*|HOME|XDG_CONFIG_HOME|PATH|CDPATH|LD_.*|DYLD_.*")
 """Variables that lead git to another repository or to other settings, or a line to other programs."""
 _STEER_GIT = ("--git-dir", "--work-tree", "--exec-path", "--config-env", "--namespace", "-c")
@@ -123,7 +122,7 @@ def _folders_of(parsed: ParsedCommand, folder: Path) -> list[Path] | None:
             if any(word.startswith(_STEER_GIT) for word in options):
                 return None
             targets = [after for before, after in pairwise(options) if before == "-C"]
-        elif segment.program in _CHANGES_FOLDER:
+        elif segment.program in CHANGES_FOLDER:
             targets = [word for word in words[1:] if not word.startswith("-")]
             if len(targets) != 1:
                 return None
