@@ -8,7 +8,7 @@ from desktop_agent.cli.console import Console, table
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
-from desktop_agent.core.base.plain_text import cost_text, duration_text, number_of
+from desktop_agent.core.base.plain_text import cost_text, duration_text, number_of, shortened
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import JsonObject, Spending, Usage
 from desktop_agent.core.store.catalog import Catalog
@@ -101,6 +101,7 @@ def _usage_text(report: UsageReport, by: Grouping, span: str) -> str:
 
 _UNKNOWN = "not known"
 _MOST_NAME = 48
+"""Characters, to leave room for the figures: nothing limits what a provider calls its models."""
 _HEADING = ("day (UTC)", "provider", "model", "requests", "read", "written", "from cache", "cost")
 _NUMBERS = (3, 4, 5, 6, 7)
 
@@ -148,19 +149,14 @@ def _row(one: Spending) -> tuple[str, ...]:
     share = round(100 * usage.cache_read_tokens / (usage.all_input_tokens or 1))
     return (
         one.day.isoformat(),
-        _short(one.provider),
-        _short(one.model),
+        shortened(one.provider, _MOST_NAME),
+        shortened(one.model, _MOST_NAME),
         f"{one.requests:,}",
         f"{usage.all_input_tokens:,}",
         f"{usage.output_tokens:,}",
         f"{share} %",
         _cost(usage),
     )
-
-
-def _short(name: str) -> str:
-    """Return a name that leaves room for the figures: nothing limits what a provider calls its models."""
-    return name if len(name) <= _MOST_NAME else f"{name[: _MOST_NAME - 1]}…"
 
 
 def _cost(usage: Usage) -> str:

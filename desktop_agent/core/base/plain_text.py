@@ -92,6 +92,11 @@ def escaped_in_json(document: str) -> str:
     return _STEERING.sub(lambda match: f"\\u{ord(match.group()):04x}", document)
 
 
+def shortened(text: str, most: int) -> str:
+    """Return `text`, or as much of it as fits into `most` characters with an ellipsis."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
 def number_of(count: int, noun: str) -> str:
     """Return `1 turn`, `2 turns`, `1,000 turns`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

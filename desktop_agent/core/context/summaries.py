@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import cast
 
-from desktop_agent.core.base.plain_text import number_of
+from desktop_agent.core.base.plain_text import number_of, shortened
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     ImageBlock,
@@ -158,7 +158,7 @@ def extracted(messages: Sequence[Message], before: Summary | None, todos: Iterab
     """Return what can be kept without a model: what was asked, the files, and the summary `before`."""
     before = before or Summary()
     asked = [
-        _beginning(block.text.strip().partition("\n")[0])
+        shortened(block.text.strip().partition("\n")[0], _MAX_EXTRACTED_CHARS)
         for message in messages
         if isinstance(message, UserMessage)
         for block in message.content
@@ -166,19 +166,15 @@ def extracted(messages: Sequence[Message], before: Summary | None, todos: Iterab
     ]
     calls = (b for message in messages for b in message.content if isinstance(b, ToolUseBlock))
     named = (call.arguments.get(key) for call in calls for key in _PATH_KEYS)
-    paths = [_beginning(value) for value in named if isinstance(value, str)]
+    paths = [shortened(value, _MAX_EXTRACTED_CHARS) for value in named if isinstance(value, str)]
     return Summary(
         goals=_distinct((*before.goals, *asked))[-_MAX_EXTRACTED:],
         decisions=before.decisions,
         constraints=before.constraints,
         files=_distinct((*before.files, *paths))[-_MAX_EXTRACTED:],
         apis=before.apis,
-        todos=_distinct(map(_beginning, todos)) or before.todos,
+        todos=_distinct(shortened(text, _MAX_EXTRACTED_CHARS) for text in todos) or before.todos,
     )
-
-
-def _beginning(text: str) -> str:
-    return text if len(text) <= _MAX_EXTRACTED_CHARS else f"{text[: _MAX_EXTRACTED_CHARS - 1]}…"
 
 
 def _from_json(answer: str) -> Summary | None:

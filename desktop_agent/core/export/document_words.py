@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.base.plain_text import TURNING, name_of
+from desktop_agent.core.base.plain_text import TURNING, name_of, shortened
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.changes.net import net_of_call
 from desktop_agent.core.changes.patch import PatchFile, make_patch
@@ -60,8 +60,7 @@ def _sign(char: str) -> str:
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    line = " ".join(shown(text[: limit * 4]).split())
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+    return shortened(" ".join(shown(text[: limit * 4]).split()), limit)
 
 
 MARKS = {"started": "…", "completed": "✓", "failed": "✗"}

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.file_types import PictureError, inspect_picture
 from desktop_agent.core.base.ids import CallId, claim_id, new_prompt_id
+from desktop_agent.core.base.plain_text import shortened
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
@@ -296,6 +297,5 @@ def _title(call: ToolUseBlock) -> str:
     for key in _TITLE_KEYS:
         value = call.arguments.get(key)
         if isinstance(value, str) and value.strip():
-            line = value.strip().splitlines()[0]
-            return line if len(line) <= _MAX_TITLE else f"{line[: _MAX_TITLE - 1]}…"
+            return shortened(value.strip().splitlines()[0], _MAX_TITLE)
     return call.name

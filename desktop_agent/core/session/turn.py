@@ -86,7 +86,7 @@ class Turn:
         """
         if left is not None:
             self.answers = left.requests
-            await self.parts.tools.runtime.prepare(self.number)
+            await self.parts.tools.runtime.servers.refresh(self.number)
             outcomes = await self.parts.tools.runtime.run(self.number, left.calls, started=left.started)
             if (reason := self._end_after(outcomes)) is not None:
                 return reason
@@ -153,7 +153,7 @@ class Turn:
     async def _ask(self) -> Completion:
         """Get one answer, trying again while that makes sense, and put it on record."""
         await self.parts.settings.refresh()
-        await self.parts.tools.runtime.prepare(self.number)
+        await self.parts.tools.runtime.servers.refresh(self.number)
         request = await self._next_request()
         attempt = 1
         while True:

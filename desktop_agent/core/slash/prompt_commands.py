@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.base.plain_text import named, shortened
 from desktop_agent.core.context.guidance import SecretAt, read_start
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.server_status import OfferedPrompt
@@ -150,8 +150,7 @@ def _first_line(body: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    shown = "".join(sign if sign.isprintable() else " " for sign in text).strip()
-    return shown if len(shown) <= _MAX_LINE else f"{shown[: _MAX_LINE - 1]}…"
+    return shortened("".join(sign if sign.isprintable() else " " for sign in text).strip(), _MAX_LINE)
 
 
 BETWEEN = ":"

@@ -46,6 +46,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, PydanticSerialization
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.learned import learned
+from desktop_agent.core.base.plain_text import shortened
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
@@ -93,7 +94,7 @@ class FunctionTool(ReadTool[ToolArguments]):
 
     def title(self, arguments: ToolArguments) -> str:
         shown = json.dumps(arguments.model_dump(mode="json"), ensure_ascii=False)
-        return shown if len(shown) <= _LONGEST_TITLE else f"{shown[:_LONGEST_TITLE]}…"
+        return shortened(shown, _LONGEST_TITLE)
 
     async def run(self, arguments: ToolArguments, context: ToolContext) -> ToolResult:
         """A sync function runs in a thread that cancelling does not stop. The model reads any exception."""

@@ -85,10 +85,8 @@ class ApprovalGate:
         self._log = log
         self._policies = policies
         self._judge = judge
-        self._asked: dict[CallId, Case] = {}
-
-    def case_of(self, call_id: CallId) -> Case | None:
-        return self._asked.get(call_id)
+        self.asked: dict[CallId, Case] = {}
+        """What the user is being asked about."""
 
     async def enter(self, turn: int, case: Case) -> Permit:
         """Return when the call may act. Raises `ToolError` when it may not, with what the model should know.
@@ -216,11 +214,11 @@ class ApprovalGate:
         async def conclude(decision: Decision) -> None:
             await self._conclude(turn, request.call_id, decision)
 
-        self._asked[request.call_id] = case
+        self.asked[request.call_id] = case
         try:
             await self._approvals.ask(request, announce, confirm, conclude)
         finally:
-            self._asked.pop(request.call_id, None)
+            self.asked.pop(request.call_id, None)
         return settled
 
     async def _conclude(self, turn: int, call_id: CallId, decision: Decision) -> None:
@@ -316,7 +314,7 @@ class LiveJudging:
         self._log.emit(ev.CommandJudged(call_id=call_id, command=command, request=request, digest=digest))
 
     def _case(self, call_id: CallId) -> Case | None:
-        if (case := self._gate.case_of(call_id)) is not None:
+        if (case := self._gate.asked.get(call_id)) is not None:
             return case
         held = self._approvals.held(call_id)
         return _recorded(held.request) if held is not None else None

@@ -20,11 +20,11 @@ gives the same text.
 """
 
 import json
-from typing import cast
 
 from msgspec import Struct
 
 from desktop_agent.core.diff.text import line_count
+from desktop_agent.core.protocol.codec import as_object
 from desktop_agent.core.system.processes.output import continuation_bytes
 
 
@@ -104,7 +104,7 @@ def printed_in(content: str) -> str:
         answer: object = json.loads(content)
     except ValueError:
         return content
-    output = cast("dict[str, object]", answer).get("output") if isinstance(answer, dict) else None
+    output = as_object(answer).get("output")
     return output if isinstance(output, str) else content
 
 

@@ -323,31 +323,36 @@ def _plain_schema(arguments_type: type[BaseModel]) -> JsonObject:
     """Drop titles and nullable alternatives, which cost tokens. The schema is shared: do not change it."""
     schema: JsonObject = arguments_type.model_json_schema()
     schema.pop("description", None)
-    return cast("JsonObject", _plain(schema))
+    return cast("JsonObject", map_schema(schema, _without_title_and_null))
 
 
-def _plain(value: object, *, is_property_map: bool = False) -> object:
-    """Tidy `value` at every depth. A property may be called `title`; only the keyword is dropped."""
+def _without_title_and_null(schema: JsonObject) -> JsonObject:
+    """Drop the title, and make `{"anyOf": [X, null], "default": null}` simply X: leaving it out says the same."""
+    alternatives = schema.get("anyOf")
+    if isinstance(alternatives, list) and "default" in schema and schema["default"] is None:
+        wanted = [option for option in cast("list[JsonObject]", alternatives) if option.get("type") != "null"]
+        if len(wanted) == 1:
+            schema = wanted[0] | {key: inner for key, inner in schema.items() if key not in ("anyOf", "default")}
+    return {key: inner for key, inner in schema.items() if key != "title"}
+
+
+_NAMED_SCHEMAS = frozenset({"properties", "$defs", "definitions"})
+"""Keywords with an object of schemas by names, which may be those of keywords."""
+_DEEPEST = 64
+"""Of schemas in schemas. A server that sends more gets the rest passed on as anything."""
+
+
+def map_schema(value: object, change: Callable[[JsonObject], JsonObject], depth: int = 0) -> object:
+    """Return a part of a JSON schema with every schema in it changed, the outer ones first."""
     if isinstance(value, list):
-        return [_plain(inner) for inner in cast("list[object]", value)]
+        return [map_schema(inner, change, depth + 1) for inner in cast("list[object]", value)]
     if not isinstance(value, dict):
         return value
-    fields = cast("dict[str, object]", value)
-    if not is_property_map:
-        fields = _without_null(fields)
+    if depth > _DEEPEST:
+        return {}
     return {
-        key: _plain(inner, is_property_map=key == "properties" and not is_property_map)
-        for key, inner in fields.items()
-        if is_property_map or key != "title"
+        key: {name: map_schema(schema, change, depth + 2) for name, schema in cast("JsonObject", inner).items()}
+        if key in _NAMED_SCHEMAS and isinstance(inner, dict)
+        else map_schema(inner, change, depth + 1)
+        for key, inner in change(cast("JsonObject", value)).items()
     }
-
-
-def _without_null(schema: dict[str, object]) -> dict[str, object]:
-    """Make `{"anyOf": [X, null], "default": null}` simply X: leaving the property out says the same."""
-    alternatives = schema.get("anyOf")
-    if not isinstance(alternatives, list) or "default" not in schema or schema["default"] is not None:
-        return schema
-    wanted = [option for option in cast("list[dict[str, object]]", alternatives) if option.get("type") != "null"]
-    if len(wanted) != 1:
-        return schema
-    return wanted[0] | {key: inner for key, inner in schema.items() if key not in ("anyOf", "default")}

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId, ChangeId, HunkKey, PromptId
-from desktop_agent.core.base.plain_text import money
+from desktop_agent.core.base.plain_text import money, shortened
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import TurnEnded
 from desktop_agent.core.protocol.model import (
@@ -409,8 +409,7 @@ def readable(content: Sequence[AssistantBlock]) -> list[Piece]:
 
 
 def first_line(text: str, limit: int = 80) -> str:
-    line = text.strip().partition("\n")[0].strip()
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+    return shortened(text.strip().partition("\n")[0].strip(), limit)
 
 
 def is_index(item: RefChange | OutsideFile) -> bool:

@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.plain_text import shortened
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.protocol.model import Job, JsonObject, ToolResult
 from desktop_agent.core.terminal.printout import plain_text
@@ -64,7 +65,7 @@ class JobControl(ReadTool[JobControlArguments]):
         jobs = context.jobs
         await jobs.look()
         if arguments.action == "list":
-            return _answer(_listing(await jobs.snapshot()))
+            return ToolResult(content=json_text(_listing(await jobs.snapshot())))
         job_id = _known(arguments.job_id or "", jobs)
         match arguments.action:
             case "wait":
@@ -90,7 +91,7 @@ async def _report(job_id: str, arguments: JobControlArguments, jobs: Jobs) -> To
     answer: JsonObject = {"job": _facts(job), "output": output, "truncated": is_truncated}
     if arguments.action == "wait":
         answer["timed_out"] = job.state == "running"
-    return _answer(answer)
+    return ToolResult(content=json_text(answer))
 
 
 def _tail(text: str, arguments: JobControlArguments) -> tuple[str, bool]:
@@ -114,7 +115,7 @@ def _listing(jobs: tuple[Job, ...]) -> JsonObject:
 def _facts(job: Job) -> JsonObject:
     facts: JsonObject = {
         "job_id": job.id,
-        "command": _shortened(job.command),
+        "command": shortened(job.command, _LONGEST_COMMAND),
         "state": job.state,
         "exit_code": job.exit_code,
         "pid": job.pid,
@@ -124,15 +125,7 @@ def _facts(job: Job) -> JsonObject:
     if job.ended_at is not None:
         facts["duration_seconds"] = round((job.ended_at - job.started_at).total_seconds(), 1)
     if job.last_line:
-        facts["last_line"] = _shortened(job.last_line)
+        facts["last_line"] = shortened(job.last_line, _LONGEST_COMMAND)
     if job.memory_bytes:
         facts["memory_mb"] = round(job.memory_bytes / 1e6, 1)
     return facts
-
-
-def _answer(answer: JsonObject) -> ToolResult:
-    return ToolResult(content=json_text(answer))
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_COMMAND else f"{text[:_LONGEST_COMMAND]}…"

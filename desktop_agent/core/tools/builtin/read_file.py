@@ -25,8 +25,7 @@ from desktop_agent.core.tools.files.file_tool import (
     FileArguments,
     FileReadTool,
     TextEncoding,
-    not_read,
-    require_regular,
+    opened_file,
 )
 from desktop_agent.core.tools.files.text_files import (
     MOST_RETURNED_BYTES,
@@ -71,11 +70,8 @@ class ReadFile(FileReadTool[ReadFileArguments]):
 
 
 def _read(arguments: ReadFileArguments, context: ToolContext, stop: threading.Event) -> ToolResult:
-    place = context.boundary.follow(context.boundary.for_reading(arguments.path))
     try:
-        require_regular(place.absolute, arguments.path, context)
-        with place.absolute.open("rb") as file:
-            context.boundary.require_opened(file.fileno(), arguments.path)
+        with opened_file(arguments.path, context) as (file, place):
             before = os.fstat(file.fileno())
             content, metadata = _answer(file, before.st_size, arguments, context, stop)
             digest = _digest(file) if before.st_size <= LARGEST_EDITED_BYTES else None
@@ -85,8 +81,6 @@ def _read(arguments: ReadFileArguments, context: ToolContext, stop: threading.Ev
             f"{arguments.path} is not valid {error.encoding}: {error.reason}. Use errors='replace', or the encoding "
             "that the file really has."
         ) from error
-    except OSError as error:
-        raise not_read(arguments.path, error) from error
     if digest is not None and (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
         metadata |= {DIGEST_KEY: digest}
     return ToolResult(content=content, metadata={"path": place.relative, "bytes": before.st_size} | metadata)

@@ -14,13 +14,14 @@ import os
 import re
 import secrets
 import shlex
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 
 from pydantic import Field, field_validator, model_validator
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.processes.child import ProcessEnd, unhurried
@@ -371,40 +372,11 @@ _PROGRAMS = _EDITORS | _MONITORS | _PAGERS
 _QUIET_OPTIONS = re.compile(r"--version|--help|--headless|--?batch|-[A-Za-z]*[Ee]s|-b\S*|-l\S*")
 """Options with which one of these programs does its work and ends: `vim -es`, `emacs --batch`, `top -bn1`."""
 
-_WRAPPERS = frozenset({"command", "doas", "env", "exec", "nice", "nohup", "sudo", "time"})
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
-_SEPARATORS = ";&|()\n"
-_LONGEST_READ = 4000
-"""Characters of a command that are looked at: the lexer takes quadratic time for long words."""
-
 
 def interactive_program(command: str) -> str | None:
-    for words in _segments(command[:_LONGEST_READ]):
-        while words and (words[0] in _WRAPPERS or _ASSIGNMENT.fullmatch(words[0]) or words[0].startswith("-")):
-            words.pop(0)
-        name = words[0].rpartition("/")[2] if words else ""
-        if name in _PROGRAMS and not any(_QUIET_OPTIONS.fullmatch(word) for word in words[1:]):
+    for segment in parse(command).segments:
+        name = segment.program.rpartition("/")[2]
+        is_quiet = any(_QUIET_OPTIONS.fullmatch(word) for word in segment.words[1:])
+        if name in _PROGRAMS and not is_quiet and "ssh" not in segment.wrappers:
             return name
     return None
-
-
-def _segments(command: str) -> Iterator[list[str]]:
-    """Yield the words of each simple command, up to the first here-document, whose text is not commands."""
-    words: list[str] = []
-    for token in _tokens(command):
-        if token.startswith("<<") and not token.startswith("<<<"):
-            break
-        if token and set(token) <= set(_SEPARATORS):
-            yield words
-            words = []
-        else:
-            words.append(token)
-    yield words
-
-
-def _tokens(command: str) -> Iterator[str]:
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=_SEPARATORS)
-    lexer.whitespace = " \t\r"
-    lexer.whitespace_split = True
-    with suppress(ValueError):  # unbalanced quotes: the shell will say so better
-        yield from lexer

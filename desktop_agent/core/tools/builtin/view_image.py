@@ -6,14 +6,13 @@ a picture that the provider refuses would stand in the conversation and make eve
 
 import asyncio
 import os
-from pathlib import Path
 
 from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.file_types import PictureError, inspect_picture
 from desktop_agent.core.protocol.model import ToolResult
-from desktop_agent.core.tools.files.file_tool import FileArguments, FileReadTool, PathText, not_read, require_regular
+from desktop_agent.core.tools.files.file_tool import FileArguments, FileReadTool, PathText, opened_file
 from desktop_agent.core.tools.servers.results import LARGEST_PICTURE_BYTES, LONGEST_SIDE
 from desktop_agent.core.tools.tool import ToolContext
 
@@ -45,8 +44,14 @@ class ViewImage(FileReadTool[ViewImageArguments]):
 
 
 def _view(path: str, context: ToolContext) -> ToolResult:
-    place = context.boundary.follow(context.boundary.for_reading(path))
-    content = _read(place.absolute, path, context)
+    with opened_file(path, context) as (file, place):
+        size_bytes = os.fstat(file.fileno()).st_size
+        content = file.read(LARGEST_PICTURE_BYTES + 1)
+    if not content:
+        raise ToolError(f"{path} is empty.")
+    if len(content) > LARGEST_PICTURE_BYTES:
+        size = f"{max(size_bytes, len(content)):,} bytes; {LARGEST_PICTURE_BYTES:,} is the most for a picture."
+        raise ToolError(f"{path} has {size} {_SHRINK.format(path=path)}")
     try:
         info = inspect_picture(content)
     except PictureError as error:
@@ -60,22 +65,3 @@ def _view(path: str, context: ToolContext) -> ToolResult:
         metadata={"path": place.relative, "format": info.format, "width": info.width, "height": info.height},
         images=(context.keep(content, info.media_type),),
     )
-
-
-def _read(file: Path, path: str, context: ToolContext) -> bytes:
-    try:
-        require_regular(file, path, context)
-        with file.open("rb") as opened:
-            context.boundary.require_opened(opened.fileno(), path)
-            size_bytes = os.fstat(opened.fileno()).st_size
-            content = opened.read(LARGEST_PICTURE_BYTES + 1)
-    except OSError as error:
-        raise not_read(path, error) from error
-    if not content:
-        raise ToolError(f"{path} is empty.")
-    if len(content) > LARGEST_PICTURE_BYTES:
-        size = (
-            f"{path} has {max(size_bytes, len(content)):,} bytes; {LARGEST_PICTURE_BYTES:,} is the most for a picture."
-        )
-        raise ToolError(f"{size} {_SHRINK.format(path=path)}")
-    return content

@@ -7,6 +7,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -21,6 +22,8 @@ from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import Author, FileChange, FileImage, OutsideFile, Uncaptured
 from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.tools.execution.writers import Maker, Writers
+
+T = TypeVar("T")
 
 LastNumber = Callable[[int], int]
 """Returns the largest number of any change of a turn in the journal as it is now; 0 without changes."""
@@ -150,19 +153,12 @@ class ChangeFinder(Struct):
     async def _record_edits(self, turn: int, transitions: Sequence[FileTransition]) -> None:
         if not transitions:
             return
-        theirs = await asyncio.to_thread(self._edits_by_maker, turn, transitions)
+        # A program of ours may have written since the last look.
+        makers = await asyncio.to_thread(self.writers.makers_of, transitions)
+        theirs = _by_maker((maker or Maker(turn, "", "person") for maker in makers), transitions)
         for maker, made in theirs.items():
             changes = await asyncio.to_thread(self.recording.store, maker.turn, made, maker.author)
             await self.recording.record_applied(maker.turn, maker.call_id, changes)
-
-    def _edits_by_maker(
-        self, turn: int, transitions: Sequence[FileTransition]
-    ) -> Mapping[Maker, Sequence[FileTransition]]:
-        """Return them by maker: a program of ours may have written since the last look."""
-        found: dict[Maker, list[FileTransition]] = {}
-        for item, maker in zip(transitions, self.writers.makers_of(transitions), strict=True):
-            found.setdefault(maker or Maker(turn, "", "person"), []).append(item)
-        return found
 
     def _changed_since(self, last: Mapping[str, FileImage | None]) -> list[FileTransition]:
         seen = self.capture.images(last)
@@ -238,11 +234,11 @@ class _Records(Struct):
         self.recorder.add(transition, author=maker.author, change_id=change_id)
 
 
-def _by_maker(makers: Iterable[Maker], changes: Iterable[FileChange]) -> dict[Maker, tuple[FileChange, ...]]:
-    found: dict[Maker, list[FileChange]] = {}
-    for maker, change in zip(makers, changes, strict=True):
-        found.setdefault(maker, []).append(change)
-    return {maker: tuple(theirs) for maker, theirs in found.items()}
+def _by_maker(makers: Iterable[Maker], made: Iterable[T]) -> dict[Maker, tuple[T, ...]]:
+    found: dict[Maker, list[T]] = {}
+    for maker, item in zip(makers, made, strict=True):
+        found.setdefault(maker, []).append(item)
+    return {maker: tuple(items) for maker, items in found.items()}
 
 
 def _is_on_record(transition: FileTransition, last: Mapping[str, FileImage | None]) -> bool:

@@ -48,10 +48,6 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
     log: EventLog
     clock: Clock
 
-    async def prepare(self, turn: int) -> None:
-        """Have the tools of servers as they are now; before calls are run, and before the model is told of tools."""
-        await self.servers.refresh(turn)
-
     async def run(
         self, turn: int, blocks: Sequence[ToolUseBlock], *, started: Collection[CallId] = ()
     ) -> list[CallOutcome]:

@@ -4,7 +4,9 @@ Nothing here writes: an edit is planned, and `core/tools/execution` carries it o
 """
 
 import stat
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -138,7 +140,7 @@ def path_read(text: str, context: ToolContext) -> str:
     return context.boundary.follow(context.boundary.for_reading(text)).relative
 
 
-def require_regular(path: Path, text: str, context: ToolContext) -> None:
+def _require_regular(path: Path, text: str, context: ToolContext) -> None:
     """Raise `ToolError` for what is not a file before it is opened: opening a named pipe would wait for ever."""
     try:
         mode = path.stat().st_mode
@@ -148,6 +150,19 @@ def require_regular(path: Path, text: str, context: ToolContext) -> None:
         raise ToolError(f"{text} is a directory. Use list_files to see what is in it.")
     if not stat.S_ISREG(mode):
         raise ToolError(f"{text} is a device, pipe or socket, which cannot be read as a file.")
+
+
+@contextmanager
+def opened_file(text: str, context: ToolContext) -> Generator[tuple[BufferedReader, ResolvedPath]]:
+    """Open the file that `text` names, symlinks followed. Raises `ToolError` for what cannot be read."""
+    place = context.boundary.follow(context.boundary.for_reading(text))
+    try:
+        _require_regular(place.absolute, text, context)
+        with place.absolute.open("rb") as file:
+            context.boundary.require_opened(file.fileno(), text)
+            yield file, place
+    except OSError as error:
+        raise not_read(text, error) from error
 
 
 def not_found(text: str, path: Path, boundary: Boundary) -> ToolError:

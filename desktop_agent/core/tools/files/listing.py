@@ -57,13 +57,12 @@ Measure = Callable[[os.stat_result], int]
 
 async def list_paths(folder: Path, name: str, context: SearchGround, *, depth: int | None = None) -> FileListing:
     """List files, hidden ones too, down to `depth` levels. Raises `ToolError` after a minute or on failure."""
-    repository = await asyncio.to_thread(_repository_for, folder, context) if depth is None else None
-    listing = await _from_git(repository) if repository is not None else None
-    return listing or await _from_ripgrep(folder, name, context, depth)
+    known = await list_known(folder, name, context, depth=depth)
+    return FileListing(await asyncio.to_thread(_present, folder, known.paths), known.is_partial)
 
 
 async def list_known(folder: Path, name: str, context: SearchGround, *, depth: int | None = None) -> FileListing:
-    """List in half the time, perhaps with tracked files that were deleted: check shown ones with `missing`."""
+    """List like `list_paths`, perhaps with tracked files that were deleted: check shown ones with `missing`."""
     repository = await asyncio.to_thread(_repository_for, folder, context) if depth is None else None
     if repository is not None:
         async with pinned(repository) as git:
@@ -75,8 +74,12 @@ async def list_known(folder: Path, name: str, context: SearchGround, *, depth: i
 
 def missing(folder: Path, paths: list[str]) -> bool:
     """Whether any of `paths`, some of them folders ending in `/`, is not there. Blocks."""
-    base = f"{folder}/"
-    return not all(os.path.lexists(base + path) for path in paths)
+    return len(_present(folder, paths)) < len(paths)
+
+
+def _present(folder: Path, paths: list[str]) -> list[str]:
+    base = f"{folder}/"  # plain text: a Path for each of a hundred thousand entries takes a second
+    return [path for path in paths if os.path.lexists(base + path)]
 
 
 def within_limits(paths: list[str], limit: int, max_bytes: int) -> list[str]:
@@ -119,7 +122,7 @@ def _descending(measures: dict[str, int]) -> list[str]:
 
 
 def _measured(folder: Path, paths: list[str], measure: Measure) -> dict[str, int]:
-    base = f"{folder}/"  # plain text: a Path for each of a hundred thousand entries takes a second
+    base = f"{folder}/"
     found: dict[str, int] = {}
     for path in paths:
         try:
@@ -149,17 +152,6 @@ async def _from_ripgrep(folder: Path, name: str, context: SearchGround, depth: i
 
 def _decoded(found: list[bytes]) -> list[str]:
     return sorted(b"\0".join(found).decode("utf-8", "replace").split("\0")) if found else []
-
-
-async def _from_git(repository: Repository) -> FileListing | None:
-    """List with two git processes: walking and checking tracked files take equally long. None: incomplete."""
-    async with pinned(repository) as git:
-        untracked, tracked = await asyncio.gather(
-            _ls_files(git, "--others", "--exclude-standard"), _ls_files(git, "-t", "--cached", "--deleted")
-        )
-    if untracked is None or tracked is None or b"/\0" in untracked:  # a folder: a repository of its own
-        return None
-    return await asyncio.to_thread(_merged, untracked, tracked)
 
 
 async def _measured_by_git(
@@ -192,39 +184,17 @@ def _repository_for(folder: Path, context: SearchGround) -> Repository | None:
     return repository if repository is not None and not repository.prefix else None
 
 
-def _merged(untracked: bytes, tracked: bytes) -> FileListing | None:
-    """Return both lists as one, or None when git does not look at every file."""
-    known = _present("\0" + tracked.decode("utf-8", "replace").removesuffix("\0"))
-    if known is None:
-        return None
-    if any(name in answer for name in _SKIPPED_BYTES for answer in (untracked, tracked)):
-        known = [path for path in known if SKIPPED.isdisjoint(path.split("/"))]
-    paths = sorted(_plain(untracked) + known)  # two sorted runs: quick
-    return FileListing(paths[:MOST_COLLECTED], len(paths) > MOST_COLLECTED)
-
-
 def _known(answer: bytes) -> FileListing:
     paths = sorted(dict.fromkeys(_plain(answer)))  # a file with a conflict is listed once for each side
     return FileListing(paths[:MOST_COLLECTED], len(paths) > MOST_COLLECTED)
 
 
 def _plain(answer: bytes) -> list[str]:
-    """Return the paths of a list without tags, except those in folders that are skipped."""
+    """Return the paths of a list, except those in folders that are skipped."""
     paths = answer.decode("utf-8", "replace").split("\0")[:-1]
     if any(name in answer for name in _SKIPPED_BYTES):
         return [path for path in paths if SKIPPED.isdisjoint(path.split("/"))]
     return paths
-
-
-def _present(tagged: str) -> list[str] | None:
-    """Return tracked files that exist; deleted ones come again with `R`. None for a sparse checkout (`S`)."""
-    if "\0S " in tagged:
-        return None
-    if "\0R " not in tagged and "\0M " not in tagged:  # the usual case, without a step for each file
-        return tagged.split("\0H ")[1:]
-    records = tagged.split("\0")[1:]
-    gone = {record[2:] for record in records if record.startswith("R ")}
-    return [path for path in dict.fromkeys(record[2:] for record in records) if path not in gone]
 
 
 MOST_ALTERNATIVES = 500

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ServerError, StorageError, ToolError
 from desktop_agent.core.base.ids import Digest
-from desktop_agent.core.base.plain_text import on_one_line
+from desktop_agent.core.base.plain_text import on_one_line, shortened
 from desktop_agent.core.context.tokens import tool_tokens
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
@@ -35,10 +35,11 @@ from desktop_agent.core.mcp.trust import (
     tool_change,
 )
 from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.codec import object_in, objects_in
 from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import Capability, JsonObject, Rule, ToolChange, ToolDefinition, ToolResult
 from desktop_agent.core.tools.servers.results import is_plain, result_of
-from desktop_agent.core.tools.tool import ServerTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import ServerTool, ToolArguments, ToolContext, map_schema
 
 
 class SessionTrust:
@@ -104,7 +105,7 @@ class SessionTrust:
         for tool in tools:
             before = trusted.tools.get(tool.name)
             digest = definition_digest(tool)
-            is_seen = (server.fingerprint, tool.name, digest) in self._allowed_once
+            is_seen = self.is_allowed_once(server, tool.name, digest)
             if before is not None and not is_seen and definition_digest(before) != digest:
                 told[tool.name] = before
         return told
@@ -118,8 +119,6 @@ def _is_named(rules: Sequence[Rule], server: ServerDefinition, tool: OfferedTool
 _PROPERTY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _OTHER = re.compile(r"[^A-Za-z0-9_.-]")
 _ALTERNATIVES = ("anyOf", "oneOf", "allOf")
-_DEEPEST = 64
-"""Of schemas in schemas. A server that sends more gets the rest passed on as anything."""
 
 
 class OfferedSchema(Struct, frozen=True):
@@ -133,26 +132,23 @@ class OfferedSchema(Struct, frozen=True):
 
 def offered_schema(schema: Mapping[str, object]) -> OfferedSchema:
     """Return what models receive of a tool's schema, which stays as it is."""
-    root = _as_object(schema)
-    properties, renamed = _plain_names(_mapping(root.get("properties")))
+    root = _as_object({**schema})
+    properties, renamed = _plain_names(object_in(root, "properties"))
     root["properties"] = properties
     required = root.get("required")
     if isinstance(required, list):
         ours = {theirs: name for name, theirs in renamed.items()}
         root["required"] = [ours.get(str(name), name) for name in cast("list[object]", required)]
-    repaired = {key: _repaired(value, 0) if key != "required" else value for key, value in root.items()}
-    return OfferedSchema(repaired, renamed)
+    return OfferedSchema(cast("JsonObject", map_schema(root, _with_items)), renamed)
 
 
-def _as_object(schema: Mapping[str, object]) -> JsonObject:
+def _as_object(schema: JsonObject) -> JsonObject:
     """Return the schema with an object at its root. Alternatives become one object that has what any of them has."""
     root: JsonObject = {key: value for key, value in schema.items() if key not in _ALTERNATIVES}
-    properties = dict(_mapping(schema.get("properties")))
+    properties = object_in(schema, "properties")
     for key in _ALTERNATIVES:
-        alternatives = schema.get(key)
-        for alternative in cast("list[object]", alternatives) if isinstance(alternatives, list) else []:
-            other = _mapping(alternative)
-            properties = {**_mapping(other.get("properties")), **properties}
+        for other in objects_in(schema, key):
+            properties = {**object_in(other, "properties"), **properties}
             if key == "allOf" and isinstance(more := other.get("required"), list):
                 known = root.get("required")
                 root["required"] = [*(cast("list[object]", known) if isinstance(known, list) else []), *more]
@@ -174,24 +170,12 @@ def _plain_names(properties: Mapping[str, object]) -> tuple[JsonObject, dict[str
     return plain, renamed
 
 
-def _repaired(value: object, depth: int) -> object:
-    """Return a part of a schema with every array saying what is in it."""
-    if isinstance(value, list):
-        return [_repaired(inner, depth + 1) for inner in cast("list[object]", value)]
-    if not isinstance(value, dict):
-        return value
-    if depth > _DEEPEST:
-        return {}
-    inner = {key: _repaired(part, depth + 1) for key, part in cast("JsonObject", value).items()}
-    kind = inner.get("type")
+def _with_items(schema: JsonObject) -> JsonObject:
+    """Return a schema that says what is in it if it is an array."""
+    kind = schema.get("type")
     is_array = kind == "array" or (isinstance(kind, list) and "array" in kind)
-    if is_array and "items" not in inner and "prefixItems" not in inner:
-        inner["items"] = {}
-    return inner
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
+    is_open = is_array and not {"items", "prefixItems"} & schema.keys()
+    return {**schema, "items": dict[str, object]()} if is_open else schema
 
 
 _LEFT_TO_THE_SERVER = frozenset({"pattern", "patternProperties", "format"})
@@ -201,29 +185,26 @@ class ArgumentCheck:
     """Checks arguments against one schema, which is itself checked once: that takes longer than the arguments."""
 
     def __init__(self, schema: Mapping[str, object]) -> None:
-        from jsonschema import SchemaError
-        from jsonschema.validators import validator_for
-        from referencing import Registry
-        from referencing.exceptions import Unresolvable
+        import jsonschema.validators
+        import referencing.exceptions
 
-        checked = cast("dict[str, Any]", _checked(schema, 0))
-        kind = validator_for(checked)
-        registry: Registry[Any] = Registry()
+        checked = cast("dict[str, Any]", map_schema(schema, _without_hostile_parts))
+        kind = jsonschema.validators.validator_for(checked)
+        registry: referencing.Registry[Any] = referencing.Registry()
+        self._unresolvable = (referencing.exceptions.Unresolvable, RecursionError)
         try:
             kind.check_schema(checked)
             self._validator = kind(checked, registry=registry)
-        except (SchemaError, Unresolvable, RecursionError):
+        except (jsonschema.SchemaError, *self._unresolvable):
             self._validator = None  # not a valid schema, so every argument passes
 
     def mistake_in(self, values: Mapping[str, object]) -> str:
         if self._validator is None:
             return ""
-        from referencing.exceptions import Unresolvable
-
         try:
             mistakes = self._validator.iter_errors(cast("dict[str, Any]", values))
             found = min(mistakes, key=lambda mistake: len(mistake.absolute_path), default=None)
-        except (Unresolvable, RecursionError):
+        except self._unresolvable:
             return ""
         if found is None:
             return ""
@@ -231,26 +212,8 @@ class ArgumentCheck:
         return f"{place}: {found.message}"
 
 
-def _checked(value: object, depth: int) -> object:
-    """Return a part of a schema without what is left to the server. A property may be called like a keyword."""
-    if isinstance(value, list):
-        return [_checked(inner, depth + 1) for inner in cast("list[object]", value)]
-    if depth > _DEEPEST:
-        return True
-    if not isinstance(value, dict):
-        return value
-    fields = cast("dict[str, object]", value)
-    return {
-        key: _properties(inner, depth) if key in ("properties", "$defs", "definitions") else _checked(inner, depth + 1)
-        for key, inner in fields.items()
-        if key not in _LEFT_TO_THE_SERVER
-    }
-
-
-def _properties(value: object, depth: int) -> object:
-    if not isinstance(value, dict):
-        return value
-    return {name: _checked(inner, depth + 1) for name, inner in cast("dict[str, object]", value).items()}
+def _without_hostile_parts(schema: JsonObject) -> JsonObject:
+    return {key: inner for key, inner in schema.items() if key not in _LEFT_TO_THE_SERVER}
 
 
 _LONGEST_TITLE = 120
@@ -310,7 +273,7 @@ class McpTool(ServerTool[McpArguments]):
 
     def title(self, arguments: McpArguments) -> str:
         shown = json.dumps(arguments.values, ensure_ascii=False) if arguments.values else ""
-        return shown if len(shown) <= _LONGEST_TITLE else f"{shown[:_LONGEST_TITLE]}…"
+        return shortened(shown, _LONGEST_TITLE)
 
     def heading(self, title: str) -> str:
         return f"Let {self.server} run {self.offered.title or self.offered.name}?"
@@ -439,10 +402,6 @@ def wire_name(server: str, tool: str) -> str:
 
 _HASHED = re.compile(r"-[0-9a-f]{8}$")
 """A tool with such a name could otherwise take that of one whose name was changed."""
-
-
-def server_pattern(server: str) -> str:
-    return f"{server}{BETWEEN}*"
 
 
 def shown_name(server: str, tool: str) -> str:

@@ -15,12 +15,12 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from typing import cast
 
 from msgspec import Struct
 from pydantic import Field
 
 from desktop_agent.core.context.history_fold import FOUND_KEY, SEARCH_TOOLS
+from desktop_agent.core.protocol.codec import as_object, object_in, text_in
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.tools.tool import AnyServerTool, ReadTool, ToolArguments, ToolContext
 
@@ -125,12 +125,9 @@ def _whole_and_in_parts(text: str) -> str:
 
 
 def _argument_texts(schema: JsonObject) -> Iterable[str]:
-    properties = schema.get("properties")
-    if isinstance(properties, dict):
-        for name, about in cast("dict[str, object]", properties).items():
-            yield name
-            if isinstance(about, dict) and isinstance(text := cast("JsonObject", about).get("description"), str):
-                yield text[:_LONGEST_TEXT]
+    for name, about in object_in(schema, "properties").items():
+        yield name
+        yield text_in(as_object(about), "description")[:_LONGEST_TEXT]
 
 
 _LEAST_SHARE = 10

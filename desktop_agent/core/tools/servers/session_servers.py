@@ -66,6 +66,7 @@ class SessionServers:
         """The changed definitions that the user was told of."""
 
     async def refresh(self, turn: int) -> None:
+        """Have the tools as they are now: before calls are run, and before the model is told of tools."""
         definitions = self._wanted()
         await self._say_problems(turn, definitions)
         self._lease(definitions)

@@ -9,10 +9,12 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from urllib.parse import parse_qs, quote, urljoin, urlsplit
 
 from msgspec import Struct
 
+from desktop_agent.core.base.plain_text import shortened
 from desktop_agent.core.protocol.codec import as_object, object_in, objects_in
 from desktop_agent.core.tools.web.page import HtmlReader
 
@@ -45,7 +47,7 @@ def standard_engines() -> tuple[Engine, ...]:
             name="duckduckgo",
             address="https://html.duckduckgo.com/html/",
             query=lambda words, _count: {"q": words},
-            read=read_duckduckgo,
+            read=partial(_from_page, form=_Form(title=("a", "result__a"), snippet=(None, "result__snippet"))),
         ),
         Engine(
             name="duckduckgo_api",
@@ -57,7 +59,7 @@ def standard_engines() -> tuple[Engine, ...]:
             name="bing",
             address="https://www.bing.com/search",
             query=lambda words, count: {"q": words, "count": str(count)},
-            read=read_bing,
+            read=partial(_from_page, form=_Form(title=("h2", ""), snippet=("p", ""), within=("li", "b_algo"))),
         ),
         Engine(
             name="wikipedia",
@@ -75,14 +77,6 @@ def standard_engines() -> tuple[Engine, ...]:
 
 
 # --- pages --------------------------------------------------------------------------------------------------------
-
-
-def read_duckduckgo(page: str, address: str) -> Iterator[SearchResult]:
-    return _from_page(page, address, _Form(title=("a", "result__a"), snippet=(None, "result__snippet")))
-
-
-def read_bing(page: str, address: str) -> Iterator[SearchResult]:
-    return _from_page(page, address, _Form(title=("h2", ""), snippet=("p", ""), within=("li", "b_algo")))
 
 
 class _Form(Struct, frozen=True, kw_only=True):
@@ -219,9 +213,5 @@ def _web(link: str) -> str:
 
 
 def _result(title: str, link: str, snippet: str) -> SearchResult:
-    return SearchResult(title=_short(title, LONGEST_TITLE), link=link, snippet=_short(snippet, LONGEST_SNIPPET))
-
-
-def _short(text: str, limit: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+    title, snippet = " ".join(title.split()), " ".join(snippet.split())
+    return SearchResult(title=shortened(title, LONGEST_TITLE), link=link, snippet=shortened(snippet, LONGEST_SNIPPET))

@@ -103,7 +103,7 @@ def read_page(html: str, url: str) -> PageText:
     """Return title and text of a page that came from `url`, against which its links are resolved."""
     reader = _Reader(url, _RAW | _NAVIGATION)
     reader.read(html)
-    if reader.is_skipping or not reader.text():  # what is never closed would swallow the page
+    if reader.skipping or not reader.text():  # what is never closed would swallow the page
         reader = _Reader(url, _RAW)
         reader.read(html)
     return PageText(" ".join(reader.title.split()), reader.text())
@@ -116,7 +116,8 @@ class _Reader(HtmlReader):
         self.title = ""
         self._url = url
         self._skipped = skipped
-        self._skipping: list[str] = []
+        self.skipping: list[str] = []
+        """What is open and not for reading."""
         self._parts: list[str] = []
         self._breaks = 0
         self._has_space = False
@@ -129,18 +130,13 @@ class _Reader(HtmlReader):
         self._link: tuple[str, int] | None = None
         """Where the open link leads, and where in `_parts` its text begins."""
 
-    @property
-    def is_skipping(self) -> bool:
-        """Whether something that is not for reading is still open."""
-        return bool(self._skipping)
-
     def text(self) -> str:
         return "".join(self._parts).strip("\n")
 
     def handle_start(self, tag: str, attributes: dict[str, str]) -> None:
-        if self._skipping or tag in self._skipped:
+        if self.skipping or tag in self._skipped:
             if tag in self._skipped:
-                self._skipping.append(tag)
+                self.skipping.append(tag)
             return
         match tag:
             case "title":
@@ -167,9 +163,9 @@ class _Reader(HtmlReader):
                 self._begin_block(tag)
 
     def handle_end(self, tag: str) -> None:
-        if self._skipping:
-            if tag in self._skipping:
-                while self._skipping.pop() != tag:
+        if self.skipping:
+            if tag in self.skipping:
+                while self.skipping.pop() != tag:
                     pass
             return
         match tag:
@@ -189,7 +185,7 @@ class _Reader(HtmlReader):
                 pass
 
     def handle_text(self, text: str) -> None:
-        if self._skipping:
+        if self.skipping:
             return
         if self._in_title:
             self.title += text
