@@ -1,10 +1,10 @@
-"""The baseline: what a workspace held, in numbered generations, so that a snapshot stays while others move on.
+"""The baseline: what a workspace held, in numbered generations, so that a snapshot stays while others advance.
 
-One SQLite file in the cache per workspace, shared by all sessions and processes. A row says what one path was from one
-generation to another; a snapshot is a generation that a session still needs. Contents are copied only if git does not
-have them; what git has is held in the folder beside the file (`git_objects`). Deleting both loses the time to read the
-workspace once more, and the snapshots of commands that were cut off. Where the file cannot be used, everything is done
-in memory: as it was, if it can still be read.
+There is one SQLite file in the cache per workspace, shared by all sessions and processes. A row says what one path was
+from one generation to another; a snapshot is a generation that a session still needs. Contents are copied only if git
+does not have them; what git has is held in the folder next to the file (`git_objects`). Deleting both costs one more
+read of the workspace, and the snapshots of commands that were interrupted. If the file cannot be used, everything is
+done in memory, starting from what can still be read of the file.
 """
 
 import sqlite3
@@ -23,12 +23,12 @@ from desktop_agent.core.store.cache_file import CacheFile, is_damage, is_lock
 _FORMAT = 5
 _BUSY_S = 15
 _MOST_BUSY = 100
-"""How often the copy into memory waits for another process, a twentieth of a second each time."""
+"""How many times the copy into memory waits for another process, 50 ms each time."""
 _FIRST_PAUSE_S = 60.0
 _LONGEST_PAUSE_S = 3_600.0
-"""How long everything stays in memory before the file is tried again: twice as long after each failure."""
+"""The longest pause before the file is tried again; the pause doubles with each failure."""
 _MOST_SPARED_BYTES = 4 * 2**20
-"""How large a baseline may be to be copied into memory before each command."""
+"""The largest baseline that is copied into memory before each command."""
 _STATE_SCHEMA = """
 CREATE TABLE state (generation INTEGER NOT NULL, identity BLOB NOT NULL, held TEXT NOT NULL DEFAULT '');
 INSERT INTO state (generation, identity) VALUES (0, randomblob(16));
@@ -44,18 +44,19 @@ class BaselineSession:
     def __init__(self, database: sqlite3.Connection, held_folder: Path, *, is_in_memory: bool) -> None:
         self._database = database
         self.objects = HeldObjects(held_folder, may_change=not is_in_memory)
-        """What git cannot lose. A baseline in memory only reads them, because the one in the file may need them."""
+        """The objects that git cannot lose. A baseline in memory only reads them, because the one in the file may need
+        them.
+        """
         self.entries = EntryTable(database)
         self.snapshots = SnapshotRows(database, self.entries)
 
     @property
     def generation(self) -> int:
-        """The newest generation."""
         return self._database.execute("SELECT generation FROM state").fetchone()[0]
 
     @property
     def identity(self) -> bytes:
-        """Identifies this baseline until it is built again, even while it goes on in memory."""
+        """Identifies this baseline until it is rebuilt, even while it continues in memory."""
         return self._database.execute("SELECT identity FROM state").fetchone()[0]
 
     @property
@@ -68,16 +69,15 @@ class BaselineSession:
         self._database.execute("UPDATE state SET held = ?", (stamp,))
 
     def advance(self) -> int:
-        """Begin the next generation and return its number."""
         self._database.execute("UPDATE state SET generation = generation + 1")
         return self.generation
 
 
 class Baseline:
-    """One workspace's baseline, for use from any thread. All methods block. A bad file never makes them raise."""
+    """One workspace's baseline, usable from any thread. All methods block. They never raise because of a bad file."""
 
     def __init__(self, path: Path, *, trouble: str = "") -> None:
-        """`trouble` is what is already wrong with the cache; `take_trouble` reports it."""
+        """`trouble` is a problem of the cache that is already known; `take_trouble` reports it."""
         self._file = CacheFile(
             path,
             _FORMAT,
@@ -88,11 +88,11 @@ class Baseline:
         )
         self._guard = Lock()
         self._idle: _OpenFile | None = None
-        """The open file, while no transaction uses it: to open it takes as long as to look at a hundred files."""
+        """The open file while no transaction uses it; opening it takes as long as looking at a hundred files."""
         self._is_closed = False
         self._is_checked = False
         self._memory: sqlite3.Connection | None = None
-        """Used instead of the file after that has failed."""
+        """Used instead of the file once the file has failed."""
         self._in_memory = RLock()
         self._failed_at = 0.0
         self._pause_s = _FIRST_PAUSE_S / 2
@@ -100,10 +100,10 @@ class Baseline:
         self._spare: _Spare | None = None
 
     def run(self, work: Callable[[BaselineSession], T], *, is_spared: bool = False) -> T:
-        """Do `work` in one transaction, which is committed when it returns and rolled back when it raises.
+        """Run `work` in one transaction, which is committed when it returns and rolled back when it raises.
 
-        Other threads and processes that use the same baseline wait. If the file fails, `work` is done again without it.
-        `is_spared` keeps a copy of what it leaves, unless that is large, for a file that cannot be read any more.
+        Other threads and processes that use the same baseline wait. If the file fails, `work` runs again without it.
+        `is_spared` keeps a copy of the resulting baseline, unless that is large, in case the file becomes unreadable.
         """
         if self._memory is None:
             done = self._run_on_file(work, is_spared=is_spared)
@@ -113,19 +113,19 @@ class Baseline:
             return self._transacted(self._memory_opened(), work, is_in_memory=True)
 
     def take_trouble(self) -> str:
-        """Return why the file is not used: once, until it has worked again."""
+        """Return why the file is not used, only once until it has worked again."""
         trouble, self._trouble = self._trouble, ""
         return trouble
 
     def try_file_again(self) -> None:
-        """Go back to the file after a while. Only for a caller that needs nothing done since the file failed."""
+        """Go back to the file after a pause. Only for a caller that needs nothing done since the file failed."""
         with self._in_memory:
             if self._memory is not None and time.monotonic() - self._failed_at >= self._pause_s:
                 self._memory.close()
                 self._memory = None
 
     def close(self) -> None:
-        """Close the file. What is asked later opens it each time."""
+        """Close the file. Later calls open it each time."""
         with self._guard:
             self._is_closed = True
             idle, self._idle = self._idle, None
@@ -137,7 +137,7 @@ class Baseline:
                 memory.close()
 
     def _run_on_file(self, work: Callable[[BaselineSession], T], *, is_spared: bool) -> tuple[T] | None:
-        """Return the result; None if the file could not be used: then memory holds what could be read of it."""
+        """Return the result in a tuple; None if the file is unusable: memory then holds what could be read of it."""
         for may_make_anew in (True, False):
             opened: _OpenFile | None = None
             try:
@@ -170,7 +170,6 @@ class Baseline:
         return None
 
     def _opened(self) -> "_OpenFile":
-        """Return the file that is still open, or open it."""
         with self._guard:
             idle, self._idle = self._idle, None
         if idle is not None:
@@ -194,7 +193,7 @@ class Baseline:
             raise
 
     def _keep(self, file: "_OpenFile") -> bool:
-        """Leave the open file to the next transaction, unless another one is left to it already."""
+        """Keep the open file for the next transaction; False if one is already kept or the baseline is closed."""
         with self._guard:
             if self._is_closed or self._idle is not None:
                 return False
@@ -202,7 +201,7 @@ class Baseline:
             return True
 
     def _move_to_memory(self, opened: "_OpenFile | None", reason: str, *, is_locked: bool = False) -> None:
-        """Work in memory from now on, with a copy of all that can be read of the file."""
+        """Work in memory from now on, with a copy of everything that can be read of the file."""
         with self._in_memory:
             if self._memory is None:
                 read = self._from_spare() or (_copied(opened.database) if opened is not None else None)
@@ -217,7 +216,7 @@ class Baseline:
         _close(opened)
 
     def _take_spare(self, database: sqlite3.Connection, *, is_wanted: bool) -> None:
-        """Copy a small baseline into memory if that `is_wanted`; drop a copy that something was written after."""
+        """Copy a small baseline into memory if `is_wanted`; otherwise drop a copy that is outdated."""
         if not is_wanted:
             if self._spare is not None and self._spare.is_outdated(database):
                 self._spare = None
@@ -268,27 +267,21 @@ class _UnusableError(Exception):
 
 
 class _Spare(NamedTuple):
-    """A copy of the whole file, for when it cannot be read any more."""
-
     content: bytes
     database: sqlite3.Connection
     changes: int
-    """How many rows that connection had changed."""
+    """The connection's `total_changes` at the time of the copy."""
 
     def is_outdated(self, database: sqlite3.Connection) -> bool:
-        """Whether `database`, which was used last, may hold more."""
         return database is not self.database or database.total_changes != self.changes
 
 
 class _OpenFile(NamedTuple):
-    """The baseline file as it was opened, for one transaction at a time."""
-
     database: sqlite3.Connection
     identity: tuple[int, int]
-    """Its device and inode: the file may be deleted meanwhile."""
+    """Device and inode, because the file can be deleted meanwhile."""
 
     def is_at(self, path: Path) -> bool:
-        """Whether the file at `path` is still this one."""
         try:
             return _identity(path) == self.identity
         except OSError:

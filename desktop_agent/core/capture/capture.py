@@ -1,7 +1,8 @@
-"""What a command changed, found by looking: a snapshot before it, a report after it.
+"""Finds what a command changed by looking: a snapshot before it, a report after it.
 
 It works in any folder, without git. A walk reads the status of every file, and the content only of those whose status
-changed since the last walk, whatever program changed it. Limits are in `CaptureSettings`; what falls outside is named.
+changed since the last walk, whichever program changed it. Limits are in `CaptureSettings`; what exceeds them is
+reported.
 """
 
 import os
@@ -50,7 +51,7 @@ OnChange = Callable[[FileTransition], None]
 
 
 class Snapshot(Struct, frozen=True):
-    """What the folder held at one moment. Its number is good in every process, also after this one has died."""
+    """What the folder held at one moment. The number is valid in every process, even after this one has died."""
 
     number: int
 
@@ -61,15 +62,15 @@ class CaptureReport(Struct, frozen=True):
     lost: tuple[Uncaptured, ...]
     out_of_reach: tuple[Uncaptured, ...]
     repositories: tuple[str, ...] = ()
-    """What git takes for a repository now and did not before: paths of `.git`, or of folders like its inside."""
+    """Paths that git takes for a repository now and did not before: `.git`, or folders that look like its inside."""
     is_released: bool = False
-    """Whether the snapshot was let go of, because nothing had to be reported."""
+    """Whether the snapshot was released, because there was nothing to report."""
 
 
 _MANY = 200
-"""From so many new files on, git is asked first which it has."""
+"""From this many new files on, git is first asked which of them it has."""
 _CLOCK_SLACK_NS = 50_000_000
-"""How far the times of files and of the process may be apart."""
+"""How far the times of files and the clock of the process can differ."""
 
 
 CACHE_FAILS = "The cache cannot be used. Work continues, but finding changes takes more time and memory."
@@ -83,8 +84,6 @@ T = TypeVar("T")
 
 
 class _Looked(NamedTuple):
-    """What a look after a command found."""
-
     span: CommandSpan
     scan: Scan
     is_touched: bool
@@ -93,7 +92,7 @@ class _Looked(NamedTuple):
 class StatCapture:
     """Finds what the commands of one session changed in one workspace. Methods block: use a thread, one call at a time.
 
-    Any number of these, in any number of processes, may share a folder: each snapshot stays what it was until it is
+    Any number of instances, in any number of processes, can share a folder: each snapshot stays the same until it is
     released, whatever the others do.
     """
 
@@ -105,21 +104,21 @@ class StatCapture:
         *,
         make_scanner: Callable[[Path], SharedScanner] = SharedScanner,
     ) -> None:
-        """`settings` are asked for when a command begins, and hold until it has been looked at."""
+        """`settings` is called when a command begins; its result is used until the command has been looked at."""
         self._root = real_path(root)
         self._baseline = baseline
         self._settings = settings
         self._limits = settings()
         self._open: dict[int, frozenset[str]] = {}
-        """The snapshots that were taken and not yet looked at again, with the repositories there were then."""
+        """Snapshots that were taken and not looked at again yet, with the repositories at that time."""
         self._own: set[int] = set()
-        """All snapshots of this session: its commands are distinguished by who looks, not by what is shared."""
+        """All snapshots of this session, to tell its own commands from those of other sessions."""
         self._repositories: frozenset[str] = frozenset()
         self._scanner = make_scanner(self._root)
         self._known: Known | None = None
         """What the newest generation holds, as this process last saw it."""
         self._known_of = (b"", -1)
-        """The baseline that it is of, and the generation."""
+        """The identity and generation of the baseline that `_known` describes."""
         self._index_stamp: int | None = None
 
     def begin(self, stop: Event | None = None) -> Snapshot:
@@ -138,11 +137,11 @@ class StatCapture:
         return snapshot
 
     def collect(self, snapshot: Snapshot, on_change: OnChange, *, may_release: bool = False) -> CaptureReport:
-        """Report what is different from the snapshot now, in an order in which it could be done again.
+        """Report what differs from the snapshot now, in an order in which it could be done again.
 
-        A created folder comes before what is in it, a deleted one after. Left out is what `note_written` announced
-        meanwhile. The snapshot stays: until it is released, the same can be reported again. With `may_release` it does
-        not when nothing is different, which spares the caller a transaction.
+        A created folder comes before its contents, a deleted one after. What `note_written` announced meanwhile is left
+        out. The snapshot stays: until it is released, the same can be reported again. With `may_release`, it is
+        released at once if nothing differs, which saves the caller a transaction.
         """
         before = self._open.pop(snapshot.number, None)
 
@@ -167,7 +166,7 @@ class StatCapture:
         return CaptureReport(tuple(lost), out_of_reach, tuple(made), may_release and not looked.is_touched)
 
     def _report(self, snapshot: Snapshot, span: CommandSpan, on_change: OnChange) -> list[Uncaptured]:
-        """Report what is written down as different since the snapshot; return what of it was not captured."""
+        """Report what is stored as different since the snapshot; return the part that was not captured."""
         sent: set[str] = set()
 
         def send_once(change: FileTransition) -> None:
@@ -186,44 +185,44 @@ class StatCapture:
         return self._baseline.run(report)
 
     def advance(self, snapshots: Iterable[Snapshot], to: Snapshot) -> None:
-        """Let `snapshots` be of the folder as the last report about `to` found it, once that is on record.
+        """Move `snapshots` to the state of the folder at the last report about `to`, once that is on record.
 
-        Their numbers stay. For commands that are looked at again and again while they run.
+        Their numbers stay the same. For commands that are looked at repeatedly while they run.
         """
         numbers = [snapshot.number for snapshot in snapshots]
         self._own.update(self._baseline.run(lambda session: session.snapshots.move(numbers, to.number)))
         self._open.update(dict.fromkeys(numbers, self._repositories))
 
     def release(self, snapshot: Snapshot) -> None:
-        """Let go of a snapshot whose report is on record. Doing it twice is no harm."""
+        """Release a snapshot whose report is on record. Releasing it twice does no harm."""
         self._open.pop(snapshot.number, None)
         self._baseline.run(lambda session: session.snapshots.release(snapshot.number))
 
     def repositories(self) -> frozenset[str]:
-        """Return what git would take for a repository, as of the last look: paths of `.git`, or of folders like it."""
+        """Return what git took for a repository at the last look: paths of `.git`, or of folders that look like one."""
         return self._repositories
 
     def images(self, paths: Iterable[str]) -> Mapping[str, FileImage]:
-        """Return how these files were when last looked at; those missing were absent, too large or not watched."""
+        """Return how these files were at the last look; missing ones were absent, too large or not watched."""
         wanted = list(paths)
         entries = self._baseline.run(lambda session: [session.entries.current(path) for path in wanted])
         return {entry.path: image for entry in entries if entry is not None and (image := entry.image)}
 
     def note_written(self, images: Mapping[str, FileImage | None]) -> None:
-        """Announce what we wrote ourselves (an edit, an undo, a save by the user): it is no command's work."""
+        """Announce what the application wrote (an edit, an undo, a save by the user), so that no command gets it."""
         self._baseline.run(lambda session: session.snapshots.note_written(images))
 
     def take_trouble(self) -> str:
-        """Return why looks take more time or memory than usual: once for each failure of the cache."""
+        """Return why looks take more time or memory than usual, only once for each failure of the cache."""
         return self._baseline.take_trouble()
 
     def close(self) -> None:
-        """End the worker process, if there is one, and close the baseline. What is asked later is answered, too."""
+        """End the worker process, if there is one, and close the baseline. Later calls still work."""
         self._scanner.close()
         self._baseline.close()
 
     def _look_with(self, work: Callable[[BaselineSession, Known], T], *, is_spared: bool = False) -> T:
-        """Do `work` in a transaction with the table of known files, which is kept only if the transaction commits."""
+        """Run `work` in a transaction with the table of known files, which is kept only if the transaction commits."""
 
         def look(session: BaselineSession) -> tuple[T, Known, tuple[bytes, int]]:
             known, self._known = self._known, None
@@ -235,7 +234,6 @@ class StatCapture:
         return result
 
     def _look(self, session: BaselineSession, known: Known, stop: Event | None) -> Scan:
-        """Walk the folder and write down what is new, as the next generation if there is something."""
         deadline = time.monotonic() + self._limits.max_seconds
         scan = self._scanner.scan(known, self._limits, stop)
         leave_out_stand_ins(scan)
@@ -257,7 +255,7 @@ class StatCapture:
         return scan
 
     def _leave_to_git(self, session: BaselineSession, git: GitState | None) -> None:
-        """Drop the copies of files that were committed or staged since."""
+        """Drop the copies of files that have been committed or staged since."""
         if git is None or git.index_stamp is None or git.index_stamp == self._index_stamp:
             return
         self._index_stamp = git.index_stamp
@@ -276,8 +274,6 @@ def _is_empty_folder(path: Path) -> bool:
 
 
 class _Writer:
-    """Writes down what a walk found different."""
-
     def __init__(
         self, root: Path, session: BaselineSession, limits: CaptureSettings, objects: GitObjects | None
     ) -> None:
@@ -288,10 +284,12 @@ class _Writer:
         self._copied_bytes = session.entries.copied_bytes()
         self._generation: int | None = None
         self._unchanged: dict[str, str] = {}
-        """What git says it has, by path: asked when that is quicker than to read the files."""
+        """Object ids of files that are as in git's index, by path; filled only if that is quicker than reading the
+        files.
+        """
 
     def write(self, scan: Scan, deadline: float, stop: Event | None) -> None:
-        """Write down the next generation. What is not read by `deadline` will be at the next look."""
+        """Store the next generation. What is not read by `deadline` is read at the next look."""
         is_first = self._session.generation == 0
         if is_first:
             self._next()
@@ -324,7 +322,7 @@ class _Writer:
         return self._generation
 
     def _entry(self, path: str, signature: Signature, scan: Scan) -> tuple[Entry, bytes | None]:
-        """Look into what is at `path`; without a digest when it is too large or cannot be read."""
+        """Return the entry for `path`, without a digest if it is too large or unreadable, and the content to copy."""
         is_open = path in scan.unread or is_racy(signature, scan.started_ns)
         unusual = scan.unusual.get(path, USUAL)
         entry = Entry(
@@ -360,14 +358,13 @@ class _Writer:
         return replace(entry, digest=digest, object=identifier, kept="copy"), state.content
 
     def _extras(self, path: str, unusual: Unusual) -> FileExtras | None:
-        """What it has beside its content: one question for each file that is new or looks different."""
         try:
             return read_extras(self._root / path, unusual.owner)
         except OSError:
             return None
 
     def _from_git(self, entry: Entry) -> tuple[Entry | None, bool]:
-        """Return the entry as git has it, and whether it is held; None if only reading the file would tell."""
+        """Return the entry as git has it, and whether it is held; None if only reading the file can tell."""
         identifier = self._unchanged.get(entry.path)
         if identifier is None or entry.kind != "file" or self._objects is None or entry.is_racy:
             return None, False
@@ -378,7 +375,7 @@ class _Writer:
 
 
 def _held_stamp(git: GitState | None, held: HeldObjects) -> str:
-    """Return a text for the packs that git and we have: while it stays equal, nothing left to git can be lost."""
+    """Return a stamp of git's packs and ours: while it stays equal, nothing left to git can be lost."""
     return f"{git.packs if git is not None else ''} {held.stamp}"
 
 
@@ -432,7 +429,7 @@ def _is_of(entry: Entry, content: bytes | None) -> bool:
 
 
 def _lost_link(item: Touched) -> str:
-    """Say what an undo or redo cannot bring back of a file that had or got other names."""
+    """Return what an undo or redo cannot restore of a file that had or got other names (hard links)."""
     before, after = item.before, item.after
     is_other = before is not None and (after is None or before.inode != after.inode)
     if before is not None and is_other and before.links > 1:
@@ -448,8 +445,6 @@ def _is_new_name(item: Touched) -> bool:
 
 
 class _LeftAlone:
-    """The files that a command left untouched."""
-
     def __init__(
         self,
         read: Callable[[str], Entry | None],
@@ -463,7 +458,6 @@ class _LeftAlone:
         self._generation = span.last_generation
 
     def contents(self, sizes: Collection[int]) -> Mapping[str, Collection[str]]:
-        """Return the names of files with one of these sizes, by digest and by git's id."""
         found: dict[str, set[str]] = {}
         for entry in self._entries.of_sizes(sizes, self._generation):
             if entry.path not in self._touched:
@@ -472,15 +466,12 @@ class _LeftAlone:
         return found
 
     def neighbours(self, folder: str, sizes: range) -> Sequence[Entry]:
-        """Return the files in a folder whose size is within `sizes`."""
         found = self._entries.in_folder(folder, sizes, self._generation)
         paths = [entry.path for entry in found if entry.kind == "file" and entry.path not in self._touched]
         return [entry for path in paths[: MOST_NEIGHBOURS + 1] if (entry := self._read(path)) is not None]
 
 
 class _Report:
-    """The difference between a snapshot and now, as changes and as what could not be captured."""
-
     def __init__(
         self,
         session: BaselineSession,
@@ -498,7 +489,7 @@ class _Report:
         self._written = session.snapshots.written_since(span.begun_ns)
 
     def send(self, paths: Iterable[str], on_change: OnChange) -> list[Uncaptured]:
-        """Report what became different at these paths, and return those of which that is not known."""
+        """Report what changed at these paths, and return what could not be captured of it."""
         lost: list[Uncaptured] = []
         touched = self._touched(paths)
         left_alone = _LeftAlone(self._at_end, {item.path for item in touched}, self._entries, self._span)
@@ -536,7 +527,7 @@ class _Report:
         return found
 
     def _at(self, path: str, generation: int) -> Entry | None:
-        """What a path was, with the digest also of what only git had to know so far."""
+        """Return what a path was; the digest is computed if only git knew the content so far."""
         entry = self._entries.at(path, generation)
         if entry is None or entry.digest or entry.kept != "git":
             return entry
@@ -547,7 +538,6 @@ class _Report:
         return self._at(path, self._span.last_generation)
 
     def _is_noted(self, item: Touched) -> bool:
-        """Whether what is at the path now was announced as written by ourselves."""
         notes = self._written.get(item.path, set())
         if item.after is None:
             return as_note(None) in notes
@@ -568,7 +558,7 @@ class _Report:
         return False
 
     def _content(self, entry: Entry) -> bytes | None:
-        """The content of a file as it was, if it can be had and is the right one."""
+        """Return the former content of a file; None if it is unavailable or does not match the digest."""
         if not entry.digest:
             return None
         content = self._entries.copy(entry.digest)

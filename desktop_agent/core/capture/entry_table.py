@@ -1,7 +1,7 @@
-"""What paths were, and the contents that git does not have: the rows of the baseline, and who still needs them.
+"""The rows of the baseline: what paths were, the contents that git does not have, and who still needs them.
 
-A walk is written down in generations. Snapshots pin the generations that a session still needs; they also say who was
-at work when: the commands, and the application itself.
+Each walk is stored as a generation. Snapshots pin the generations that a session still needs; they also say who was at
+work when: the commands, and the application itself.
 """
 
 import json
@@ -43,12 +43,11 @@ CREATE TABLE copy (digest BLOB PRIMARY KEY, content BLOB NOT NULL);
 _USUAL = FileExtras(owner=USUAL.owner)
 _SIGNATURE = struct.Struct("<qqqQI")
 _MOST_VALUES = 500
-"""How many values are bound to one statement."""
 _COLUMNS = "path, signature, is_racy, digest, object, kept, extras, links"
 
 
 class SpoiledError(sqlite3.DatabaseError):
-    """A row holds something that was never written to it, which SQLite itself does not notice."""
+    """A row holds a value that was never written to it, which SQLite itself does not notice."""
 
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     sqlite_errorname = "SQLITE_CORRUPT"
@@ -61,7 +60,6 @@ class EntryTable:
         self._database = database
 
     def known(self) -> Known:
-        """Return what is there now, for a walk to compare with."""
         rows = self._database.execute(f"SELECT path, signature, is_racy FROM entry WHERE died = {_FOREVER}")
         return as_known(
             (path, UNKNOWN if is_racy else signature, signature[4])
@@ -69,15 +67,13 @@ class EntryTable:
         )
 
     def current(self, path: str) -> Entry | None:
-        """Return what is known of `path` now."""
         return self._one(path, f"died = {_FOREVER}")
 
     def at(self, path: str, generation: int) -> Entry | None:
-        """Return what `path` was in a generation."""
         return self._one(path, "born <= ? AND died > ?", generation, generation)
 
     def put(self, entry: Entry, generation: int, content: bytes | None) -> None:
-        """Write down what `entry.path` is from `generation` on, and keep `content` if it is to be copied."""
+        """Store what `entry.path` is from `generation` on, and `content` if it is to be copied."""
         self.end(entry.path, generation)
         self._database.execute(
             f"INSERT OR REPLACE INTO entry (born, size, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -95,13 +91,12 @@ class EntryTable:
             self._database.execute("INSERT OR IGNORE INTO copy VALUES (?, ?)", (bytes.fromhex(entry.digest), packed))
 
     def end(self, path: str, generation: int) -> None:
-        """Write down that `path` is gone, or something else, from `generation` on."""
         self._database.execute(
             f"UPDATE entry SET died = ? WHERE path = ? AND died = {_FOREVER}", (generation, stored_path(path))
         )
 
     def touch(self, entry: Entry) -> None:
-        """Write down other times of what is otherwise the same."""
+        """Update the times of an entry that is otherwise unchanged."""
         self._database.execute(
             "UPDATE entry SET signature = ?, is_racy = ?, extras = COALESCE(?, extras), links = ? "
             f"WHERE path = ? AND died = {_FOREVER}",
@@ -112,7 +107,7 @@ class EntryTable:
         )  # fmt: skip
 
     def fill(self, entry: Entry, content: bytes | None) -> None:
-        """Write down the content of a file that had not been read, and has not changed since."""
+        """Store the content of a file that had not been read, and has not changed since."""
         self._database.execute(
             f"UPDATE entry SET digest = ?, object = ?, kept = ? WHERE path = ? AND died = {_FOREVER}",
             (bytes.fromhex(entry.digest), bytes.fromhex(entry.object), entry.kept, stored_path(entry.path)),
@@ -120,7 +115,7 @@ class EntryTable:
         self._keep(entry, content)
 
     def touched_since(self, generation: int) -> list[str]:
-        """Return the paths that got a new row since `generation`, from 1 on, sorted."""
+        """Return the paths that got a new row since `generation` (at least 1), sorted."""
         rows = self._database.execute(
             "SELECT path FROM entry WHERE born > ? AND born > 1 "
             "UNION SELECT path FROM entry WHERE died > ? AND died < ?",
@@ -136,7 +131,6 @@ class EntryTable:
         )
 
     def of_sizes(self, sizes: Iterable[int], generation: int) -> list[Entry]:
-        """Return the files that had one of these sizes in a generation."""
         wanted, found = sorted(set(sizes)), list[Entry]()
         for start in range(0, len(wanted), _MOST_VALUES):
             some = wanted[start : start + _MOST_VALUES]
@@ -155,12 +149,11 @@ class EntryTable:
         return [_entry(row) for row in self._database.execute(query, (*values, generation, generation))]
 
     def left_with_git(self) -> list[tuple[Entry, int]]:
-        """Return the entries that are left to git, each with the generation since when."""
+        """Return the entries that are left to git, each with the generation that it dates from."""
         query = f"SELECT {_COLUMNS}, born FROM entry WHERE kept = 'git'"
         return [(_entry(row[:8]), row[8]) for row in self._database.execute(query)]
 
     def take_over(self, entry: Entry, born: int, content: bytes) -> None:
-        """Keep a copy of what was left to git."""
         copied = replace(entry, digest=digest_of(content), kept="copy")
         self._database.execute(
             "UPDATE entry SET digest = ?, kept = 'copy' WHERE path = ? AND born = ?",
@@ -169,7 +162,7 @@ class EntryTable:
         self._keep(copied, content)
 
     def copy(self, digest: Digest) -> bytes | None:
-        """Return a content of which a copy was kept."""
+        """Return the copied content; None if no copy was kept."""
         row = self._database.execute("SELECT content FROM copy WHERE digest = ?", (bytes.fromhex(digest),)).fetchone()
         try:
             return None if row is None else zlib.decompress(row[0])
@@ -177,17 +170,15 @@ class EntryTable:
             raise SpoiledError(str(error)) from error
 
     def copied(self) -> list[Entry]:
-        """Return the present files of which a copy is kept."""
         rows = self._database.execute(f"SELECT {_COLUMNS} FROM entry WHERE kept = 'copy' AND died = {_FOREVER}")
         return [_entry(row) for row in rows]
 
     def copied_bytes(self) -> int:
-        """Return how large the present files are of which a copy is kept."""
         query = f"SELECT COALESCE(SUM(size), 0) FROM entry WHERE kept = 'copy' AND died = {_FOREVER}"
         return self._database.execute(query).fetchone()[0]
 
     def leave_to_git(self, paths: Iterable[str]) -> None:
-        """Keep no copy of these any more: git has them."""
+        """Drop the copies of these paths, because git has the contents."""
         self._database.executemany(
             f"UPDATE entry SET kept = 'git' WHERE path = ? AND died = {_FOREVER}",
             ((stored_path(path),) for path in paths),
@@ -195,13 +186,12 @@ class EntryTable:
         self._drop_copies()
 
     def forget_before(self, generation: int) -> None:
-        """Let go of what had died by this generation, and of the copies that only it had."""
+        """Drop the rows that ended by this generation, and the copies that only they used."""
         # Both conditions, so that the index of what has died is used.
         if self._database.execute(f"DELETE FROM entry WHERE died <= ? AND died < {_FOREVER}", (generation,)).rowcount:
             self._drop_copies()
 
     def _drop_copies(self) -> None:
-        """Let go of the copies that no row refers to."""
         self._database.execute(
             "DELETE FROM copy WHERE NOT EXISTS (SELECT 1 FROM entry WHERE kept = 'copy' AND entry.digest = copy.digest)"
         )
@@ -235,7 +225,7 @@ def _read_entry(row: tuple[str | bytes, bytes, int, bytes, bytes, Kept, str | No
 
 
 def stored_path(path: str) -> str | bytes:
-    """Return a path as the database holds it: its bytes where they are no text."""
+    """Return a path as the database stores it: bytes if it is not valid text."""
     if not path.isascii():
         try:
             path.encode()
@@ -245,12 +235,12 @@ def stored_path(path: str) -> str | bytes:
 
 
 def path_of(path: str | bytes) -> str:
-    """Return the path that the database holds like this."""
+    """Inverse of `stored_path`."""
     return path if isinstance(path, str) else os.fsdecode(path)
 
 
 def _packed(extras: FileExtras | None) -> str | None:
-    """Return what a file has beside its content as it is stored: the empty text for what nearly all have."""
+    """Return the extras of a file as they are stored: the empty text for the usual ones."""
     if extras is None or extras == _USUAL:
         return None if extras is None else ""
     return json.dumps([extras.owner, extras.attributes])
@@ -277,7 +267,7 @@ def _unpacked(signature: bytes) -> Signature:
 _NUMBERS = 2**52
 """The largest integer that every reader of JSON keeps exactly."""
 _STALE_NS = 14 * 86_400 * 10**9
-"""How long the snapshot of a dead process waits for its session to be opened again."""
+"""How long the snapshot of a dead process is kept for its session to be opened again."""
 SNAPSHOT_SCHEMA = """
 CREATE TABLE snapshot (
   number INTEGER PRIMARY KEY AUTOINCREMENT, generation INTEGER NOT NULL, last_generation INTEGER,
@@ -291,7 +281,7 @@ _SPAN = f"number, generation, COALESCE(last_generation, {_NEWEST}), begun_ns, CO
 
 
 class CommandSpan(Struct, frozen=True):
-    """When a command ran: by the clock, and by generations. Open ends are those of now."""
+    """When a command ran, by the clock and by generations. An open end means now."""
 
     number: int
     generation: int
@@ -308,10 +298,10 @@ class SnapshotRows:
         self._entries = entries
 
     def pin(self) -> int:
-        """Make a snapshot of the newest generation and return its number, which is random.
+        """Pin the newest generation as a snapshot and return its number, which is random.
 
-        Journals name it, and the file may be built again, or be replaced by memory for a while. A count could then mean
-        another command's snapshot.
+        Journals contain the number, and the file can be rebuilt, or be replaced by memory for a while. A counter could
+        then mean another command's snapshot.
         """
         number = secrets.randbelow(_NUMBERS) + 1
         self._database.execute(
@@ -329,16 +319,15 @@ class SnapshotRows:
         return None if row is None else CommandSpan(*row)
 
     def close_span(self, number: int) -> None:
-        """Write down that the command of a snapshot has ended, unless that is known."""
         self._database.execute(
             f"UPDATE snapshot SET ended_ns = ?, last_generation = {_NEWEST} WHERE number = ? AND ended_ns IS NULL",
             (time.time_ns(), number),
         )
 
     def move(self, numbers: Iterable[int], to: int) -> list[int]:
-        """Let snapshots begin where the last look at snapshot `to` was; return the numbers of what they were before.
+        """Move snapshots to the last look at snapshot `to`; return the numbers of copies of their former spans.
 
-        Those stay for as long as a session asks who was at work at that time.
+        The copies are kept for as long as a session asks who was at work at that time.
         """
         until = self._database.execute("SELECT last_generation, ended_ns FROM snapshot WHERE number = ?", (to,))
         row = until.fetchone()
@@ -376,7 +365,7 @@ class SnapshotRows:
         ]
 
     def release(self, number: int) -> None:
-        """Let go of a snapshot, and of every row, copy and note that no snapshot needs any more."""
+        """Release a snapshot, and every row, copy and note that no snapshot needs any more."""
         self._database.execute("UPDATE snapshot SET is_released = 1 WHERE number = ?", (number,))
         self.close_span(number)
         stale = self._database.execute(
@@ -391,7 +380,7 @@ class SnapshotRows:
         self._sweep()
 
     def note_written(self, images: Mapping[str, FileImage | None]) -> None:
-        """Remember what was written by something that is on record elsewhere."""
+        """Remember what was written and is recorded elsewhere."""
         now = time.time_ns()
         self._database.executemany(
             "INSERT INTO written VALUES (?, ?, ?, ?)",
@@ -399,7 +388,7 @@ class SnapshotRows:
         )
 
     def written_since(self, at_ns: int) -> dict[str, set[tuple[str, int]]]:
-        """Return what was noted since then: digest (empty for removed) and mode, by path."""
+        """Return the writes noted since then, by path: digest (empty for a removed file) and mode."""
         found: dict[str, set[tuple[str, int]]] = {}
         for path, digest, mode in self._database.execute(
             "SELECT path, digest, mode FROM written WHERE at_ns >= ?", (at_ns,)
@@ -408,7 +397,6 @@ class SnapshotRows:
         return found
 
     def _sweep(self) -> None:
-        """Let go of all that no snapshot needs any more."""
         oldest, since_ns = self._database.execute(
             f"SELECT COALESCE(MIN(generation), {_NEWEST}), COALESCE(MIN(begun_ns), ?) FROM snapshot "
             "WHERE is_released = 0",
@@ -421,7 +409,7 @@ class SnapshotRows:
 
 @cache
 def _own_start(process: int) -> float:
-    """When this process started. Kept by its number, so that a fork asks for itself."""
+    """Return when this process started. Cached by process id, so that a fork computes its own."""
     return _started(process)
 
 
@@ -434,7 +422,7 @@ def _started(process: int) -> float:
 
 
 def _is_alive(process: int, started: float) -> bool:
-    """Whether a process still runs; a later process with the same number does not count."""
+    """Whether a process still runs; a later process with the same id does not count."""
     import psutil  # as above
 
     return psutil.pid_exists(process) and abs(_started(process) - started) < 1

@@ -1,14 +1,14 @@
 """Contents that git already has: a tracked file that is the same as in the index needs no copy of ours.
 
-Git may lose them at any time: to garbage collection, with the repository, or with another one that it borrows from. So
+Git can lose them at any time: to garbage collection, with the repository, or with another one that it borrows from. So
 what is left to git is *held*: its packs, and the loose objects that are needed, get a second name (a hard link) in a
-folder of the cache, as `git clone --local` does it. That takes no space while git has them, and no content is read.
-Where no link can be made, such as to another disk, a copy of the file is kept as if there were no git.
+folder of the cache, as `git clone --local` does. That takes no space while git has them, and no content is read. If no
+link can be made, for example to another disk, a copy of the file is kept as if there were no git.
 
-Which files are unchanged is found from git's index without reading them. The index says how each file looked to `stat`
-when its content was known to be that of an object; a file that still looks so has that content. `git status` rests on
-this, and so it is silent about files that were written in the same moment as the index. The format is
-gitformat-index(5), versions 2 to 4 with SHA-1.
+Unchanged files are found from git's index without reading them. The index says how `stat` saw each file when its
+content was known to be that of an object; a file that still looks the same has that content. `git status` relies on the
+same. A file written at the same moment as the index is not covered by this, so it does not count as unchanged. The
+format is gitformat-index(5), versions 2 to 4 with SHA-1.
 """
 
 import errno
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     import pygit2
 
 BASELINES = "baselines"
-"""The cache's folder of all baselines and what they hold of git."""
+"""The cache folder with all baselines and the git objects that they hold."""
 _PACK = re.compile(r"pack-[0-9a-f]{40,64}\.pack")
 _TICK_NS = 50_000_000
-"""A folder that changes twice within one tick of the file system's clock keeps the same time."""
+"""One tick of the file system's clock; a folder that changes twice within it keeps the same time."""
 _NO_LINKS = (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _STRANDED_S = 14 * 86_400
 _SHORTEST_REST = 38
-"""The least length of a loose object's name, without the two letters of its folder."""
+"""The minimum length of a loose object's name, without the two letters of its folder."""
 _MOST_ALTERNATES = 20
 _LARGEST_ALTERNATES = 64 * 1024
 
@@ -52,7 +52,7 @@ class GitState(Struct, frozen=True):
     repository: Repository
     index_stamp: int | None
     folders: tuple[str, ...]
-    """The folders with its objects: its own, and those that it borrows from."""
+    """Its object folders, and those of the repositories that it borrows from."""
     packs: str
     """Changes whenever a pack is added or removed."""
 
@@ -71,7 +71,7 @@ class GitState(Struct, frozen=True):
 
 
 def _object_folders(first: Path) -> Iterator[str]:
-    """Yield a folder of objects and those that it borrows from, as gitrepository-layout(5) has them."""
+    """Yield an object folder and those that it borrows from, as in gitrepository-layout(5)."""
     pending, seen = [os.fspath(first)], set[str]()
     while pending and len(seen) < _MOST_ALTERNATES:
         folder = pending.pop(0)
@@ -88,9 +88,9 @@ def _is_path(line: str) -> bool:
 
 
 def _stamp(folder: str) -> str:
-    """Return a text that changes with the packs in a folder of objects; empty for a missing folder.
+    """Return a stamp of the packs in an object folder; empty if the folder is missing.
 
-    While the folder may still change within one tick of the clock, it is different each time.
+    While the folder can still change within one tick of the clock, the stamp is different each time.
     """
     try:
         status = Path(folder, "pack").stat()
@@ -117,7 +117,6 @@ class HeldObjects:
         return _stamp(os.fspath(self._folder))
 
     def read(self, identifier: str) -> bytes | None:
-        """Return the content of a blob; None when it is not held."""
         import pygit2
 
         for folder in (self._folder, self._folder / "retired"):
@@ -127,7 +126,6 @@ class HeldObjects:
         return None
 
     def size(self, identifier: str) -> int | None:
-        """Return how long a blob is; None when it is not held."""
         import pygit2
 
         try:
@@ -137,7 +135,7 @@ class HeldObjects:
         return size if kind == pygit2.enums.ObjectType.BLOB else None
 
     def take_packs(self, folders: Iterable[str]) -> None:
-        """Hold all packs that git has now, and set aside those that it no longer has."""
+        """Hold all packs that git has now, and retire those that it no longer has."""
         if not self._may_change:
             return
         self._bring_back()
@@ -158,7 +156,7 @@ class HeldObjects:
         return is_linked and self.size(identifier) is not None
 
     def drop(self, needed: set[str], *, keeps_retired: bool) -> None:
-        """Drop the loose objects that are not needed, and the packs that were set aside unless `keeps_retired`."""
+        """Drop the loose objects that are not needed, and the retired packs unless `keeps_retired`."""
         if not self._may_change:
             return
         for path in _loose(self._folder):
@@ -171,7 +169,7 @@ class HeldObjects:
             shutil.rmtree(self._folder / "retired", ignore_errors=True)
 
     def _link(self, source: Path, target: Path) -> bool:
-        """Give an ordinary file another name in our folder; return whether it has one now."""
+        """Hard-link a regular file into our folder; return whether it is there now."""
         try:
             if not self._may_link or not stat.S_ISREG(source.lstat().st_mode):
                 return False
@@ -184,13 +182,13 @@ class HeldObjects:
         return True
 
     def _bring_back(self) -> None:
-        """Take back the packs that were set aside, even by a process that was killed meanwhile."""
+        """Restore the retired packs, including those that a killed process left behind."""
         names = _packs(os.fspath(self._folder / "retired"))
         _move(names, self._folder / "retired" / "pack", self._folder / "pack")
         self._open.clear()
 
     def _opened(self, folder: Path) -> "pygit2.Odb":
-        """Return the objects in a folder. Raises `pygit2.GitError` while it is not there."""
+        """Return the objects in a folder. Raises `pygit2.GitError` if the folder is missing."""
         import pygit2
 
         if folder not in self._open:
@@ -212,7 +210,6 @@ def drop_stranded(baselines: Path, now_s: float) -> None:
 
 
 def _packs(folder: str) -> list[str]:
-    """Return the names, without their endings, of the packs in a folder of objects that have an index."""
     try:
         names = {path.name for path in Path(folder, "pack").iterdir()}
     except OSError:
@@ -221,7 +218,6 @@ def _packs(folder: str) -> list[str]:
 
 
 def _loose(folder: Path) -> list[Path]:
-    """Return the loose objects in a folder of objects."""
     return [path for path in folder.glob("??/*") if len(path.name) >= _SHORTEST_REST]
 
 
@@ -236,8 +232,7 @@ def _move(names: Sequence[str], source: Path, target: Path) -> None:
 class GitObjects:
     """The index and the objects of the repository that a folder is in.
 
-    Methods block and never write there. Importing the reader takes 90 ms, which folders outside of a repository are
-    spared.
+    Methods block and never write there. Importing the reader takes 90 ms, which is avoided outside of repositories.
     """
 
     def __init__(self, repository: "pygit2.Repository", state: GitState, held: HeldObjects) -> None:
@@ -263,7 +258,6 @@ class GitObjects:
             return None
 
     def is_clean(self, path: str, identifier: str) -> bool:
-        """Whether the index has `path` with just this content."""
         import pygit2
 
         try:
@@ -276,7 +270,6 @@ class GitObjects:
         return self._held.hold(identifier, self._state.folders) and self._held.size(identifier) == size
 
     def has(self, identifier: str, size: int) -> bool:
-        """Whether git has a blob of this many bytes now."""
         import pygit2
 
         try:
@@ -286,7 +279,6 @@ class GitObjects:
         return kind == pygit2.enums.ObjectType.BLOB and length == size
 
     def read(self, identifier: str) -> bytes | None:
-        """Return the content of a blob; None when git does not have it any more."""
         import pygit2
 
         try:
@@ -300,14 +292,14 @@ _HEAD = struct.Struct(">4sII")
 _ENTRY = struct.Struct(">10I20sH")
 _ASSUME_VALID, _EXTENDED, _STAGES = 0x8000, 0x4000, 0x3000
 _CONVERTS = (b"filter", b"ident", b"working-tree-encoding")
-"""Attributes by which the content of a file can be another than that of its object, and as long."""
+"""Attributes that can make the content of a file differ from its object at equal length."""
 _LARGEST_ATTRIBUTES = 2**20
 
 
 def unchanged_objects(folder: Path, found: dict[str, Signature]) -> dict[str, str]:
-    """Return the object ids of those files in `folder` that are as the index has them; none when in doubt. Blocks.
+    """Return the object ids of the files in `folder` that match the index; none when in doubt. Blocks.
 
-    Line endings may be converted between file and object, which changes the length: compare that before use.
+    Line endings can be converted between file and object, which changes the length: compare it before use.
     """
     repository = find_repository(folder)
     if repository is None:
@@ -343,7 +335,7 @@ def _git_mode(mode: int) -> int:
 
 
 def _entries(index: bytes) -> Iterator[tuple[bytes, tuple[int, ...], bytes]]:
-    """Yield name, numbers and object id of every plain entry. Raises `ValueError` for a format that is not known."""
+    """Yield name, stat fields and object id of every plain entry. Raises `ValueError` for an unknown format."""
     mark, version, count = _HEAD.unpack_from(index)
     if mark != b"DIRC" or version not in (2, 3, 4):
         raise ValueError("not an index of a known version")
@@ -365,7 +357,7 @@ def _entries(index: bytes) -> Iterator[tuple[bytes, tuple[int, ...], bytes]]:
 
 
 def _variable_number(data: bytes, at: int) -> tuple[int, int]:
-    """Read a number of any length (that of pack offsets), and return it with where it ends."""
+    """Read a variable-length number (encoded like pack offsets), and return it with its end position."""
     number = data[at] & 0x7F
     while data[at] & 0x80:
         at += 1
@@ -374,7 +366,7 @@ def _variable_number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _may_convert(top: Path, git_dir: Path, folder: Path, found: Iterable[str]) -> bool:
-    """Whether attributes may give a file another content than its object, of the same length."""
+    """Whether attributes can make the content of a file differ from its object at equal length."""
     home = Path.home()
     settings = os.environ.get("XDG_CONFIG_HOME") or str(home / ".config")
     places = [git_dir / "info" / "attributes", Path(settings) / "git" / "attributes", Path("/etc/gitattributes")]

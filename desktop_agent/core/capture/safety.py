@@ -1,10 +1,10 @@
 """The safety copy: what a command may destroy and the capture does not watch, copied before and compared afterwards.
 
-The capture passes over some folders (`node_modules`, `.git`), files that are too large, and everything outside the
-workspace. `SafetyCopies` copies what of that stands at the given places into one file, within a budget, so that what
-is gone or different after the command can be reported with its content of before. What does not fit is named.
+The capture skips some folders (`node_modules`, `.git`), files that are too large, and everything outside the workspace.
+`SafetyCopies` copies what it skips at the given places into one file, within a budget, so that anything gone or
+different after the command can be reported with its former content. What does not fit is reported.
 
-Only one copy of a session is needed at a time: calls that write come one after the other. All methods block.
+A session needs only one copy at a time, because calls that write run one after the other. All methods block.
 """
 
 import os
@@ -29,7 +29,6 @@ from desktop_agent.core.system.private_files import make_private_file, make_priv
 
 _PACK = "copy.pack"
 _COPIED = (stat.S_IFREG, stat.S_IFLNK, stat.S_IFIFO, stat.S_IFSOCK)
-"""The types of files that are copied; devices are not."""
 
 
 class SafetyLimits(Struct, frozen=True, kw_only=True):
@@ -38,18 +37,16 @@ class SafetyLimits(Struct, frozen=True, kw_only=True):
     max_files: int = 20_000
     max_bytes: int = 200 * 2**20
     ignored_folders: frozenset[str]
-    """Names of folders that the capture passes over."""
     max_captured_bytes: int
-    """The largest file that the capture copies."""
 
 
 class EndangeredPath(Struct, frozen=True):
-    """A path that a command may destroy, absolute; a folder with everything below it, unless `is_file`."""
+    """An absolute path that a command may destroy; a folder includes everything below it, unless `is_file`."""
 
     path: Path
     is_file: bool = False
     is_guess: bool = False
-    """Whether the command named something that is not known, which may be anything in this folder."""
+    """Whether the command named something unknown, which can be anything in this folder."""
 
 
 class CopiedFile(Struct, frozen=True):
@@ -62,9 +59,8 @@ class CopiedFile(Struct, frozen=True):
     size: int
     offset: int
     signature: str
-    """Equal ones mean: it was not written since."""
+    """Equal signatures mean that the file was not written since."""
     extras: FileExtras | None = None
-    """What it had beside its content."""
 
 
 class SafetyCopy(Struct, frozen=True):
@@ -72,17 +68,17 @@ class SafetyCopy(Struct, frozen=True):
 
     files: tuple[CopiedFile, ...] = ()
     units: tuple[str, ...] = ()
-    """The folders and files that were copied whole, absolute."""
+    """Absolute paths of the folders and files that were copied as a whole."""
     gaps: tuple[Uncaptured, ...] = ()
 
 
 class SafetyReport(Struct):
-    """What a command destroyed of a copy."""
+    """What a command destroyed or changed of a copy."""
 
     inside: list[FileTransition] = field(default_factory=list[FileTransition])
-    """Files and folders of the workspace: changes like any others."""
+    """Files and folders of the workspace, reported like any other changes."""
     outside: list[FileTransition] = field(default_factory=list[FileTransition])
-    """Files outside of it, and git's own, by absolute path."""
+    """Files outside of the workspace, and git's own, by absolute path."""
     gaps: list[Uncaptured] = field(default_factory=list[Uncaptured])
 
 
@@ -100,13 +96,13 @@ class SafetyCopies:
     """The safety copies of one session's commands in one workspace."""
 
     def __init__(self, root: Path, folder: Path, limits: Callable[[], SafetyLimits]) -> None:
-        """The copy is kept in `folder`, which is made when first needed. `limits` are asked for at each use."""
+        """The copy is kept in `folder`, which is created when first needed. `limits` is called at each use."""
         self._root = str(real_path(root))
         self._folder = folder
         self._limits = limits
 
     def survey(self, places: Iterable[EndangeredPath]) -> tuple[list[Unit], list[Uncaptured]]:
-        """Return what would be copied of these places, the smallest first, and what would not, with the reason."""
+        """Return what would be copied of these places, smallest first, and what would not, with the reason."""
         units: dict[str, Unit] = {}
         for place in _outermost(places):
             self._gather(place, units)
@@ -125,9 +121,9 @@ class SafetyCopies:
         return chosen, gaps
 
     def make(self, places: Iterable[EndangeredPath]) -> SafetyCopy:
-        """Copy what stands at these places and the capture does not watch. Durable when it returns.
+        """Copy what is at these places and is not watched by the capture. Durable when it returns.
 
-        Raises `OSError` when the copy cannot be written, for want of space for instance.
+        Raises `OSError` if the copy cannot be written, for example for lack of space.
         """
         units, gaps = self.survey(places)
         if not units:
@@ -171,18 +167,16 @@ class SafetyCopies:
         return report
 
     def discard(self) -> None:
-        """Remove the copy, once what it was needed for is on record. Doing it twice is no harm."""
+        """Remove the copy, once what it was needed for is on record. Removing it twice does no harm."""
         with suppress(OSError):
             (self._folder / _PACK).unlink()
 
     def name_of(self, path: str) -> str:
-        """Return a path as people read it: relative to the workspace when it lies in it."""
         return path.removeprefix(f"{self._root}/") if path != self._root else "."
 
     # -- what to copy --
 
     def _gather(self, place: EndangeredPath, units: dict[str, Unit]) -> None:
-        """Find the files at `place` that the capture does not watch, as the units they belong to."""
         path = str(place.path)
         try:
             status = os.lstat(path)
@@ -233,7 +227,7 @@ class SafetyCopies:
             unit.problem = self._too_much
 
     def _unit_of(self, folder: str, place: EndangeredPath) -> str | None:
-        """Return the outermost folder above a file that the capture passes over; None when the file is watched."""
+        """Return the outermost folder above a file that the capture skips; None if the file is watched."""
         if not self._is_inside(folder):
             return str(place.path)
         parts = folder[len(self._root) :].split("/")
@@ -263,11 +257,10 @@ class SafetyCopies:
             report.outside.append(transition)
 
     def _is_ordinary(self, path: str) -> bool:
-        """Whether it lies in the workspace and is not one of git's own files."""
         return self._is_inside(path) and ".git" not in self.name_of(path).split("/")
 
     def _find_new(self, copy: SafetyCopy, report: SafetyReport) -> None:
-        """Tell what the command made in folders of the workspace that were copied, so that an undo removes it."""
+        """Report what the command created in copied folders of the workspace, so that an undo removes it."""
         known = {file.path for file in copy.files}
         left_files, left_bytes = self._limits().max_files, self._limits().max_bytes
         for unit in copy.units:
@@ -291,7 +284,7 @@ _UNREADABLE = FileState(content=b"", mode=-2)
 
 
 def _outermost(places: Iterable[EndangeredPath]) -> Iterator[EndangeredPath]:
-    """Yield the places without those that lie in another one, what is sure before what is a guess."""
+    """Yield the places that are not inside another one, certain ones before guesses."""
     chosen: list[str] = []
     resolved = {EndangeredPath(_resolved(place.path), place.is_file, place.is_guess) for place in places}
     for place in sorted(resolved, key=lambda place: (place.is_guess, place.is_file, len(place.path.parts))):
@@ -303,7 +296,7 @@ def _outermost(places: Iterable[EndangeredPath]) -> Iterator[EndangeredPath]:
 
 
 def _resolved(path: Path) -> Path:
-    """Return the path with the symlinks on its way followed, itself not: deleting a link leaves its target."""
+    """Return the path with symlinks resolved in its parent only: deleting a link leaves its target."""
     return Path(os.path.realpath(path.parent)) / path.name if path.name else path
 
 
@@ -355,7 +348,7 @@ def _content(pack: BinaryIO, file: CopiedFile) -> bytes:
 
 
 def _changed_state(file: CopiedFile) -> FileState | None:
-    """Return what stands there now; `_SAME` when that is what was copied."""
+    """Return the current state; `_SAME` if it is what was copied."""
     try:
         status = os.lstat(file.path)
     except (FileNotFoundError, NotADirectoryError):
@@ -375,9 +368,9 @@ def _signature(status: os.stat_result) -> str:
 def restore_outside(
     files: Sequence[OutsideFile], content: Callable[[Digest], bytes]
 ) -> tuple[tuple[OutsideFile, ...], tuple[FileOutcome, ...]]:
-    """Put files that no undo reaches back, as far as they still are what the command left.
+    """Restore files that no undo reaches, as far as they are still what the command left.
 
-    Return those that are as before now, and what became of the others.
+    Return those that are as before now, and the outcomes of the others.
     """
     restored: list[OutsideFile] = []
     problems: list[FileOutcome] = []

@@ -1,8 +1,8 @@
-"""What looks different in a folder: one walk that asks `stat` of every file, and lists only folders that changed.
+"""Finds what looks different in a folder: one walk that calls `stat` for every file, and lists only changed folders.
 
-A folder in which a name appears or goes gets a new modification time, so the names in the others are still those of
-the last walk (git's untracked cache rests on the same). Files are asked by name in the open folder, which spares the
-system the way there. Times that are too young to differ from those of the next write count as different.
+A folder in which a name appears or disappears gets a new modification time, so the names in all others are still those
+of the last walk (git's untracked cache relies on the same). Files are looked up by name in the open folder, which saves
+the system the rest of the path. Times that are too recent to differ from those of the next write count as different.
 """
 
 import heapq
@@ -23,20 +23,21 @@ from desktop_agent.core.protocol.model import Uncaptured
 from desktop_agent.core.settings import CaptureSettings
 
 Signature = tuple[int, int, int, int, int]
-"""What `stat` says about a file: change time, modification time (both in ns), size, inode, mode.
+"""Fields of `stat`: change time, modification time (both in ns), size, inode, mode.
 
-The change time is in it because, unlike the rest, no program can set it."""
+The change time is included because, unlike the rest, no program can set it.
+"""
 
 UNKNOWN: Signature = (0, 0, 0, 0, 0)
-"""Equals none: such a file is read again at the next look."""
+"""Equals no real signature: such a file is read again at the next look."""
 
 _RACY_FILE_NS = 50_000_000
 """A file written this shortly before the look may change again within one tick of the file system's clock."""
 _RACY_FOLDER_NS = 3_000_000_000
-"""The same for folders. Longer, because file systems exist that count in steps of two seconds, and it costs little."""
+"""The same for folders. Longer, because some file systems count in steps of two seconds, and it costs little."""
 
 _HAS_DIR_FD = os.stat in os.supports_dir_fd and os.scandir in os.supports_fd
-"""Without it (Windows), every folder is listed: there, the list brings what `stat` would say with it."""
+"""Without it (Windows), every folder is listed; there, the listing includes what `stat` would return."""
 _OPEN_FOLDER: int = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -49,9 +50,9 @@ class KnownFolder(Struct):
 
     mode: int
     signature: Signature = UNKNOWN
-    """Equal ones mean: the same names. Unknown until the folder has been listed."""
+    """Equal signatures mean equal names. Unknown until the folder has been listed."""
     seen: Signature = UNKNOWN
-    """That of the last look, also where it was too young to tell that the names are the same."""
+    """The signature at the last look, even if it was too recent to tell that the names are the same."""
     files: dict[str, Signature] = field(default_factory=dict[str, Signature])
     """Files, symlinks and special files by name."""
     folders: tuple[str, ...] = ()
@@ -60,32 +61,32 @@ class KnownFolder(Struct):
 
 
 Known = dict[str, KnownFolder]
-"""All folders by path relative to the workspace, which is itself the empty path.
+"""All folders by path relative to the workspace; the workspace itself is the empty path.
 
-A byte of a name that is not UTF-8 is a lone surrogate in it, as everywhere in Python (PEP 383)."""
+A byte of a name that is not UTF-8 is a lone surrogate, as everywhere in Python (PEP 383).
+"""
 
 
 class FolderPart(NamedTuple):
-    """A part of the folder, for one walk of several."""
+    """A part of the folder, for one of several walks."""
 
     starts: tuple[str, ...] = ("",)
-    """The folders where the walk begins. They do not contain each other."""
+    """The folders where the walk begins; none contains another."""
     excluded: frozenset[str] = frozenset()
-    """Folders that it does not go into."""
 
 
 _WHOLE = FolderPart()
 
 
 class Unusual(NamedTuple):
-    """What few files have, so that it is no part of every signature."""
+    """Properties that only few files have, so they are not part of every signature."""
 
     owner: tuple[int, int]
     links: int
 
 
 USUAL = Unusual((os.geteuid(), os.getegid()) if hasattr(os, "geteuid") else (0, 0), 1)
-"""A file of the user's, with one name."""
+"""A file that belongs to the user and has one name."""
 
 
 class Scan(Struct):
@@ -95,17 +96,15 @@ class Scan(Struct):
     changed: dict[str, Signature] = field(default_factory=dict[str, Signature])
     """Files, symlinks, special files and folders that are new or look different."""
     unusual: dict[str, Unusual] = field(default_factory=dict[str, Unusual])
-    """Those of the changed ones that are not as `USUAL`."""
+    """The changed files that differ from `USUAL`."""
     gone: list[str] = field(default_factory=list[str])
     listed: Known = field(default_factory=Known)
-    """Folders that were listed again."""
     unread: set[str] = field(default_factory=set[str])
-    """Those of the changed ones whose content is still to be read, at the next look."""
+    """The changed files whose content is still to be read, at the next look."""
     out_of_reach: list[Uncaptured] = field(default_factory=list[Uncaptured])
     file_count: int = 0
-    """How many files were looked at."""
     folders_left: int = 0
-    """How many folders the walk did not come to in time."""
+    """How many folders the walk did not reach in time."""
 
     def not_watched(self, limits: CaptureSettings) -> tuple[Uncaptured, ...]:
         """Return what is out of reach, and what there was no time for."""
@@ -118,7 +117,6 @@ class Scan(Struct):
         return (*self.out_of_reach, Uncaptured(path=".", reason=reason))
 
     def add(self, other: "Scan") -> None:
-        """Add what another walk found, in another part of the folder."""
         self.started_ns = min(self.started_ns, other.started_ns)
         self.changed |= other.changed
         self.unusual |= other.unusual
@@ -133,16 +131,16 @@ class Scan(Struct):
 def scan_folder(
     root: Path, known: Known, limits: CaptureSettings, stop: Event | None = None, part: FolderPart = _WHOLE
 ) -> Scan:
-    """Walk `root`, or a part of it, and return what differs from `known`, which stays as it is. Blocks.
+    """Walk `root`, or a part of it, and return what differs from `known`, which is not modified. Blocks.
 
-    Where a limit ends the walk, or a folder cannot be read, what is known below counts as unchanged, and `not_watched`
-    says so. Raises `CaptureStoppedError` when `stop` is set.
+    If a limit ends the walk, or a folder cannot be read, everything known below counts as unchanged, and `not_watched`
+    reports it. Raises `CaptureStoppedError` when `stop` is set.
     """
     return _Walk(root, known, limits, stop, part).run()
 
 
 def learn(known: Known, scan: Scan) -> None:
-    """Bring `known` up to date with what a walk found, once that has been written down."""
+    """Update `known` with what a walk found, once that has been stored."""
     for path in scan.gone:
         parent, name = split(path)
         known.pop(path, None)
@@ -161,9 +159,9 @@ def learn(known: Known, scan: Scan) -> None:
 
 
 def leave_out_stand_ins(scan: Scan) -> None:
-    """Take out the folders on which a sandbox stands: they are no change of any command's, and go with the command.
+    """Remove a sandbox's stand-in folders from the scan: no command made them, and they disappear with the command.
 
-    The folder above is listed again at the next look, because what is put into a stand-in does not show there.
+    The folder above is listed again at the next look, because it does not show what is put into a stand-in.
     """
     for path, signature in list(scan.changed.items()):
         folder = scan.listed.get(path)
@@ -177,7 +175,7 @@ def leave_out_stand_ins(scan: Scan) -> None:
 
 
 def as_known(entries: Iterable[tuple[str, Signature, int]]) -> Known:
-    """Return the table of what was written down: path, signature (`UNKNOWN` if too young), mode."""
+    """Return the table for stored entries: path, signature (`UNKNOWN` if too recent), mode."""
     known: Known = {"": KnownFolder(mode=0)}
     for path, signature, mode in entries:
         if stat.S_ISDIR(mode):
@@ -195,27 +193,24 @@ def as_known(entries: Iterable[tuple[str, Signature, int]]) -> Known:
 
 
 def repositories_in(known: Known) -> frozenset[str]:
-    """Return the paths of what git would take for a repository: each `.git`, and each folder that is like one."""
+    """Return the paths that git would take for a repository: each `.git`, and each folder that looks like one."""
     places = ((path, folder.repository) for path, folder in known.items() if folder.repository)
     return frozenset(path or "." if name == "." else f"{path}/{name}" if path else name for path, name in places)
 
 
 def is_racy(signature: Signature, now_ns: int, margin_ns: int = _RACY_FILE_NS) -> bool:
-    """Whether the file may have been written again after it was looked at, without that showing."""
+    """Whether the file can have been written again after the look without a visible difference."""
     newest = max(signature[0], signature[1])
     # A time in whole seconds is that of a file system that counts in such.
     return now_ns - newest < (margin_ns if newest % 1_000_000_000 else _RACY_FOLDER_NS)
 
 
 def split(path: str) -> tuple[str, str]:
-    """Return the folder of a path and its name."""
     parent, _, name = path.rpartition("/")
     return parent, name
 
 
 class _Walk:
-    """One walk through the folder."""
-
     def __init__(self, root: Path, known: Known, limits: CaptureSettings, stop: Event | None, part: FolderPart) -> None:
         self._root = str(root)
         self._known = known
@@ -282,7 +277,7 @@ class _Walk:
             self._scan.out_of_reach.append(Uncaptured(path=path or ".", reason=reason))
 
     def _is_all_there(self, path: str, folder: KnownFolder, handle: int) -> bool:
-        """Look at the files of a folder that has the same names as before; False when a name is missing after all."""
+        """Look at the files of a folder whose names are unchanged; False if a name is missing after all."""
         look = os.stat
         different: dict[str, os.stat_result] = {}
         try:
@@ -303,7 +298,6 @@ class _Walk:
         return True
 
     def _list(self, path: str, place: str | int, now: Signature) -> None:
-        """Read all names of a folder, and look at everything in it."""
         old = self._known.get(path) or KnownFolder(mode=0)
         signature = UNKNOWN if is_racy(now, self._scan.started_ns, _RACY_FOLDER_NS) else now
         new = KnownFolder(mode=now[4], signature=signature, seen=now)
@@ -330,7 +324,6 @@ class _Walk:
         self._note_gone(prefix, old, new)
 
     def _note(self, path: str, status: os.stat_result) -> Signature:
-        """Take down that what is at `path` looks different."""
         now = self._scan.changed[path] = _signature(status)
         links = 1 if stat.S_ISDIR(status.st_mode) else status.st_nlink
         if (found := Unusual((status.st_uid, status.st_gid), links)) != USUAL:
@@ -381,15 +374,15 @@ def _signature(status: os.stat_result) -> Signature:
 
 
 _FOLDER_COST: Final = 5
-"""To open and close a folder takes as long as to look at so many files."""
+"""Opening and closing a folder takes as long as looking at this many files."""
 _CLOSE_ENOUGH: Final = 0.02
-"""By how much of the whole a half may miss its size."""
+"""By how much a half can miss its size, as a share of the whole."""
 _PIECE: Final = 2000
-"""So many files are packed at once, which holds the interpreter lock for about 3 ms."""
+"""This many files are packed at once, which holds the interpreter lock for about 3 ms."""
 
 
 def half_of(known: Known) -> tuple[str, ...]:
-    """Return folders, none within another, that together make about half of the work of a walk, if there are such."""
+    """Return folders, none inside another, that make up about half of the work of a walk; empty if there are none."""
     costs = {path: len(folder.files) + _FOLDER_COST for path, folder in known.items()}
     for path in sorted(known, reverse=True):  # what is in a folder before the folder
         parent, _ = split(path)
@@ -412,7 +405,7 @@ def half_of(known: Known) -> tuple[str, ...]:
 
 
 def below(known: Known, starts: Iterable[str]) -> Generator[tuple[str, KnownFolder]]:
-    """Yield these folders and all that is known below them, with their paths."""
+    """Yield these folders and everything known below them, with their paths."""
     pending = list(starts)
     while pending:
         path = pending.pop()
@@ -423,7 +416,7 @@ def below(known: Known, starts: Iterable[str]) -> Generator[tuple[str, KnownFold
 
 
 def pieces_of_table(folders: Iterable[tuple[str, KnownFolder]]) -> Generator[Known]:
-    """Yield folders some at a time; one with a great many files is a piece of its own."""
+    """Yield the folders in batches; one with very many files is a batch of its own."""
     piece, size = Known(), 0
     for path, folder in folders:
         piece[path] = folder
@@ -436,7 +429,7 @@ def pieces_of_table(folders: Iterable[tuple[str, KnownFolder]]) -> Generator[Kno
 
 
 def pieces_of_scan(scan: Scan) -> Generator[Scan]:
-    """Yield what a walk found in pieces, of which `Scan.add` makes the whole again; at least one."""
+    """Yield a scan in pieces, at least one, which `Scan.add` puts together again."""
     yield Scan(
         scan.started_ns,
         gone=scan.gone,
@@ -454,7 +447,7 @@ def pieces_of_scan(scan: Scan) -> Generator[Scan]:
 
 
 def are_all_there(scan: Scan, folders: Iterable[str]) -> bool:
-    """Whether a walk that went by these folders, without going into them, saw that each still is a folder."""
+    """Whether a walk that passed these folders without entering them saw that each is still a folder."""
     gone = set(scan.gone)
     unreadable = {item.path for item in scan.out_of_reach}
     return not any(

@@ -1,6 +1,6 @@
 """The process that walks a part of a big folder: `python -m desktop_agent.core.capture.scan_process`.
 
-It has a table of its own of what is known of that part, and keeps it up to date by what it found itself.
+It has its own table of what is known of that part, and updates it with what it found.
 """
 
 import gc
@@ -34,18 +34,18 @@ from desktop_agent.core.system.processes.worker_process import (
 
 _MODULE: Final = "desktop_agent.core.capture.scan_process"
 _SLACK_S: Final = 5.0
-"""How much longer than it may walk the process may take to answer, on a machine that has much to do."""
+"""How much longer than its walk the process can take to answer on a busy machine."""
 
 
 class Reset(NamedTuple):
-    """Begin with an empty table, for these folders of this one."""
+    """Start with an empty table, for the folders `starts` of `root`."""
 
     root: Path
     starts: tuple[str, ...]
 
 
 class AddFolders(NamedTuple):
-    """Add to the table."""
+    """Add these folders to the table."""
 
     folders: Known
 
@@ -57,17 +57,17 @@ class Walk(NamedTuple):
 
 
 class Confirm(NamedTuple):
-    """What the last walk found was written down, except for the content of these files."""
+    """The findings of the last walk were stored, except for the content of these files."""
 
     unread: frozenset[str]
 
 
 class Done(NamedTuple):
-    """That was all."""
+    """The end of the answer."""
 
 
 class WalkFailure(NamedTuple):
-    """The walk raised an exception; its traceback."""
+    """The walk raised an exception; this is its traceback."""
 
     text: str
 
@@ -77,28 +77,28 @@ _Answer = Scan | Done | WalkFailure
 
 
 class ScanProcess:
-    """The process, seen from the one that asks: one thread at a time. `teach` to `confirm` raise `WorkerDiedError`."""
+    """The process as its client sees it, for one thread at a time. `teach` to `confirm` raise `WorkerDiedError`."""
 
     def __init__(self) -> None:
-        """Start it; it answers after about 0.2 s. Raises `OSError` when there can be no more processes."""
+        """Start the process; it answers after about 0.2 s. Raises `OSError` if no more processes can be started."""
         self.worker = WorkerProcess(_MODULE)
 
     def limited(self, limits: CaptureSettings, stop: Event | None) -> AbstractContextManager[None]:
-        """Kill it when what is done in here takes too long, or soon after `stop` is set."""
+        """Kill the process if the block takes too long, or soon after `stop` is set."""
         return self.worker.limited(limits.max_seconds + _SLACK_S, stop)
 
     def teach(self, root: Path, starts: tuple[str, ...], folders: Iterable[tuple[str, KnownFolder]]) -> None:
-        """Tell which part of `root` it is to walk, and what is known of it."""
+        """Tell the process which part of `root` it walks, and what is known of that part."""
         self.worker.send(Reset(root, starts))
         for piece in pieces_of_table(folders):
             self.worker.send(AddFolders(piece))
 
     def begin(self, limits: CaptureSettings) -> None:
-        """Let it walk; `result` is what it found."""
+        """Start a walk; `result` returns what it found."""
         self.worker.send(Walk(limits))
 
     def result(self) -> Scan:
-        """Return what the walk found."""
+        """Wait for the walk and return what it found."""
         found = self._piece()
         if found is None:
             raise WorkerDiedError("Its answer ended before it began.")
@@ -107,7 +107,7 @@ class ScanProcess:
         return found
 
     def confirm(self, unread: frozenset[str]) -> None:
-        """Tell that what it found last was written down, all but the content of `unread`."""
+        """Tell the process that its last findings were stored, except for the content of `unread`."""
         with self.worker.limited(_SLACK_S):
             self.worker.send(Confirm(unread))
 
@@ -124,21 +124,18 @@ class ScanProcess:
 
 
 def main() -> None:
-    """Answer until the input ends."""
+    """Answer requests until the input ends."""
     gc.disable()  # a walk leaves no cycles, and a table of a hundred thousand files would be looked through for them
     serve(_Walker().answer)
 
 
 class _Walker(Struct):
-    """The process, seen from inside."""
-
     root: Path = field(default_factory=Path)
     part: FolderPart = field(default_factory=FolderPart)
     known: Known = field(default_factory=Known)
     scan: Scan = field(default_factory=lambda: Scan(0))
 
     def answer(self, requests: IO[bytes], answers: IO[bytes]) -> None:
-        """Read one request and do what it says."""
         match cast("_Request", read_message(requests)):
             case Reset(root, starts):
                 self.root, self.part, self.known = root, FolderPart(starts), Known()

@@ -1,4 +1,4 @@
-"""Walks through a folder, which a big one shares with a process of its own: each takes half, at the same time."""
+"""Walks a folder; for a big one, a second process walks half of it at the same time."""
 
 import logging
 import time
@@ -25,22 +25,22 @@ from desktop_agent.core.settings import CaptureSettings
 from desktop_agent.core.system.processes.worker_process import WorkerDiedError
 
 BIG_FILES: Final = 10_000
-"""A walk through so many takes 30 ms. Fewer are not worth a process."""
+"""Walking this many files takes 30 ms. For fewer, a process is not worth it."""
 START_S: Final = 0.5
-"""How long the process is left alone to start: the walk alone is quicker than to wait for it."""
+"""How long the process is given to start; until then, walking alone is quicker than waiting for it."""
 _NEAR_LIMIT: Final = 0.9
-"""With more than this share of the most files that are watched, one walk has to count them all."""
+"""Above this share of the maximum number of watched files, one walk has to count them all."""
 _MOST_DEATHS: Final = 3
-"""So often another process takes the place of one that died."""
+"""How many times a process that died is replaced."""
 
 _log = logging.getLogger(__name__)
 
 
 class SharedScanner:
-    """Walks one folder again and again, with a process beside it once the folder is known to be big.
+    """Walks one folder repeatedly, with a second process once the folder is known to be big.
 
-    The process is only quicker: what it cannot do, because it died or there can be none, is done without it. For one
-    thread at a time, except for `close`.
+    The process only saves time: if it died or cannot be started, the walk is done without it. For one thread at a time,
+    except for `close`.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class SharedScanner:
         start_s: float = START_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """From `big_files` files on there is a process, which is asked when it has had `start_s` seconds to start."""
+        """From `big_files` files on there is a process, which is used once it has had `start_s` seconds to start."""
         self._root = root
         self._big_files = big_files
         self._start_s = start_s
@@ -61,23 +61,20 @@ class SharedScanner:
         self._deaths = 0
         self._is_closed = False
         self._taught_table: Known | None = None
-        """The table of which the process has its half, and has learned all that was learned."""
+        """The table of which the process has its half, kept up to date."""
         self._taught_files = 0
-        """How many files the folder had when it was halved."""
         self._starts: tuple[str, ...] = ()
         """The folders that the process walks."""
         self.was_shared = False
-        """Whether the process did half of the last walk."""
 
     @property
     def pid(self) -> int | None:
-        """The number of the process, while there is one."""
         return self._process.worker.pid if self._process else None
 
     def scan(self, known: Known, limits: CaptureSettings, stop: Event | None = None) -> Scan:
         """Return what `scan_folder` would. Blocks.
 
-        Raises `CaptureStoppedError` soon after `stop` is set; the process is ended then.
+        Raises `CaptureStoppedError` soon after `stop` is set, and ends the process.
         """
         self.was_shared = False
         begun = self._clock()
@@ -90,7 +87,7 @@ class SharedScanner:
         return scan_folder(self._root, known, limits, stop)
 
     def learn(self, known: Known, scan: Scan) -> None:
-        """Bring `known` up to date with what the last `scan` found, once that has been written down."""
+        """Update `known` with what the last `scan` found, once that has been stored."""
         learn(known, scan)
         process = self._process
         if process is None:
@@ -104,7 +101,7 @@ class SharedScanner:
                 self._drop_dead(error)
 
     def close(self) -> None:
-        """End the process, if there is one, and return when it is gone. Later walks are done alone."""
+        """End the process, if there is one, and wait until it is gone. Later walks are done without it."""
         self._is_closed = True
         self._drop()
 
@@ -138,7 +135,7 @@ class SharedScanner:
     def _scan_with(
         self, process: ScanProcess, known: Known, limits: CaptureSettings, stop: Event | None
     ) -> Scan | None:
-        """Walk half of the folder while the process walks the other one; None when one walk has to do it all."""
+        """Walk one half of the folder while the process walks the other; None if one walk has to do it all."""
         try:
             with process.limited(limits, stop):
                 if self._taught_table is not known or not _is_about(_count_files(known), self._taught_files):

@@ -1,6 +1,6 @@
-"""What each path was, and the changes between two such states: in an order that can be carried out, with renames found.
+"""What each path was, and the changes between two such states: in an executable order, with renames found.
 
-No disk here.
+Does not access the disk.
 """
 
 import stat
@@ -16,7 +16,7 @@ from desktop_agent.core.capture.scan import Signature
 from desktop_agent.core.protocol.model import FileExtras, FileImage, FileKind
 
 EntryKind = FileKind | Literal["device"]
-"""A device is known to be there, and is neither read nor made again."""
+"""A device is only known to be there; it is neither read nor recreated."""
 
 _KINDS: dict[int, EntryKind] = {
     stat.S_IFDIR: "folder",
@@ -26,10 +26,10 @@ _KINDS: dict[int, EntryKind] = {
     stat.S_IFSOCK: "socket",
 }
 NO_CONTENT = ("folder", "fifo", "socket")
-"""The kinds that are known in whole by their mode."""
+"""The kinds that are fully described by their mode."""
 
 Kept = Literal["copy", "git", ""]
-"""Where a file's content can be had again: in the baseline, in git's objects, or nowhere."""
+"""Where a file's content is available: in the baseline, in git's objects, or nowhere."""
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     digest: Digest | str
     """Empty when the content was not read: git has it (`kept`), it is too large, over the budget, or refused."""
     object: str = ""
-    """Its id as a git object; empty when git was not asked."""
+    """Its git object id; empty if git was not asked."""
     kept: Kept = ""
     extras: FileExtras | None = None
     """What it had beside its content; None when there was no time to look."""
@@ -51,7 +51,6 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> EntryKind:
-        """What stands at the path."""
         return _KINDS.get(stat.S_IFMT(self.signature[4]), "device")
 
     @property
@@ -66,7 +65,6 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def inode(self) -> int:
-        """The file behind the name."""
         return self.signature[3]
 
     @property
@@ -77,7 +75,7 @@ class Entry(Struct, frozen=True, kw_only=True):
         return FileImage(digest=self.digest, size=self.size, mode=self.mode, kind=self.kind, extras=self.extras)
 
     def is_like(self, other: "Entry") -> bool:
-        """Whether only times differ: the file was touched, or written with what it held."""
+        """Whether only the times differ: the file was touched, or rewritten with the same content."""
         if (self.mode, self.kind) != (other.mode, other.kind):
             return False
         if None not in (self.extras, other.extras) and self.extras != other.extras:
@@ -92,20 +90,20 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 def as_note(image: FileImage | None) -> tuple[str, int]:
-    """Return what is remembered of a written file: digest, empty for a removed one, and mode, except of folders."""
+    """Return what is remembered of a written file: digest (empty for a removed one) and mode (0 for folders)."""
     if image is None:
         return "", 0
     return image.digest, 0 if image.kind == "folder" else image.mode
 
 
 _ALIKE = 0.5
-"""How much two files must have in common to be one that was renamed and edited; git draws the line here, too."""
+"""The share of content that two files must have in common to count as one, renamed and edited; as in git."""
 _PIECE_BYTES = 64
 _MOST_COMPARED = 2_500
-"""If more pairs of files than this may be alike, only those with the same name are compared."""
+"""If more pairs of files than this can be alike, only those with the same name are compared."""
 _MOST_COMPARED_BYTES = 64 * 2**20
 MOST_NEIGHBOURS = 300
-"""If more files than this in its folder are about as large, it is not checked which one a new file is a copy of."""
+"""If more files than this in a folder are about as large as a new one, it is not checked for being a copy of one."""
 
 ContentOf = Callable[[Entry], bytes | None]
 
@@ -133,10 +131,10 @@ class Touched(Struct, frozen=True):
 
 
 def in_order(touched: Iterable[Touched]) -> list[Touched]:
-    """Sort changes so that each can be made after the ones before it, and taken back in the opposite order.
+    """Sort changes so that each can be made after the ones before it, and undone in reverse order.
 
-    Created folders come first, outermost first; deleted ones last, innermost first. A folder that may be written in
-    only before, or only after, gets its mode on the side on which that helps.
+    Created folders come first, outermost first; deleted ones last, innermost first. A folder that is writable only
+    before, or only after, gets its mode on the side where that helps.
     """
     return sorted(touched, key=_place)
 
@@ -157,10 +155,10 @@ def _place(item: Touched) -> tuple[int, int, str]:
 def with_renames(touched: Sequence[Touched], content_of: ContentOf, left_alone: LeftAlone) -> list[Touched]:
     """Pair each deleted file with the path it went to, if its content says so and nothing else is possible.
 
-    A file was renamed if a file under a new name has its content and modification time, its content, or at least half
-    of its content, in this order. If two files may have come from one, or one from two, they are paired only if their
-    names tell. Inode numbers are compared last, and only for files that are otherwise equal: file systems give the
-    number of a deleted file to the next new one.
+    A file counts as renamed if a file under a new name has its content and modification time, its content, or at least
+    half of its content, in this order. If two files can have come from one, or one from two, they are paired only if
+    their names decide. Inode numbers are compared last, and only for files that are otherwise equal: file systems give
+    the number of a deleted file to the next new one.
     """
     pairs = dict(_Pairing(touched, content_of, left_alone).pairs())
     sources = {target: source for source, target in pairs.items()}
@@ -168,7 +166,7 @@ def with_renames(touched: Sequence[Touched], content_of: ContentOf, left_alone: 
 
 
 class _Pairing:
-    """The deleted and the new files; each pair that is found takes its two files out."""
+    """The deleted and the new files; each pair that is found removes its two files."""
 
     def __init__(self, touched: Sequence[Touched], content_of: ContentOf, left_alone: LeftAlone) -> None:
         self._content_of = content_of
@@ -180,7 +178,7 @@ class _Pairing:
         there = [item for item in touched if item.after and _is_movable(item.after)]
         self._came = {item.path: item for item in there if _is_another_file(item)}
         self._stayed = [item for item in there if item.before is not None]
-        """Names whose files are accounted for: known before, or found to be renamed."""
+        """Files that are accounted for: known before, or found to be renamed."""
 
     def pairs(self) -> Iterator[tuple[str, str]]:
         """Yield the old and the new path of each renamed file, the most certain first."""
@@ -243,7 +241,6 @@ class _Pairing:
         yield from (pair for pair in _only_ones(alike) if self._is_only_origin(*pair))
 
     def _to_compare(self) -> list[tuple[str, str]]:
-        """Return the pairs that may be alike, judged by their sizes."""
         gone = [(path, entry) for path, entry in self._gone.items() if entry.kind == "file" and entry.size]
         came = [(path, item.after) for path, item in self._came.items() if item.after and item.after.kind == "file"]
         if sum(entry.size for _, entry in (*gone, *came)) > _MOST_COMPARED_BYTES:
@@ -258,7 +255,7 @@ class _Pairing:
         return pairs
 
     def _is_origin(self, source: str, target: str, others: Mapping[str, Collection[str]]) -> bool:
-        """Whether the deleted file may be the new one, and the new one is not a copy of a file that stayed."""
+        """Whether the deleted file can be the new one, and the new one is not a copy of a file that stayed."""
         before, item = self._gone[source], self._came[target]
         after = item.after
         if after is None or self._likeness(before, after) < _ALIKE:
@@ -271,7 +268,7 @@ class _Pairing:
         return not _names_of(after, others)
 
     def _is_only_origin(self, source: str, target: str) -> bool:
-        """Whether the new file can only be this deleted one: every other file that was as similar is still itself."""
+        """Whether the new file can only come from this deleted one, not from another file that was as similar."""
         before, after = self._gone[source], self._came[target].after
         if after is None or _name(source) == _name(target):
             return True
@@ -286,13 +283,13 @@ class _Pairing:
         return len(stayed) <= _MOST_COMPARED and not any(self._may_come_from(item, after, likeness) for item in stayed)
 
     def _may_come_from(self, item: Touched, after: Entry, likeness: float) -> bool:
-        """Whether a new file may rather be what was at the path of `item`, which exists still."""
+        """Whether a new file can rather be the former file at the path of `item`, which still exists."""
         if item.before is None or item.after is None or (own := self._likeness(item.before, after)) < likeness:
             return False
         return own > likeness or self._likeness(item.before, item.after) < _ALIKE
 
     def _likeness(self, one: Entry, other: Entry) -> float:
-        """Return the share of the larger of two files that the smaller one has, too."""
+        """Return the content that two files have in common, as a share of the larger one (0 to 1)."""
         first, second = self._pieces_of(one), self._pieces_of(other)
         common = sum(len(piece) * count for piece, count in (first & second).items())
         return common / max(one.size, other.size, 1)
@@ -309,27 +306,25 @@ def _is_movable(entry: Entry) -> bool:
 
 
 def _is_another_file(item: Touched) -> bool:
-    """Whether another file than before has the name."""
     return item.before is None or item.after is None or item.before.digest != item.after.digest
 
 
 def _names_of(entry: Entry, *named: Mapping[str, Collection[str]]) -> set[str]:
-    """Return the names of the files that have the content of `entry`."""
     return {name for names in named for key in (entry.digest, entry.object) if key for name in names.get(key, ())}
 
 
 def _kept_by_move(entry: Entry) -> tuple[object, ...]:
-    """What a move keeps; for an empty file, more than its content is needed to recognise it."""
+    """Return what a move keeps; for an empty file, its content is not enough to recognise it."""
     return entry.kind, entry.digest, entry.signature[1], 0 if entry.size else entry.inode
 
 
 def _sizes_like(size: int) -> range:
-    """The sizes of files that can share half of their content with one of this size."""
+    """Return the sizes of files that can share half of their content with one of this size."""
     return range(max(1, int(size * _ALIKE)), int(size / _ALIKE) + 1)
 
 
 def _pieces(content: bytes) -> Iterator[bytes]:
-    """Cut a content into lines, and long lines into parts, as git does to compare files of any kind."""
+    """Split content into lines, and long lines into parts, as git does to compare files of any kind."""
     for line in content.splitlines(keepends=True):
         if len(line) <= _PIECE_BYTES:
             yield line
@@ -338,13 +333,13 @@ def _pieces(content: bytes) -> Iterator[bytes]:
 
 
 class _Twins(Struct):
-    """Files with equal contents: their old paths and their new ones."""
+    """Files with equal contents: their old and new paths."""
 
     sources: list[str] = field(default_factory=list[str])
     targets: list[str] = field(default_factory=list[str])
 
     def pairs_by(self, key: Callable[[str], object]) -> Iterator[tuple[str, str]]:
-        """Take out and yield the pairs in which both files alone have their key."""
+        """Remove and yield the pairs in which each file is the only one with its key."""
         sources, targets = _by(key, self.sources), _by(key, self.targets)
         for shared in sources.keys() & targets.keys():
             if len(sources[shared]) == len(targets[shared]) == 1:
@@ -355,7 +350,7 @@ class _Twins(Struct):
     def pairs(self, others: Collection[str] = ()) -> Iterator[tuple[str, str]]:
         """Pair files by unique names, then the remaining two if there are only two.
 
-        `others` are the names of equal files that are still where they were.
+        `others` are the names of equal files that have not moved.
         """
         yield from ((source, target) for source, target in self.pairs_by(_name) if _name(source) not in others)
         if len(self.sources) == len(self.targets) == 1 and not others:
@@ -363,8 +358,6 @@ class _Twins(Struct):
 
 
 class _Groups:
-    """Files by what they have in common."""
-
     def __init__(self) -> None:
         self._groups: dict[tuple[object, ...], _Twins] = {}
 
@@ -372,7 +365,7 @@ class _Groups:
         self._groups.setdefault(key, _Twins()).sources.append(path)
 
     def add_target(self, key: tuple[object, ...], path: str) -> None:
-        """Add a new file, if a deleted one is like it."""
+        """Add a new file, if a deleted one has the same key."""
         if key in self._groups:
             self._groups[key].targets.append(path)
 

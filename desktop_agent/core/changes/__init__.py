@@ -1,8 +1,8 @@
-"""Every change: recorded before it happens, shown as a diff, taken back without touching other work.
+"""Every change of a file: recorded before it happens, shown as a diff, undone without touching other work.
 
 `ledger` makes images durable before it writes; it follows no symlink and no hard link to a file elsewhere, and notices
-other writers in between. `workspace_files` says how files are now, `folder_moves` gives a folder another path. `net`
-and `attribution` say what several changes come to, and `patch` writes them for `git apply`.
+other writers in between. `workspace_files` says how files are now, `folder_moves` moves a folder to another path. `net`
+and `attribution` compute the net effect of several changes, and `patch` writes it for `git apply`.
 
-Comparing is in `core/diff`, what a command changed is found in `core/capture`, taking back is in `core/undo`.
+Comparing is in `core/diff`, finding what a command changed in `core/capture`, undo in `core/undo`.
 """

@@ -1,4 +1,4 @@
-"""What the review says of a diff beyond its lines: what of it is still in force, and who wrote each hunk. Pure.
+"""What the review shows of a diff beyond its lines: what is still in force, and who wrote each hunk. Pure.
 
 Lines are followed through the chain of versions: each line of the last version was there at first or was added by one
 of the changes, and each line of the first version is still there or was removed by one of them.
@@ -21,7 +21,7 @@ from desktop_agent.core.protocol.model import Author, Edit, FileChange, FileDiff
 
 
 class Link(Struct, frozen=True):
-    """One version following another, and by whom."""
+    """One version that follows another, and its author."""
 
     author: Author
     before: bytes
@@ -31,7 +31,7 @@ class Link(Struct, frozen=True):
 def links_of(chain: Sequence[FileChange], contents: Contents) -> list[Link]:
     """Return the versions that `chain`, the recorded changes of one path, leads through.
 
-    What was not recorded, between one change and the next, is the user's.
+    An unrecorded difference between two changes is the user's.
     """
     links: list[Link] = []
     for change in chain:
@@ -43,9 +43,9 @@ def links_of(chain: Sequence[FileChange], contents: Contents) -> list[Link]:
 
 
 def attribute(links: Sequence[Link], diff: FileDiff) -> dict[HunkKey, tuple[Author, ...]]:
-    """Return the authors of each hunk of `diff`, which leads from the first link's before to the last one's after.
+    """Return the authors of each hunk of `diff`, which leads from the first link's `before` to the last one's `after`.
 
-    Links follow each other without a gap. Empty where a version is no text.
+    Links follow each other without a gap. Empty if a version is not text.
     """
     lines = _follow([links[0].before, *(link.after for link in links)], len(diff.old_lines))
     if lines is None:
@@ -59,7 +59,7 @@ def attribute(links: Sequence[Link], diff: FileDiff) -> dict[HunkKey, tuple[Auth
 def lines_of_steps(
     versions: Sequence[bytes], diff: FileDiff, keys: Collection[HunkKey] = ()
 ) -> list[tuple[int, int]] | None:
-    """Return how many lines of `diff`, or of these hunks of it, each step from version to version added and removed.
+    """Return how many lines of `diff`, or of these hunks, each step from version to version added and removed.
 
     The diff leads from the first version to the last. None if a version is not text.
     """
@@ -111,7 +111,7 @@ def _follow(versions: Sequence[bytes], line_count: int) -> _Lines | None:
 
 
 def reviewed_diff(selected: Sequence[FileChange], recorded: Sequence[FileChange], contents: Contents) -> FileDiff:
-    """Return what the `selected` changes of one file come to, as it stands after everything `recorded` of its path.
+    """Return the net diff of the `selected` changes of one file, given everything `recorded` of its path.
 
     Both are in the order made. Blocks: it compares up to four versions.
     """
@@ -124,9 +124,9 @@ def reviewed_diff(selected: Sequence[FileChange], recorded: Sequence[FileChange]
 
 
 def change_since(net: FileChange, recorded: Sequence[FileChange]) -> FileChange | None:
-    """Return the comparison, from the file as it is now to what `net` left, that shows what of `net` is undone.
+    """Return the comparison that shows what of `net` is undone: from the file as it is now to what `net` left.
 
-    None when that is known without it.
+    None if that is known without it.
     """
     now = recorded[-1].after if recorded else net.after
     if now is None or net.after is None or now in (net.before, net.after) or now.kind != net.after.kind:
@@ -137,7 +137,7 @@ def change_since(net: FileChange, recorded: Sequence[FileChange]) -> FileChange 
 def undone_hunks(
     diff: FileDiff, net: FileChange, recorded: Sequence[FileChange], since: FileDiff | None
 ) -> frozenset[HunkKey]:
-    """Return the hunks of `diff`, which shows `net`, that are not in force any more. `since` shows `change_since`."""
+    """Return the hunks of `diff`, which shows `net`, that are no longer in force. `since` shows `change_since`."""
     now: FileImage | None = recorded[-1].after if recorded else net.after
     if now == net.before != net.after:
         return frozenset(all_keys(diff))
@@ -147,7 +147,7 @@ def undone_hunks(
 def hunk_authors(
     diff: FileDiff, selected: Sequence[FileChange], recorded: Sequence[FileChange], contents: Contents
 ) -> tuple[tuple[HunkKey, tuple[Author, ...]], ...]:
-    """Return who wrote each hunk, when more than one did."""
+    """Return who wrote each hunk; empty if all changes have the same author."""
     ids = [change.id for change in recorded]
     if not diff.edits or selected[0].id not in ids or selected[-1].id not in ids:
         return ()

@@ -1,7 +1,7 @@
-"""A folder that gets another path, with all that is in it: as changes that can be taken back, made in one step.
+"""Moves a folder with everything in it: as changes that can be undone, made in one step.
 
-The changes are those that a command's `mv` would come to: the folders that come, each file at its new path and away
-from its old one, the folders that go. Whatever could not come back exactly is refused before anything is done.
+The changes are those of a command's `mv`: the new folders, each file added at its new path and removed from its old
+one, the removed folders. Anything that could not be restored exactly is refused before anything is done.
 """
 
 import errno
@@ -21,7 +21,7 @@ from desktop_agent.core.system.staged_file import sync_folder
 
 MOST_ENTRIES = 2_000
 MOST_BYTES = 256 * 2**20
-"""How much is kept for an undo of one move. An undo writes file by file, which takes half a minute for that many."""
+"""How much is kept for an undo of one move. An undo writes file by file, which takes half a minute for this much."""
 
 UNTOUCHED = "Nothing was renamed."
 _MOUNTS = Path("/proc/self/mountinfo")
@@ -29,24 +29,23 @@ _ELSEWHERE = "Nothing was renamed. A file manager or the terminal can do it, wit
 
 
 class FolderContents(Struct, frozen=True):
-    """All that is in a folder, by paths from there on; the folder itself is the empty path."""
+    """Everything in a folder, by path relative to it; the folder itself is the empty path."""
 
     path: str
     folders: tuple[str, ...]
-    """Each after the one that it is in."""
+    """Each after its parent folder."""
     files: tuple[str, ...]
-    """Also symlinks, pipes and sockets."""
+    """Including symlinks, pipes and sockets."""
     marks: Mapping[str, tuple[int, ...]]
-    """By what each is known to be the same and untouched."""
+    """By path, what identifies each as the same and untouched."""
 
     @property
     def change_count(self) -> int:
-        """How many changes it is to move it."""
         return 2 * (len(self.folders) + len(self.files))
 
 
 def look_into(root: Path, path: str) -> FolderContents:
-    """Return what is in a folder of `root`. Raises `AgentError` for what an undo could not bring back. Blocks."""
+    """Return what is in a folder of `root`. Raises `AgentError` for anything that an undo could not restore. Blocks."""
     return _look(root / path, path)
 
 
@@ -83,7 +82,7 @@ def _look(place: Path, path: str) -> FolderContents:
 
 
 def require_reachable(root: Path, contents: FolderContents, to: str) -> None:
-    """Raise `AgentError` when something in it would have a path at `to` that is too long for the system."""
+    """Raise `AgentError` if a path in the folder would become too long for the system at `to`."""
     longest = max(contents.marks, key=lambda name: len(os.fsencode(name)))
     try:
         os.lstat(root / _join(to, longest))
@@ -95,9 +94,9 @@ def require_reachable(root: Path, contents: FolderContents, to: str) -> None:
 
 
 def transitions_of(files: WorkspaceFiles, contents: FolderContents, to: str) -> Iterator[FileTransition]:
-    """Yield what becomes of each path, in an order in which it could be done, and taken back in the opposite one.
+    """Yield the transition of each path, in an order that can be carried out, and undone in reverse.
 
-    Reads one file after the other. Raises `OSError` when one cannot be read.
+    Reads one file after the other. Raises `OSError` if one cannot be read.
     """
     modes: list[tuple[str, FileState]] = []
     for name in contents.folders:
@@ -114,10 +113,10 @@ def transitions_of(files: WorkspaceFiles, contents: FolderContents, to: str) -> 
 
 
 def move(root: Path, contents: FolderContents, to: str, *, identity: tuple[int, int] | None) -> None:
-    """Give the folder the path `to` in one step, if it still is as it was looked at and nothing is there.
+    """Move the folder to the path `to` in one step, if it is still as it was seen and nothing is there.
 
-    Raises `OSError`, and `AgentError` as `look_into`: then nothing was moved. What another program writes into it after
-    that look goes along.
+    Raises `OSError`, and `AgentError` like `look_into`: then nothing was moved. What another program writes into the
+    folder after that check moves along.
     """
     with (
         anchored(root, contents.path, makes_folders=False, identity=identity) as source,
@@ -136,7 +135,7 @@ def move(root: Path, contents: FolderContents, to: str, *, identity: tuple[int, 
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield a folder and everything in it by its path from there on, outer folders first."""
+    """Yield a folder and everything in it, by path relative to it, outer folders first."""
     yield "", folder.lstat()
     waiting = [""]
     while waiting:
@@ -150,7 +149,7 @@ def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _mounted_in(folder: Path) -> frozenset[str]:
-    """What is mounted in a folder, where the system tells it: a rename takes that along, and an undo empties it."""
+    """Return the mounts in a folder, if the system tells: a rename moves them along, and an undo would empty them."""
     try:
         lines = _MOUNTS.read_bytes().splitlines()
     except OSError:
@@ -165,7 +164,7 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
 
 
 def _require_undoable(path: str, name: str, status: os.stat_result) -> None:
-    """Raise `AgentError` when an undo could not bring this back as it was."""
+    """Raise `AgentError` if an undo could not restore this as it was."""
     what = _join(path, name)
     if name.rpartition("/")[2].lower() == ".git":
         raise AgentError(f"{path} has a git repository in it: {what}.", hint=_ELSEWHERE)

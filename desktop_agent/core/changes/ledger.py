@@ -1,8 +1,8 @@
-"""The ledger: makes changes durable before they happen, writes them, and puts right what a crash left of them.
+"""The ledger: makes changes durable before they happen, writes them, and repairs what a crash left of them.
 
-To it an undo is a change like any other. It writes files and blobs but keeps no list of its own: what was changed is in
-the session's journal, which the caller writes between `record` and `apply`. All methods block; the session calls them
-in a thread, one at a time.
+An undo is a change like any other here. The ledger writes files and blobs but keeps no list of its own: the changes are
+in the session's journal, which the caller writes between `record` and `apply`. All methods block; the session calls
+them in a thread, one at a time.
 """
 
 import errno
@@ -57,17 +57,17 @@ from desktop_agent.core.system.staged_file import is_left_over
 from desktop_agent.core.system.workspace import HeldWorkspace
 
 _BATCH_BYTES = 64 * 1024 * 1024
-"""How much waits in memory to be stored together."""
+"""How much is buffered in memory to be stored together."""
 
 
 MissingFolders = Callable[[str], tuple[str, ...]]
-"""Returns the folders that writing a path will have to make, outermost first."""
+"""Returns the folders that writing a path will have to create, outermost first."""
 
 
 class ChangeRecorder:
-    """The changes of one call, in the order in which they are added, recorded with few waits for the disk. Blocks.
+    """Records the changes of one call, in the order in which they are added, with few disk syncs. Blocks.
 
-    When its block has ended, all contents are durable. Until then none may be, and nothing may be written.
+    When its `with` block has ended, all contents are durable. Until then none may be, and nothing may be written.
     """
 
     def __init__(self, blobs: Blobs, missing_folders: MissingFolders) -> None:
@@ -84,18 +84,16 @@ class ChangeRecorder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Make durable what is not yet, unless something went wrong. Raises `StorageError`."""
+        """Make durable what is not yet, unless an exception was raised. Raises `StorageError`."""
         self._counter.close()
         if error is None:
             self._store()
 
     def __len__(self) -> int:
-        """How many changes there are so far."""
         return len(self._changes)
 
     @property
     def changes(self) -> tuple[FileChange, ...]:
-        """All of them so far."""
         return tuple(self._changes)
 
     def add(
@@ -106,7 +104,7 @@ class ChangeRecorder:
         change_id: ChangeId,
         reverts: tuple[Reverted, ...] = (),
     ) -> None:
-        """Take up what became of one file. Raises `StorageError`."""
+        """Add the change of one file. Raises `StorageError`."""
         before, after = transition.before, transition.after
         for state in (before, after):
             if state is not None:
@@ -163,16 +161,16 @@ _LEFT_NAMES = "It was one file with {} (a hard link), which keeps the content th
 
 
 class LedgerWrite(Struct, frozen=True):
-    """A recorded change to write, and the folders that go with a removed file when they are empty."""
+    """A recorded change to write, and the folders that are removed along with a file if they are empty."""
 
     change: FileChange
     new_folders: tuple[str, ...] = ()
     along: tuple[str, ...] = ()
-    """The other names (hard links) of the file that change with it. From any others it parts, as a file of its own."""
+    """The other names (hard links) of the file that change with it. Links to any other names are broken."""
     is_own: bool = False
-    """Whether it is to be a file of its own, so that there is nothing to say of the names that it leaves."""
+    """Whether it has to be a file of its own, so that the names it leaves need no report."""
     moves_to: str = ""
-    """Of a file that is removed because its content goes to another path: that path."""
+    """The path that the removed file's content moves to; empty if it moves nowhere."""
 
 
 class Ledger:
@@ -181,7 +179,7 @@ class Ledger:
     def __init__(
         self, root: Path, blobs: Blobs, *, held: HeldWorkspace | None = None, is_special: IsSpecial = is_hidden
     ) -> None:
-        """Nothing is written unless `root` still is the folder that is `held`, by default the one that is there now.
+        """Nothing is written unless `root` is still the folder `held`, by default the one that is there now.
 
         A path that `is_special` keeps its content when another name of the same file is written.
         """
@@ -191,7 +189,7 @@ class Ledger:
         self._blobs = blobs
 
     def require_root(self) -> None:
-        """Raise `WorkspaceError` when the workspace is gone, or another folder stands in its place.
+        """Raise `WorkspaceError` if the workspace is gone, or another folder stands in its place.
 
         Writing would recreate the folder with a single file in it, or change one that the user never opened.
         """
@@ -202,9 +200,9 @@ class Ledger:
         return self._held.is_in_place()
 
     def accept_root(self) -> FolderIdentity | None:
-        """Go on in the folder that is there now, if the user has been told that it is another one.
+        """Continue in the folder that is there now, if the user has been told that it is another one.
 
-        Return its identity if the session does not know that yet.
+        Return its identity if the session does not know it yet.
         """
         return self._held.accept()
 
@@ -225,24 +223,25 @@ class Ledger:
         return recorder.changes[0]
 
     def recorder(self, *, finds_folders: bool = True) -> ChangeRecorder:
-        """Return what records many changes at once, in a `with` block.
+        """Return a recorder for many changes at once, for use in a `with` block.
 
-        It `finds_folders` that come with a file, unless those are among the changes.
+        With `finds_folders`, it finds the folders that are created along with a file, unless they are among the
+        changes.
         """
         return ChangeRecorder(self._blobs, self.files.missing_folders if finds_folders else _no_folders)
 
     def record_outside(self, transition: FileTransition) -> OutsideFile:
-        """Store both images of a file that no change can name, by its absolute path; it had one before."""
+        """Store both images of a file that no change can name, by its absolute path; its `before` must not be None."""
         before, after = transition.before, transition.after
         assert before is not None
         self._blobs.put_many([state.content for state in (before, after) if state is not None])
         return OutsideFile(path=transition.path, before=before.image(), after=after.image() if after else None)
 
     def apply(self, changes: Sequence[FileChange]) -> None:
-        """Write the after-images, if every file still is its before-image; otherwise none of them.
+        """Write the after-images if every file still matches its before-image; otherwise write none of them.
 
-        Raises `ToolError` when a file changed meanwhile, or could not be written: then those already written are put
-        back. It is a fatal one when the workspace itself is gone.
+        Raises `ToolError` if a file changed meanwhile, or could not be written: the files already written are then
+        restored. The error is fatal if the workspace itself is gone.
         """
         try:
             self.require_root()
@@ -279,9 +278,9 @@ class Ledger:
             raise ToolError(f"{path} could not be written: {error.strerror or error}. Nothing was changed.") from error
 
     def move_folder(self, contents: FolderContents, to: str) -> None:
-        """Give a folder another path in one step, if it still is as it was looked at.
+        """Move a folder to another path in one step, if it is still as it was seen.
 
-        Raises `ToolError` when it is not, or cannot be moved: then all is as it was.
+        Raises `ToolError` if it is not, or cannot be moved: nothing has changed then.
         """
         new = self.files.missing_folders(to)
         try:
@@ -295,10 +294,10 @@ class Ledger:
     def apply_each(
         self, writes: Sequence[LedgerWrite], missing: dict[ChangeId, str] | None = None
     ) -> dict[ChangeId, str]:
-        """Write the after-images one by one, each if its file still is its before-image.
+        """Write the after-images one by one, each if its file still matches its before-image.
 
-        Return why those that were left alone were. What the others could not get beside their content is `missing`.
-        A file that was to move comes back when it could not be written at its other path.
+        Return why files were left alone. `missing` receives what the others could not get beside their content. A file
+        that was to move is restored if it could not be written at its other path.
         """
         missing = {} if missing is None else missing
         try:
@@ -311,14 +310,14 @@ class Ledger:
         return problems
 
     def _remove_left_empty(self, writes: Sequence[LedgerWrite]) -> None:
-        """Remove the folders that go, and in which something still was when the file that they came with went."""
+        """Remove the folders that are to go but were not empty yet when their file was removed."""
         coming = {write.change.path for write in writes if write.change.after is not None}
         for write in writes:
             if write.change.after is None:
                 self._remove_empty([folder for folder in write.new_folders if folder not in coming])
 
     def _brought_back(self, writes: Sequence[LedgerWrite], problems: Mapping[ChangeId, str]) -> dict[ChangeId, str]:
-        """Bring back what was removed for a path that did not get its content, and say so of each."""
+        """Restore the files whose content could not be written at the path they move to; return the reason for each."""
         failed = {write.change.path for write in writes if write.change.id in problems}
         back: dict[ChangeId, str] = {}
         for write in writes:
@@ -330,10 +329,10 @@ class Ledger:
         return back
 
     def sweep(self, changes: Sequence[FileChange]) -> None:
-        """Put right what a process left that was killed while it made these changes.
+        """Repair what a process left that was killed while it made these changes.
 
-        Temporary files are removed, a file that was being written in place gets its content of before back, and folders
-        that were made for a file go when it did not come, or went.
+        Temporary files are removed, a file that was being written in place gets its former content back, and folders
+        that were made for a file are removed if the file was not written, or was removed.
         """
         for folder in {(self.files.root / change.path).parent for change in changes}:
             with suppress(OSError):
@@ -365,7 +364,7 @@ class Ledger:
             write_state(self.files.root / path, old_state, keeps_names=self.files.keeps_names)
 
     def _problem(self, write: LedgerWrite, missing: dict[ChangeId, str]) -> str:
-        """Carry out one write, and say why it could not be."""
+        """Carry out one write; return why it failed, or an empty text."""
         change = write.change
         try:
             if not self.files.is_inside(change.path):
@@ -393,7 +392,7 @@ class Ledger:
         return ""
 
     def _names_left(self, write: LedgerWrite) -> str:
-        """Say which names of the file (hard links) will not change with it, where that was not meant."""
+        """Return which names of the file (hard links) will not change with it, unless that is intended."""
         change = write.change
         if write.is_own or change.before is None or change.after is None:
             return ""
@@ -431,7 +430,7 @@ class Ledger:
         *,
         names: Collection[str] | None = None,
     ) -> str:
-        """Write the file, if it still is the one that was `seen`, and `before`; else this raises `ChangedError`.
+        """Write the file if it still matches `seen` and `before`; otherwise raises `ChangedError`.
 
         It stays one file with its other names (hard links) if all of them are among `names`. Return what it could not
         get beside its content.

@@ -42,11 +42,11 @@ class Life(Struct):
     before: FileImage | None
     after: FileImage | None
     places: set[int] = field(default_factory=set[int])
-    """Which of the changes are its own, by their place in the sequence."""
+    """Indices of its own changes in the sequence."""
 
     @property
     def path(self) -> str:
-        """Where to look for it: a file that is gone is missing where it was at first."""
+        """Where to look for the file: a deleted one is missing at its first path."""
         return self.origin if self.after is None and self.before is not None else self.end
 
 
@@ -83,7 +83,7 @@ def follow(changes: Sequence[FileChange]) -> list[Life]:
 
 
 def pairs(changes: Sequence[FileChange]) -> Iterator[tuple[int, int]]:
-    """Find the two halves of every rename: the places of the arrival and of the departure."""
+    """Yield the two halves of every rename, as indices of the arrival and the departure."""
     leaving: dict[tuple[str, str], list[int]] = {}
     for place, change in enumerate(changes):
         if change.moved_to:
@@ -95,9 +95,9 @@ def pairs(changes: Sequence[FileChange]) -> Iterator[tuple[int, int]]:
 
 
 def _one_for_each_path(lives: list[Life], changes: Sequence[FileChange]) -> list[Life]:
-    """Bring together what meets at one path: a file that is gone from there, and one that came there.
+    """Merge what meets at one path: a file that is gone from there, and one that came there.
 
-    That can leave another one gone from where it came from, where in turn a third may have come, and so on.
+    That can leave another file gone from its old path, where in turn a third one may have come, and so on.
     """
     by_path: dict[str, Life] = {}
     waiting = list(lives)
@@ -128,7 +128,7 @@ def _met(gone: Life, there: Life, changes: Sequence[FileChange]) -> Iterator[Lif
 def _with_own_origins(lives: list[Life]) -> list[Life]:
     """Let a path be the origin of one file only; a second file that claims it counts as new.
 
-    Two claim it when a rename was taken back in a way that is not among the changes, and the file then changed.
+    Two files claim it if a rename was undone in a way that is not among the changes, and the file changed afterwards.
     """
     claimed: set[str] = set()
     for life in sorted(lives, key=lambda life: life.origin != life.path):
@@ -148,46 +148,44 @@ class NetChange(Struct, frozen=True):
     change: FileChange
     """Its id and author are those of the last change. Line counts are sums: see `net_change`."""
     records: tuple[ChangeRecord, ...]
-    """In the order they were made; of all paths that the file had."""
+    """In the order made; of all paths that the file had."""
 
     @property
     def path(self) -> str:
-        """Where the file is at the end, or was when it was deleted."""
+        """The path of the file at the end, or where it was when it was deleted."""
         return self.change.path
 
     @property
     def moved_from(self) -> str:
-        """Where the file was at first, when that is another path; empty otherwise."""
+        """The first path of the file if that is another one; empty otherwise."""
         return self.change.moved_from
 
     @property
     def change_ids(self) -> tuple[ChangeId, ...]:
-        """The changes by their ids: what an undo of the row has to select, both halves of a rename included."""
+        """What an undo of the row has to select, including both halves of a rename."""
         return tuple(record.change.id for record in self.records)
 
     @property
     def authors(self) -> tuple[Author, ...]:
-        """Who made the changes, each once, the first one first."""
+        """Each author once, in the order of their first change."""
         return tuple(dict.fromkeys(record.change.author for record in self.records))
 
     @property
     def state(self) -> NetState:
-        """Whether all of it is in force, some of it, or nothing."""
         return net_state(self.records)
 
 
 def net_state(records: Iterable[ChangeRecord]) -> NetState:
-    """Return whether these changes are in force: all, some, or none of them."""
     states: set[NetState] = {_state(record) for record in records}
     return states.pop() if len(states) == 1 else "partly"
 
 
 def net_changes(records: Iterable[ChangeRecord], *, is_of_everyone: bool = False) -> list[NetChange]:
-    """Return the rows for `records`, given in the order they were made. Rows come in the order of their first change.
+    """Return the rows for `records`, given in the order made. Rows come in the order of their first change.
 
     With `is_of_everyone`, the user's changes are in the rows of their files, like all others.
 
-    To compare a row, take its `change`: if files replaced each other, its records alone do not tell everything.
+    To compare a row, use its `change`: if files replaced each other, its records alone are not enough.
     """
     known = list(records)
     if is_of_everyone:
@@ -201,18 +199,18 @@ def net_changes(records: Iterable[ChangeRecord], *, is_of_everyone: bool = False
 
 
 def net_change(changes: Sequence[FileChange]) -> FileChange:
-    """Return what `changes` to one file, in the order they were made, come to: the `change` of its row.
+    """Return the net effect of `changes` to one file, given in the order made: the `change` of its row.
 
-    Identity and author are those of the last one. Line counts are added up, which overstates lines that were changed
-    twice: only a comparison of the two images knows the net counts. A file that was created and deleted again is
-    absent on both sides. Changes of the user and undos count only where there is nothing else.
+    Id and author are those of the last one. Line counts are added up, which overstates lines that were changed twice:
+    only a comparison of the two images gives the net counts. A file that was created and deleted again is absent on
+    both sides. Changes of the user and undos count only if there is nothing else.
     """
     own = [change for change in changes if change.author not in ("person", "undo")] or list(changes)
     return _net(max(follow(own), key=lambda life: len(life.places)), own)
 
 
 def net_of_call(changes: Sequence[FileChange]) -> tuple[FileChange, ...]:
-    """Return what the changes of one call come to, file by file, in the order of `net_changes`."""
+    """Return the net changes of one call, file by file, in the order of `net_changes`."""
     if not any(change.moved_from for change in changes):
         return tuple(changes)
     return tuple(_net(life, changes) for life in sorted(follow(changes), key=lambda life: min(life.places)))
@@ -247,7 +245,7 @@ def _net(life: Life, changes: Sequence[FileChange]) -> FileChange:
 
 
 def _line_counts(changes: Sequence[FileChange]) -> tuple[int, int]:
-    """Add up the lines, but not those of a file that only went elsewhere: it left and arrived with the same content."""
+    """Add up the line counts, except for a file that only moved: it left and arrived with the same content."""
     left = {(change.path, change.moved_to, _digest(change.before)) for change in changes if change.moved_to}
     arrived = {(change.moved_from, change.path, _digest(change.after)) for change in changes if change.moved_from}
     moved = left & arrived

@@ -1,7 +1,8 @@
-"""Changes as a patch that `git apply` takes, forwards and in reverse: exact bytes, modes, symlinks, renames.
+"""Writes changes as a patch for `git apply`, forwards and in reverse: exact bytes, modes, symlinks, renames.
 
 The format is git's extended unified diff (git-diff, "Generating patch text with -p"). Paths are quoted as git quotes
-them with `core.quotePath` off. What git would not show line by line is there as a whole, as with `git diff --binary`.
+them with `core.quotePath` off. What git would not show line by line is included as a whole, as with `git diff
+--binary`.
 """
 
 import hashlib
@@ -37,7 +38,7 @@ class PatchFile(Struct, frozen=True):
 
 
 def make_patch(files: Iterable[PatchFile]) -> bytes:
-    """Return the patch for `files`; empty when nothing changed that git would record.
+    """Return the patch for `files`; empty if nothing changed that git would record.
 
     Git knows no folders and no permissions but `644` and `755`. What it does not know is named at the top, in lines
     that it skips.
@@ -60,7 +61,7 @@ def patch_of(changes: Iterable[FileChange], contents: Contents) -> bytes:
 
 
 class _Side(Struct, frozen=True):
-    """A file as git has it: `mode` is one of `100644`, `100755` and `120000`."""
+    """A file as git stores it: `mode` is `100644`, `100755` or `120000`."""
 
     path: str
     mode: int
@@ -76,16 +77,16 @@ class _Side(Struct, frozen=True):
 
 
 class _Step(NamedTuple):
-    """What becomes of one file; of the two sides, one at least is there."""
+    """The transition of one file; at least one of the two sides is present."""
 
     old: _Side | None
     new: _Side | None
 
 
 def _rank(step: _Step, origins: Set[str], taken: Set[str]) -> int:
-    """Return when its turn is: a file goes before another one takes its place, and comes after that one has left.
+    """Return the position of a step: a file leaves before another takes its place, and arrives after that one has left.
 
-    Unless it renames, git does a step to what the steps before it made of the path, and takes the last one back first.
+    Except for renames, git applies a step to what the steps before it made of the path, and reverts the last one first.
     """
     if step.new is None:
         return -1 if step.old is not None and step.old.path in taken else 0
@@ -127,7 +128,6 @@ def _side(path: str, image: FileImage | None, content: bytes | None) -> _Side | 
 
 
 def _section(old: _Side | None, new: _Side | None) -> Iterator[bytes]:
-    """Yield what makes `new` of `old`."""
     old_content, new_content = old.content if old else None, new.content if new else None
     edits = _edits(old, new)
     old_path, new_path = old.path if old else new.path if new else "", new.path if new else old.path if old else ""
@@ -149,7 +149,7 @@ def _section(old: _Side | None, new: _Side | None) -> Iterator[bytes]:
 
 
 def _edits(old: _Side | None, new: _Side | None) -> list[Edit] | None:
-    """Return where the lines differ, or None when they are not to be compared: no text, or too much of it."""
+    """Return where the lines differ; None if they cannot be compared: no text, or too much of it."""
     sides = [side for side in (old, new) if side is not None]
     if sum(len(side.content) for side in sides) > MAX_COMPARED_BYTES or not all(side.is_text for side in sides):
         return None
@@ -168,7 +168,7 @@ def _mode_lines(old: _Side | None, new: _Side | None) -> Iterator[bytes]:
 
 
 def _similarity(old: bytes, new: bytes, edits: Sequence[Edit] | None) -> int:
-    """Return how many percent of the bytes stayed, rounded down. Git shows it and does not rely on it."""
+    """Return the percentage of bytes that stayed, rounded down. Git shows it and does not rely on it."""
     if old == new:
         return 100
     if edits is None:
@@ -218,7 +218,9 @@ def _git_mode(image: FileImage) -> int:
 
 
 def _quoted(name: str) -> str:
-    """The name as git writes it: in C quotes when it has quotes, backslashes, control characters or foreign bytes."""
+    """Return the name as git writes it: in C quotes if it has quotes, backslashes, control characters or non-UTF-8
+    bytes.
+    """
     escaped = "".join(_ESCAPES.get(char) or _octal(char) for char in name)
     return name if escaped == name else f'"{escaped}"'
 
@@ -242,7 +244,7 @@ _LENGTHS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def blob_id(content: bytes | None) -> str:
-    """Return the id that git gives a blob of this content, in a repository with SHA-1 ids; zeros for no content."""
+    """Return the blob id of this content in a repository with SHA-1 ids; zeros for no content."""
     if content is None:
         return NO_BLOB
     hasher = hashlib.sha1(b"blob %d\0" % len(content), usedforsecurity=False)
@@ -251,7 +253,7 @@ def blob_id(content: bytes | None) -> str:
 
 
 def binary_section(old: bytes | None, new: bytes | None) -> Iterator[bytes]:
-    """Yield the section that makes `new` of `old`, and `old` of `new` when the patch is applied in reverse."""
+    """Yield the section that turns `old` into `new`, and back if the patch is applied in reverse."""
     yield b"GIT binary patch\n"
     yield from _literal(new or b"")
     yield from _literal(old or b"")

@@ -1,12 +1,12 @@
-"""The files of a workspace: as they are now, what recorded images of them stand for, and how one is reached safely.
+"""The files of a workspace: as they are now, as recorded images describe them, and how to reach one safely.
 
-Follows no link to what another path names. A background command in the sandbox may rename what it likes in the
-workspace, thousands of times a second: `anchored` reaches a file so that no folder on the way can be exchanged for a
+Follows no link to what another path names. A background command in the sandbox can rename anything in the workspace,
+thousands of times a second: `anchored` reaches a file in such a way that no folder on the way can be swapped for a
 symlink, and `mark_of` tells at the last moment whether it is still the file that was looked at.
 
-A write in place changes a file under all its names (hard links). That is right only where every name is an ordinary
-path of the workspace. A name outside, or one that is special (a secret, git's own file), must keep its content; such
-a link is broken by the write, as git and most editors do.
+A write in place changes a file under all its names (hard links). That is right only if every name is an ordinary path
+of the workspace. A name outside, or one that is special (a secret, git's own file), must keep its content; the write
+breaks such a link, as git and most editors do.
 """
 
 import errno
@@ -27,10 +27,10 @@ from desktop_agent.core.system.files import FileState, read_state
 from desktop_agent.core.system.workspace import entries_below
 
 MOST_ENTRIES = 200_000
-"""How many entries are looked at. Names that are not found by then count as outside."""
+"""How many entries are searched for names. Names that are not found by then count as outside."""
 
 IsSpecial = Callable[[str], bool]
-"""Whether a path, relative to the workspace, is one that only a write to that very path may change."""
+"""Whether only a write to this very path, relative to the workspace, may change the file there."""
 
 
 def is_hidden(path: str) -> bool:
@@ -41,7 +41,8 @@ def is_hidden(path: str) -> bool:
 def has_names_elsewhere(root: Path, status: os.stat_result, is_special: IsSpecial = is_hidden) -> bool:
     """Return whether the file of `status` has a name that is not an ordinary path in `root`. Blocks.
 
-    Fails closed: a name that cannot be found, because a folder cannot be read or there are too many, is elsewhere.
+    Fails closed: a name that cannot be found, because a folder is unreadable or there are too many, counts as
+    elsewhere.
     """
     return status.st_nlink > 1 and names_inside(root, status, is_special) is None
 
@@ -58,7 +59,7 @@ def names_inside(root: Path, status: os.stat_result, is_special: IsSpecial = is_
 
 
 def _is_at(entry: os.DirEntry[str], status: os.stat_result) -> bool:
-    """Whether the entry is the file itself: another file system may use the same number."""
+    """Whether the entry is the file itself: another file system can use the same inode number."""
     try:
         found = entry.stat(follow_symlinks=False)
     except OSError:
@@ -67,45 +68,44 @@ def _is_at(entry: os.DirEntry[str], status: os.stat_result) -> bool:
 
 
 class WorkspaceFiles:
-    """What stands at the paths of one workspace folder. Its methods block."""
+    """The files at the paths of one workspace folder. Its methods block."""
 
     def __init__(self, root: Path, is_special: IsSpecial = is_hidden) -> None:
-        """A path that `is_special` is not written under another name of its file."""
+        """A path that `is_special` is not written through another name of its file."""
         self.root = real_path(root)
-        """The workspace folder."""
         self._is_special = is_special
 
     def current(self, path: str) -> FileState | None:
-        """The file, symlink or folder as it is now. Raises `OSError` when it cannot be read.
+        """Return the file, symlink or folder as it is now. Raises `OSError` if it cannot be read.
 
-        Where a symlink has taken the place of a folder on the way, there is nothing: what it leads to has another path.
+        None if a symlink has replaced a folder on the way: what it leads to has another path.
         """
         if self.link_above(path):
             return None
         return read_state(self.root / path, with_special=True)
 
     def is_at(self, path: str, image: FileImage | None) -> bool:
-        """Whether the file is in this state now. Shows, after a crash, how far a write got."""
+        """Whether the file is in this state now. After a crash, this tells how far a write got."""
         try:
             return image_of(self.current(path)) == image
         except OSError:
             return False
 
     def is_inside(self, path: str) -> bool:
-        """Whether the folder of `path` still lies in the workspace; a program may have put a symlink in its place."""
+        """Whether the folder of `path` is still in the workspace; a program may have put a symlink in its place."""
         return Path(os.path.realpath((self.root / path).parent)).is_relative_to(self.root)
 
     def link_above(self, path: str) -> str:
-        """The outermost folder on the way to `path` that is a symlink; empty without any."""
+        """Return the outermost folder above `path` that is a symlink; empty if there is none."""
         return next((folder for folder in folders_above(path) if (self.root / folder).is_symlink()), "")
 
     def file_above(self, path: str) -> str:
-        """What stands where a folder on the way to `path` has to be, and is no folder; empty without such a thing."""
+        """Return the path above `path` that should be a folder and is not; empty if there is none."""
         folders = folders_above(path)
         return next((name for name in folders if os.path.lexists(place := self.root / name) and not place.is_dir()), "")
 
     def is_empty(self, folder: str, gone: Collection[str] = ()) -> bool:
-        """Whether this is a folder with nothing but empty folders in it, those that are `gone` apart."""
+        """Whether this is a folder with nothing in it but empty folders, ignoring the paths `gone`."""
         place = self.root / folder
         if self.link_above(folder) or place.is_symlink():
             return False
@@ -116,33 +116,34 @@ class WorkspaceFiles:
         return all(name in gone or self.is_empty(name, gone) for name in names)
 
     def missing_folders(self, path: str) -> tuple[str, ...]:
-        """The folders that writing `path` will have to make, outermost first."""
+        """Return the folders that writing `path` will have to create, outermost first."""
         parents = [parent.as_posix() for parent in reversed(Path(path).parents) if parent.parts]
         if link := self.link_above(path):  # a folder takes its place
             return tuple(parents[parents.index(link) :])
         return tuple(parent for parent in parents if not (self.root / parent).is_dir())
 
     def has_names_elsewhere(self, path: str) -> bool:
-        """Whether the file has a name (a hard link) that a write to `path` must not change, and so breaks off."""
+        """Whether the file has a name (a hard link) that a write to `path` must not change, so the write breaks the
+        link.
+        """
         status = self._status_of_linked(path)
         return status is not None and has_names_elsewhere(self.root, status, self._is_special)
 
     def keeps_names(self, status: os.stat_result, only: Collection[str] | None = None) -> bool:
         """Whether a write may change the file of `status` under all its names (hard links).
 
-        All of them have to be in the workspace, and among `only`.
+        All of them must be in the workspace, and among `only` if that is given.
         """
         names = names_inside(self.root, status, self._is_special)
         return names is not None and (only is None or set(names) <= set(only))
 
     def other_names(self, path: str) -> tuple[str, ...]:
-        """The other names (hard links) of the file that a write to `path` changes as well."""
+        """Return the other names (hard links) of the file that a write to `path` changes too."""
         status = self._status_of_linked(path)
         names = names_inside(self.root, status, self._is_special) if status is not None else None
         return tuple(sorted(name for name in names or () if name != path))
 
     def _status_of_linked(self, path: str) -> os.stat_result | None:
-        """The status of a file that has several names; None for anything else."""
         try:
             status = (self.root / path).lstat()
         except OSError:
@@ -151,19 +152,19 @@ class WorkspaceFiles:
 
 
 def folders_above(path: str) -> tuple[str, ...]:
-    """Return the folders that a relative path is in, outermost first."""
+    """Return the parent folders of a relative path, outermost first."""
     names = path.split("/")
     return tuple("/".join(names[:depth]) for depth in range(1, len(names)))
 
 
 class StoredImages:
-    """The states that images stand for. Its methods block."""
+    """Reads the states that images describe. Its methods block."""
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
 
     def blob(self, digest: Digest) -> bytes:
-        """Return a stored content by its digest. Raises `StorageError` when it is missing."""
+        """Return a stored content. Raises `StorageError` if it is missing."""
         return self._blobs.get(digest)
 
     def content(self, image: FileImage | None) -> bytes | None:
@@ -171,26 +172,25 @@ class StoredImages:
         return self._blobs.of_file(image)
 
     def state(self, image: FileImage | None) -> FileState | None:
-        """The whole state that an image stands for. Raises `StorageError` when its content is missing."""
+        """Return the complete state that an image describes. Raises `StorageError` if its content is missing."""
         if image is None:
             return None
         return FileState(content=self.bytes_of(image), mode=image.mode, kind=image.kind, extras=image.extras)
 
     def diff(self, change: FileChange) -> FileDiff:
-        """What a change changed. Raises `StorageError` when a content is missing."""
+        """Return the diff of a change. Raises `StorageError` if a content is missing."""
         return diff_change(change, self.content(change.before), self.content(change.after))
 
     def keep(self, state: FileState) -> None:
-        """Make a content durable that no change has, such as what a user wrote where an undo clashes with it."""
+        """Make a content durable that belongs to no change, such as a user's edit that clashes with an undo."""
         self._blobs.put(state.content)
 
     def bytes_of(self, image: FileImage) -> bytes:
-        """The content of a file that is not absent. Raises `StorageError` when it is missing."""
+        """Return the content of a file that is not absent. Raises `StorageError` if it is missing."""
         return self.content(image) or b""
 
 
 def image_of(state: FileState | None) -> FileImage | None:
-    """Return a state by digest; None for an absent file."""
     return None if state is None else state.image()
 
 
@@ -202,8 +202,8 @@ _HAS_HANDLES = sys.platform == "linux" and _HANDLES.is_dir()
 def anchored(root: Path, path: str, *, makes_folders: bool, identity: tuple[int, int] | None = None) -> Generator[Path]:
     """Yield a path that leads to `path` in `root` as long as the context lasts. Blocks.
 
-    Raises `OSError` when a folder on the way is missing, unless it is to be made, or is no folder but a symlink; and
-    when `root` is another folder than the one with this `identity` (device and inode).
+    Raises `OSError` if a folder on the way is missing (unless `makes_folders`) or is a symlink, and if `root` is not
+    the folder with this `identity` (device and inode).
     """
     *folders, name = PurePosixPath(path).parts
     if not _HAS_HANDLES or PurePosixPath(path).is_absolute() or ".." in folders:
@@ -236,10 +236,10 @@ def _entered(handle: int, folder: str, *, makes_folders: bool) -> int:
 
 
 Mark = tuple[int, ...] | None
-"""What a file is recognised by as the same and untouched; None for an absent file."""
+"""Identifies a file as the same and untouched; None for an absent file."""
 
 UNSEEN: Mark = ()
-"""That of a folder, which others may fill while it is looked at."""
+"""The mark of a folder, which others can fill while it is looked at."""
 
 MEANWHILE = "It was changed at this very moment; that version was left alone."
 
@@ -256,7 +256,7 @@ def mark_of(path: Path) -> Mark:
 
 
 def unless_touched(path: Path, seen: Mark) -> Callable[[], None]:
-    """Return a check for `files.write_state` that raises `ChangedError` when `path` is not what was `seen`."""
+    """Return a check for `files.write_state` that raises `ChangedError` if `path` is no longer what was `seen`."""
 
     def check() -> None:
         if seen != UNSEEN and mark_of(path) not in (seen, UNSEEN):

@@ -1,1 +1,1 @@
-"""One version made of several: three-way merges, hunks taken out, and what the user typed as exact bytes."""
+"""Merging: three-way merges, removal of hunks, and the exact bytes of what the user typed."""

@@ -1,8 +1,8 @@
-"""Text that a user edits, and the exact bytes that come of it.
+"""Text that a user edits, and the exact bytes that it becomes.
 
 Editors know one kind of line ending, and neither byte order marks nor bytes that are not UTF-8. They get lines joined
-with line feeds, in which such characters have stand-ins; lines that were not touched keep every byte.
-`EditedText` is for a whole file; `edited_lines` is for a part of one, where nothing may depend on the rest.
+with line feeds, in which stand-ins replace such characters; untouched lines keep every byte. `EditedText` is for a
+whole file; `edited_lines` is for a part of one, where nothing may depend on the rest.
 """
 
 import re
@@ -13,13 +13,13 @@ from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.diff.text import BOM, Text, encode_lines, without_ending
 
 _NOT_HELD = {"\r", "\0", "\u2028", "\u2029", "\ufdd0", "\ufdd1"}
-"""A text document takes these for line breaks or for marks of its own."""
+"""Characters that a text document takes for line breaks or for its own marks."""
 _STAND_INS = range(0xE000, 0xF900)
-"""The private use area: which of them the file has itself is known, so the others are free."""
+"""The private use area; the file's own characters in it are known, so the others are free."""
 
 
 class EditedText:
-    """A file's text while it is edited: `shown` goes into a field, `encoded` turns what is there then into bytes."""
+    """A file's text while it is edited: `shown` goes into a text field, `encoded` turns the edited text into bytes."""
 
     def __init__(self, text: Text) -> None:
         self._text = text
@@ -36,7 +36,7 @@ class EditedText:
         if self._stand_ins:
             content = content.translate({ord(char): stand_in for char, stand_in in self._stand_ins.items()})
         self.shown = content if self._lines and text.ends_with_newline else content.removesuffix("\n")
-        """The lines, each ended by a line feed, but for the last one if the file's last line is not."""
+        """The lines, each ended by a line feed, except for the last one if the file does not end with one."""
 
     def encoded(self, edited: str) -> bytes:
         """Return the file's bytes with this text, whose lines end with LF. Raises `UnicodeEncodeError`."""
@@ -51,7 +51,7 @@ class EditedText:
         return Text(content, self._text.encoding).encoded()
 
     def _endings(self, edited: str) -> Sequence[str]:
-        """How each edited line ends: as it did when it was not touched, else as most lines do."""
+        """Return how each edited line ends: an untouched one as before, any other as most lines do."""
         kinds = Counter(_ending(line) for line in self._lines if line.endswith("\n"))
         usual = kinds.most_common(1)[0][0] if kinds else "\n"
         count = edited.count("\n")
@@ -90,7 +90,7 @@ def editor_text(lines: Sequence[str], *, is_start: bool = True) -> str:
 
 
 def edited_lines(original: Sequence[str], edited: str) -> tuple[str, ...]:
-    r"""Return the exact lines of `edited`, new ones ended as the line before them, byte order mark in front."""
+    """Return the exact lines of `edited`: new ones end like the line before them, and a byte order mark is kept."""
     has_mark = bool(original) and original[0].startswith(BOM)
     exact = [original[0].removeprefix(BOM), *original[1:]] if original else []
     shown = [_shown(line) for line in exact]
@@ -129,7 +129,7 @@ def _original_char(match: re.Match[str]) -> str:
 
 
 def _ending_near(lines: Sequence[str], at: int) -> str:
-    """Return how the line before `at` ends, else the one there, else the one kind of ending that everybody has."""
+    """Return how the line before `at` ends, else the one there, else a line feed."""
     for line in (*lines[max(0, at - 1) : at], *lines[at : at + 1]):
         if line.endswith("\n"):
             return "\r\n" if line.endswith("\r\n") else "\n"

@@ -1,7 +1,7 @@
 """Three-way merge of lines and of whole files, and files without some of their hunks. Pure.
 
-The matching is that of `diff.find_edits`. As in git, edits of the two sides that overlap or touch clash unless they say
-the same; everything else is taken from whichever side made it, byte for byte.
+Lines are matched by `diff.find_edits`. As in git, edits of the two sides that overlap or touch clash unless they are
+equal; everything else is taken from the side that made it, byte for byte.
 
 Whole files (`merge_states`) are merged by content, kind and permission bits, each taken from the side that changed it.
 """
@@ -25,7 +25,7 @@ Lines = tuple[bytes, ...]
 
 
 class Clashing(NamedTuple):
-    """Lines that both sides changed, differently."""
+    """Lines that both sides changed differently."""
 
     base: Lines
     ours: Lines
@@ -42,14 +42,14 @@ class Merge(Struct, frozen=True):
         return not any(isinstance(piece, Clashing) for piece in self.pieces)
 
     def content(self) -> bytes:
-        """The merged text. Raises `ValueError` when something clashes."""
+        """Return the merged text. Raises `ValueError` if something clashes."""
         if not self.is_clean:
             raise ValueError("the two sides clash")
         return b"".join(piece for piece in self.pieces if not isinstance(piece, Clashing))
 
 
 def merge_bytes(base: bytes, ours: bytes, theirs: bytes) -> Merge | None:
-    """Merge two descendants of `base`; None when one of the three is no text, or they are encoded differently."""
+    """Merge two descendants of `base`; None if one of the three is not text, or their encodings differ."""
     texts = [read_text(content) for content in (base, ours, theirs)]
     encodings = {text.encoding if text else None for text in texts}
     if None in encodings or len(encodings) > 1:
@@ -63,7 +63,7 @@ def merge_bytes(base: bytes, ours: bytes, theirs: bytes) -> Merge | None:
 
 
 class Chunk(NamedTuple):
-    """A region of base lines, and the lines that stand for it on both sides; half open."""
+    """A region of base lines, and the lines that replace it on both sides; half open."""
 
     base: slice
     ours: slice
@@ -71,10 +71,9 @@ class Chunk(NamedTuple):
 
 
 def chunks(ours: Sequence[Edit], theirs: Sequence[Edit]) -> Iterator[Chunk]:
-    """Yield where at least one side changed the base, edits that overlap or touch being one chunk.
+    """Yield where at least one side changed the base; edits that overlap or touch are one chunk.
 
-    The edits lead from the base (their old side) to ours and to theirs; they may be a part of all there are, without
-    gaps.
+    The edits lead from the base (their old side) to ours and to theirs; they can be a contiguous part of all edits.
     """
     sides = (ours, theirs)
     at = [0, 0]
@@ -152,7 +151,9 @@ class ClashError(Exception):
 
 
 def merge_states(base: FileState | None, yours: FileState | None, wanted: FileState | None) -> FileState | None:
-    """Return `yours` with what leads from `base` to `wanted`. Raises `ClashError` where both changed it."""
+    """Return `yours` with the change from `base` to `wanted` applied. Raises `ClashError` if both changed the same
+    thing.
+    """
     if yours == base:
         return wanted
     if yours == wanted or base == wanted:
@@ -203,8 +204,8 @@ def _why_absent(yours: FileState | None, wanted: FileState | None) -> str:
 def without_hunks(diff: FileDiff, keys: Collection[HunkKey]) -> bytes:
     """Return the new side's bytes with the hunks of these keys as they are on the old side.
 
-    Keys that name no lines (`file`, `mode`), or no hunk of this diff, change nothing. Where the encoding differs, the
-    byte order mark is that of the new side, whichever first line comes: it belongs to the encoding.
+    Keys that name no lines (`file`, `mode`), or no hunk of this diff, change nothing. If the encodings differ, the byte
+    order mark is that of the new side, whichever line comes first: it belongs to the encoding.
     """
     lines: list[str] = []
     at = 0
@@ -223,8 +224,8 @@ def without_hunks(diff: FileDiff, keys: Collection[HunkKey]) -> bytes:
 def undone_keys(diff: FileDiff, since: FileDiff) -> frozenset[HunkKey]:
     """Return the hunks that a later version of the file has as they were before.
 
-    Taking one of them out of that version would change nothing. `since` leads from the later version to the new side
-    of `diff`: against the time, because where lines repeat, the other direction may match other ones.
+    Taking one of them out of that version would change nothing. `since` leads backwards, from the later version to the
+    new side of `diff`, because with repeated lines the other direction can match different ones.
     """
     later = [_inverse(edit) for edit in since.edits]
     if not later or since.old_encoding != diff.new_encoding:
@@ -233,7 +234,7 @@ def undone_keys(diff: FileDiff, since: FileDiff) -> frozenset[HunkKey]:
 
 
 def missing_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey]:
-    """Return the hunks of which nothing is in `now`, a later content of the file: undone, or written over since."""
+    """Return the hunks of which nothing is left in `now`, a later content of the file: undone, or overwritten since."""
     text = read_text(now)
     if text is None or text.encoding != diff.new_encoding:
         return frozenset()
@@ -246,7 +247,7 @@ def missing_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey]:
 
 
 def _is_missing(diff: FileDiff, edits: Sequence[Edit], later: Sequence[Edit], now: Sequence[str]) -> bool:
-    """Whether every added line is gone; where none was added, whether what was removed is back."""
+    """Whether every added line is gone; if none was added, whether the removed lines are back."""
     added = [edit for edit in edits if edit.new_start < edit.new_end]
     if not added:
         return _is_gone(diff, edits, later, now)
@@ -254,7 +255,7 @@ def _is_missing(diff: FileDiff, edits: Sequence[Edit], later: Sequence[Edit], no
 
 
 def _covers(later: Sequence[Edit], edit: Edit) -> bool:
-    """Whether later edits, which may touch one another, replaced every line that this one added."""
+    """Whether later edits, which can touch one another, replaced every line that this one added."""
     line = edit.new_start
     at = bisect_left(later, line + 1, key=lambda one: one.old_end)
     while at < len(later) and later[at].old_start <= line < edit.new_end:
@@ -264,7 +265,7 @@ def _covers(later: Sequence[Edit], edit: Edit) -> bool:
 
 
 def _is_gone(diff: FileDiff, edits: Sequence[Edit], later: Sequence[Edit], now: Sequence[str]) -> bool:
-    """Whether merging the removal of these edits into `now` would leave `now` as it is."""
+    """Whether merging the removal of these edits into `now` would change nothing."""
     inverse = [_inverse(edit) for edit in edits]
     first = bisect_left(later, inverse[0].old_start, key=lambda edit: edit.old_end)
     last = bisect_left(later, inverse[-1].old_end + 1, key=lambda edit: edit.old_start)

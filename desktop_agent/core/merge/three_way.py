@@ -1,6 +1,6 @@
-"""Three versions of a text beside each other, and the text that comes of choosing between them. Pure and synchronous.
+"""Three versions of a text side by side, and the text that results from choosing between them. Pure and synchronous.
 
-`base` is what both others were made from, `wanted` what an undo or redo asks for, `yours` what is on disk.
+`base` is what the other two were made from, `wanted` what an undo or redo asks for, `yours` what is on disk.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,22 +13,22 @@ from desktop_agent.core.diff.text import Text, as_utf8, read_text
 from desktop_agent.core.merge.merge import chunks
 
 MAX_BYTES = 768 * 1024
-"""Of all three together. What is larger is settled as a whole: an editor for it would freeze the window."""
+"""Of all three together. Larger files are settled as a whole: an editor for them would freeze the window."""
 MAX_LINE_CHARS = 5_000
-"""The same for a file with a longer line."""
+"""Files with a longer line are settled as a whole, too."""
 
 Source = Literal["base", "wanted", "yours"]
 Origin = Literal["unchanged", "wanted", "yours", "both", "clash"]
 """Who changed a region of the base: neither side, one side, both in the same way, or both differently."""
 Choice = Literal["undecided", "yours", "wanted", "both"]
-"""`both`: the wanted lines, and yours after them. What is undecided stays yours."""
+"""`both`: the wanted lines, then yours. What is undecided stays yours."""
 
 Lines = tuple[str, ...]
 Part: TypeAlias = "slice[int, int, None]"
 
 
 class MergeRegion(NamedTuple):
-    """Lines of the base, 0-based and half open, and what stands for them in the other two."""
+    """Lines of the base, 0-based and half open, and the lines that replace them in the other two."""
 
     origin: Origin
     base: "Part"
@@ -59,14 +59,14 @@ class ThreeWay(Struct, frozen=True):
 
     @property
     def merged_count(self) -> int:
-        """How many places change on disk without a question."""
+        """How many places on disk change without a question to the user."""
         return sum(region.origin == "wanted" for region in self.regions)
 
     def lines(self, source: Source) -> Lines:
         return (self.base if source == "base" else self.wanted if source == "wanted" else self.yours).lines
 
     def pieces(self, choices: Sequence[Choice]) -> Iterator[Lines]:
-        """Yield the lines of the result, region by region; there is a choice for each clash."""
+        """Yield the lines of the result, region by region; `choices` has one for each clash."""
         left = iter(choices)
         for region in self.regions:
             if region.origin == "clash":
@@ -84,7 +84,7 @@ class ThreeWay(Struct, frozen=True):
 
 
 def compare_three(base: bytes, wanted: bytes, yours: bytes) -> ThreeWay | None:
-    """Return how three versions correspond; None for what can only be chosen whole: no text, or too long."""
+    """Return how three versions correspond; None if they can only be chosen as a whole: no text, or too long."""
     if len(base) + len(wanted) + len(yours) > MAX_BYTES:
         return None
     texts = [read_text(content) for content in (base, wanted, yours)]
@@ -124,7 +124,9 @@ def _origin(base: Lines, wanted: Lines, yours: Lines) -> Origin:
 
 
 def _with_ending(first: Lines, second: Lines) -> Lines:
-    """Return `first` such that `second` can follow: its last line may have been the last of a file."""
+    """Return `first` with a line ending, so that `second` can follow: its last line may have been the last
+    of a file.
+    """
     if not first or not second or first[-1].endswith("\n"):
         return first
     return (*first[:-1], first[-1] + ("\r\n" if second[0].endswith("\r\n") else "\n"))

@@ -1,9 +1,9 @@
-"""What each file is, as what the standing changes make of it: `composed(S)`, on which undo and redo rest (ADR 24).
+"""Computes what each file is, given the standing changes: `composed(S)`, the basis of undo and redo (ADR 24).
 
-A `Lineage` is one file from its first recorded state on, through renames, undos and redos. `Composition.of` applies the
-changes that stand, in the order made, to that first state. A change that does not stand is passed over, so a later one
-is merged into a file without it; what others wrote in between always stands. The result depends on which changes stand,
-and on nothing else: not on the order in which others were undone.
+A `Lineage` follows one file from its first recorded state through renames, undos and redos. `Composition.of` applies
+the standing changes to that state, in the order they were made. A change that does not stand is skipped, so a later one
+is merged into a file without it; what others wrote in between always stands. The result depends only on which changes
+stand, not on the order in which the others were undone.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ from desktop_agent.core.transcript import ChangeRecord, Turned, Undone, undone_o
 from desktop_agent.core.undo import refusals
 
 Status = Mapping[ChangeId, Undone]
-"""What is undone of each change; a change that is not in it stands."""
+"""How much of each change is undone; a change that is missing stands."""
 
 _STANDS: frozenset[HunkKey] = frozenset()
 
@@ -49,31 +49,33 @@ class Step(Struct):
     before: Version
     after: Version
     departure: ChangeId = ""
-    """Of a rename, the record that says where the file left from."""
+    """For a rename, the change that removed the file from its old path."""
     edit: FileChange | None = None
-    """What a rename did to the content; None for the change itself."""
+    """For a rename, its effect on the content as an edit; None for any other change."""
     is_implied: bool = False
-    """Whether a folder came with the file that the change is about."""
+    """Whether the file is a folder that was created along with the file that the change is about."""
 
 
 class Foreign(Struct):
-    """What somebody else made of the file between two records."""
+    """An unrecorded change of the file between two records, made by somebody else."""
 
     before: Version
     after: Version
 
 
 class Anchor(Struct):
-    """Where an undo left something else than the standing changes make, because a user decided between versions."""
+    """A version that an undo left and that the standing changes do not produce, because a user chose
+    between versions.
+    """
 
     after: Version
     status: dict[ChangeId, Undone]
-    """What was undone of the file's changes then."""
+    """How much of each of the file's changes was undone at that point."""
     was: dict[ChangeId, Undone]
-    """What was undone before of those that it turned."""
+    """How much of the changes that it undid or redid was undone before it."""
 
     def is_moot(self, status: Status) -> bool:
-        """Whether nothing is left of what it was about: all that it turned is as before."""
+        """Whether all the changes that it undid or redid are back in the state they had before."""
         return all(status.get(one, _STANDS) == undone for one, undone in self.was.items())
 
 
@@ -85,37 +87,36 @@ class _Write(Struct):
     before: Version = None
     after: Version = None
     is_written: bool = False
-    """Whether there is a record of it."""
+    """Whether a record of the write exists."""
     was_as_wanted: bool = False
-    """Whether it needed no write: the file was as wanted already."""
+    """Whether no write was needed, because the file was already as wanted."""
     was_gone: bool = False
-    """Whether others had removed it: nothing had to leave its path."""
+    """Whether others had removed the file, so that nothing had to leave its path."""
 
 
 class Lineage(Struct):
-    """One file."""
+    """One file, followed through all records across renames, undos and redos."""
 
     origin: Version
     """What it was before its first recorded change."""
     notes: "list[Step | Foreign | _Write]" = field(default_factory=list["Step | Foreign | _Write"])
     elements: list[Step | Foreign | Anchor] | None = None
     now: Version = None
-    """What the records leave of it, once `elements` are known."""
+    """The version that the records lead to; set once `elements` are known."""
     earlier: list[tuple[Version, Status]] = field(default_factory=list[tuple[Version, Status]])
-    """What it was before each undo and redo since anything else happened to it, with what was undone then."""
+    """The versions before each undo and redo since the last other event, with what was undone at that time."""
 
     @property
     def steps(self) -> list[Step]:
-        """What the recorded changes did to it, in the order made."""
         return [note for note in self.notes if isinstance(note, Step)]
 
     def came_along(self, change_ids: Collection[ChangeId]) -> bool:
-        """Whether it is a folder that by these changes only came with a file in it."""
+        """Whether it is a folder that these changes touched only by creating it along with a file."""
         return all(step.is_implied for step in self.steps if {step.change.id, step.departure} & set(change_ids))
 
 
 class _Move(Struct):
-    """A file of an undo or redo: where it was, and where it is by what stands since; empty where it is not."""
+    """One file of an undo or redo, with its path before and after; a path is empty where the file is absent."""
 
     lineage: Lineage
     note: _Write
@@ -124,37 +125,38 @@ class _Move(Struct):
 
 
 class NeededError(Exception):
-    """The standing changes cannot be composed: one of them builds on what does not stand. Its text says how."""
+    """The standing changes cannot be composed, because one builds on a change that does not stand. The text
+    says how.
+    """
 
 
 _Composed = tuple[Version, NeededError | None]
-"""What a file is, or why that cannot be said."""
+"""The composed version, or why composing failed."""
 
 
 class Composition:
-    """The lineages of all files in a session's records, and what they are with given changes standing. Blocks."""
+    """The lineages of all files in a session's records, composed for any set of standing changes. Blocks."""
 
     def __init__(self, records: Sequence[ChangeRecord], turned: Sequence[Turned], images: StoredImages) -> None:
-        """`records` are all of the session, in the order made; `turned` says what its undos and redos turned."""
+        """`records` are all records of the session, oldest first; `turned` lists its undos and redos."""
         self.status: dict[ChangeId, Undone] = {
             record.change.id: undone_of(record) for record in records if record.change.author != "undo"
         }
-        """What is undone of each change now."""
         self.records = {record.change.id: record for record in records}
         self.turned = turned
         self.images = images
         self._made: dict[Digest, bytes] = {}
-        """Contents that merges made, which no blob has."""
+        """Contents made by merges, which have no blob."""
         self._partial: dict[tuple[ChangeId, frozenset[HunkKey]], FileImage] = {}
         self._of_change: dict[ChangeId, list[Lineage]] = {}
         self._seen: dict[str, FileImage | None] = {}
-        """What stands at each path, by the last record of it."""
+        """What the last record of each path left there."""
         self._ended: dict[str, Lineage] = {}
-        """Files that were deleted, by their path: one that comes into being there is the same one again."""
+        """Deleted files by path: a file that is created there later continues the same lineage."""
         self._here: dict[str, Lineage] = {}
-        """The files as the records left them."""
+        """The file that the records left at each path."""
         self._loose: set[str] = set()
-        """Folders that undos and redos made, or left because something was in them."""
+        """Folders that undos and redos made, or left because they were not empty."""
         at = 0
         for one in turned:
             self._note_events(records[at : one.start])
@@ -165,28 +167,26 @@ class Composition:
     # -- questions --
 
     def lineages_of(self, change_ids: Iterable[ChangeId]) -> list[Lineage]:
-        """Return the files that these changes are about, each once."""
         found = {id(one): one for change_id in change_ids for one in self._of_change.get(change_id, ())}
         return list(found.values())
 
     def at(self, path: str) -> Lineage | None:
-        """Return the file that stands at a path as far as is recorded."""
         return self._here.get(path)
 
     def loose_folders(self) -> set[str]:
-        """Return the folders that no change has made or kept, but undos and redos."""
+        """Return the folders that exist only because of undos and redos, not of any recorded change."""
         return {path for path in self._loose if path not in self._here}
 
     def was_loose(self, folder: str) -> bool:
-        """Whether an undo or redo made the folder, or left it, while its removal stood."""
+        """Whether an undo or redo made the folder, or left it in place although its removal stood."""
         return folder in self._loose
 
     def of(self, lineage: Lineage, status: Status) -> Version:
-        """Return what the file is when `status` is undone. Raises `NeededError`, and `StorageError`."""
+        """Return the version of the file when `status` is undone. Raises `NeededError` and `StorageError`."""
         return self._composed(lineage.origin, self._elements(lineage), status)
 
     def without_blockers(self, lineage: Lineage, status: Status, target: Status) -> tuple[Version, Version]:
-        """Return the file now and as wanted, both without the changes that build on undone ones.
+        """Return the current and the wanted version of the file, both without the changes that build on undone ones.
 
         Raises `StorageError`.
         """
@@ -197,9 +197,9 @@ class Composition:
         return self._composed(lineage.origin, rest, status, []), wanted
 
     def earlier(self, lineage: Lineage, status: Status) -> tuple[Version, Version] | None:
-        """Return what the records leave of the file, and what it was when `status` was undone of its changes.
+        """Return the version that the records lead to, and the one from when `status` was undone of the file's changes.
 
-        None where anything but undos and redos happened to it since.
+        None if anything but undos and redos happened to the file since.
         """
         self._elements(lineage)
         ids = _ids_of(lineage)
@@ -214,14 +214,14 @@ class Composition:
         return self._composed(lineage.origin, elements, status, [])
 
     def state(self, image: FileImage | None) -> FileState | None:
-        """Return the state of an image, also of one that a merge made. Raises `StorageError`."""
+        """Return the state of an image, including one that a merge made. Raises `StorageError`."""
         if image is None or image.digest not in self._made:
             return self.images.state(image)
         content = self._made[image.digest]
         return FileState(content=content, mode=image.mode, kind=image.kind, extras=image.extras)
 
     def image(self, state: FileState) -> FileImage:
-        """Return the image of a state, and keep its content for `state`."""
+        """Return the image of a state, and keep its content so that `state` can read it."""
         image = state.image()
         self._made[image.digest] = state.content
         return image
@@ -267,9 +267,9 @@ class Composition:
         composed: _Composed,
         dropped: list[Step | Foreign] | None,
     ) -> _Composed:
-        """Return what the file is after a user decided what it should be, if these changes stand.
+        """Return what the file is after the user's decision `anchor`, when `status` is undone.
 
-        `composed` is what the earlier elements make of it, or why they make nothing.
+        `composed` is what the earlier elements make of the file, or why they cannot be composed.
         """
         differing = [
             element
@@ -302,7 +302,7 @@ class Composition:
         return result, None
 
     def _in_force(self, element: Step | Foreign, status: Status) -> tuple[Version, Version] | None:
-        """Return the versions before and after the part of it that is in force; None if no part is."""
+        """Return the versions before and after the part of the element that is in force; None if no part is."""
         if isinstance(element, Foreign):
             return element.before, element.after
         undone = status.get(element.change.id, _STANDS)
@@ -337,7 +337,7 @@ class Composition:
         return self.image(replace(after, content=content, mode=mode))
 
     def _applied(self, now: Version, before: Version, after: Version) -> Version:
-        """Return `now` with what leads from `before` to `after`. Raises `NeededError`."""
+        """Return `now` with the change from `before` to `after` applied. Raises `NeededError`."""
         if now in (before, after):
             return after
         if before == after:
@@ -363,7 +363,7 @@ class Composition:
         return Placed(path, self.image(merged))
 
     def _elements(self, lineage: Lineage) -> list[Step | Foreign | Anchor]:
-        """Return what made the file what it is: its steps, and what lies between them on record."""
+        """Return the steps, foreign changes and anchors of the file; computed once."""
         if lineage.elements is not None:
             return lineage.elements
         elements: list[Step | Foreign | Anchor] = []
@@ -395,7 +395,7 @@ class Composition:
         status: Status,
         write: _Write,
     ) -> Version:
-        """Return what an undo or redo left, and add what the standing changes do not say of it to the elements."""
+        """Return what an undo or redo left, and append to `elements` what the standing changes do not explain of it."""
         if write.is_written and write.before != now and (write.before is not None or write.was_gone):
             elements.append(Foreign(now, write.before))
             lineage.earlier.clear()
@@ -423,7 +423,7 @@ class Composition:
             self._note_changes(list(of_event))
 
     def _note_changes(self, records: Sequence[ChangeRecord]) -> None:
-        """Note the changes of one event: what leaves its path first, so that files can change places."""
+        """Note the changes of one event, departures first, so that files can swap places."""
         changes = [record.change for record in records]
         self._seen |= {change.path: change.after for change in changes}
         departures = dict(pairs(changes))
@@ -486,7 +486,7 @@ class Composition:
             known.append(lineage)
 
     def _note_turned(self, turned: Turned, records: Sequence[ChangeRecord]) -> None:
-        """Note an undo or redo: files go where the changes that stand from now on have them."""
+        """Note an undo or redo, and move the files to where the standing changes put them."""
         written = {record.change.path: record.change for record in records}
         missing = {record.change.path for record in records if record.change.before is None}
         missing -= {record.change.path for record in records if record.change.before is not None}
@@ -507,7 +507,7 @@ class Composition:
                 self._loose |= set(change.new_folders)
 
     def _moves(self, turned: Turned, written: Iterable[str]) -> list[_Move]:
-        """Take the files of an undo or redo from their paths, and return them with a note of it."""
+        """Take the files of an undo or redo from their paths, and return each with a note of it."""
         after, before = dict(turned.after), dict(turned.before)
         touched = {id(one): one for one in self.lineages_of(after)}
         touched |= {id(one): one for path in written if (one := self._here.get(path)) is not None}
@@ -524,7 +524,7 @@ class Composition:
         return moves
 
     def _is_gone(self, lineage: Lineage) -> bool:
-        """Whether others removed the file, so that the last undo or redo, which is noted already, brings none back."""
+        """Whether others removed the file, so that the last undo or redo (already noted) did not bring it back."""
         *earlier, _ = lineage.notes
         if not any(isinstance(note, Foreign) or (isinstance(note, _Write) and note.was_as_wanted) for note in earlier):
             return False
@@ -536,7 +536,10 @@ class Composition:
     def _note_write(
         self, move: _Move, written: Mapping[str, FileChange], shared: Collection[str], *, is_told: bool
     ) -> None:
-        """Note what an undo or redo wrote of a file, and where it is now; other files go from or to `shared` paths."""
+        """Note what an undo or redo wrote to a file, and where the file is now.
+
+        `shared` are the paths that several files of it leave or come to.
+        """
         lineage, note, old, new = move.lineage, move.note, move.old, move.new
         if (left := written.get(old)) is not None:
             note.before = _placed(old, left.before)
@@ -558,7 +561,7 @@ class Composition:
 
 
 def implied_folder() -> FileImage:
-    """Return the image of a folder that came with a file, of which no record has the permission bits."""
+    """Return the image of a folder that was created along with a file; no record has its permission bits."""
     mode = new_file_mode()
     return FileState(content=b"", mode=mode | (mode & 0o444) >> 2, kind="folder").image()
 
@@ -566,7 +569,7 @@ def implied_folder() -> FileImage:
 def _left_as(
     old: str, new: str, written: Mapping[str, FileChange], seen: Mapping[str, FileImage | None], *, stays: bool
 ) -> Version:
-    """Return what an undo or redo left of a file that was at `old`, and is at `new` by what stands since."""
+    """Return the version that an undo or redo left of a file that was at `old` and belongs at `new` now."""
     left, come = written.get(old), written.get(new)
     if new and come is not None and come.after is not None:
         return Placed(new, come.after)
@@ -577,7 +580,7 @@ def _left_as(
 
 
 def _place_of(lineage: Lineage) -> str:
-    """Return where the file is with what is undone by now, judged by renames alone; empty where it is not."""
+    """Return the file's path with what is undone now, judged by renames alone; empty if the file is absent."""
     now = lineage.origin.path if lineage.origin else ""
     status = _status_of(lineage)
     for step in lineage.steps:
@@ -594,7 +597,6 @@ def _place_of(lineage: Lineage) -> str:
 
 
 def _status_of(lineage: Lineage) -> dict[ChangeId, Undone]:
-    """Return what is undone of the file's changes after the last undo or redo in its notes."""
     status: dict[ChangeId, Undone] = {}
     for note in lineage.notes:
         if isinstance(note, _Write):
@@ -603,7 +605,6 @@ def _status_of(lineage: Lineage) -> dict[ChangeId, Undone]:
 
 
 def _tell_mode(lineage: Lineage, folder: Version) -> None:
-    """Give an implied folder the permission bits that a later record shows."""
     if folder is not None and folder.image.kind == "folder":
         for step in lineage.steps:
             if step.is_implied:
@@ -615,7 +616,7 @@ def _placed(path: str, image: FileImage | None) -> Version:
 
 
 def _is_cut_off(lineage: Lineage, status: Status) -> bool:
-    """Whether a process was killed when it had undone, or redone, only one half of a rename."""
+    """Whether a process was killed after it had undone or redone only one half of a rename."""
     halves = (
         (status.get(step.change.id, _STANDS), status.get(step.departure, _STANDS))
         for step in lineage.steps

@@ -1,11 +1,11 @@
-"""Undo of what a comparison with git shows: files go back to what the commit has, whoever changed them since.
+"""Undo of differences from a commit: files get the committed version back, whoever changed them since.
 
-The ledger knows what the session changed, and git knows how the file was before. What lies between the two is recorded
-first, as the user's: what they did since the last record, and what they had made of the file before the first. Then
-such an undo is an undo of recorded changes, and is taken back like any other.
+The ledger knows what the session changed, and git knows how the file was before. What is missing between the two is
+recorded first, as the user's changes: what the user did since the last record, and what they had done to the file
+before the first one. After that, the undo is an undo of recorded changes, and is taken back like any other.
 
-What is not the agent's is left alone and reported, unless the op `includes_others`. `shares_of` tells whose a
-difference is, so that a front end can ask.
+Changes that are not the agent's are left alone and reported, unless the op `includes_others`. `shares_of` tells who
+made which part of a difference, so that a front end can ask.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -62,9 +62,9 @@ def shares_of(
     *,
     by_others: Collection[Digest] = (),
 ) -> tuple[Share, ...]:
-    """Return how much of the file's difference from the commit, or of these hunks of it, is whose. Blocks.
+    """Return who made how much of the file's difference from the commit, or of these hunks of it. Blocks.
 
-    `records` are all of the session. What is not recorded is another session's if its agent left one of the contents
+    `records` are all records of the session. An unrecorded change is another session's if it left one of the contents
     `by_others`, otherwise the user's. Raises `StorageError`.
     """
     records = list(records)
@@ -86,7 +86,6 @@ def shares_of(
 
 
 def _who_changed_mode(base: FileState | None, steps: Sequence[_Step]) -> set[Owner]:
-    """Return who changed whether the file can be run, if that differs from the commit."""
     states = [base, *(state for _, state in steps)]
     files = [state if state is not None and state.kind == "file" else None for state in states]
     can_run = [None if state is None else bool(state.mode & 0o100) for state in files]
@@ -108,7 +107,7 @@ def _steps(
     records: Iterable[ChangeRecord],
     images: StoredImages,
 ) -> list[_Step]:
-    """Return the versions from the commit's to the one on disk, as if what is undone had never happened."""
+    """Return the versions from the committed one to the one on disk, as if undone changes had never been made."""
     known = list(records)
     chain = [record for record in known if _is_of(record, file)]
     if file.moved_from:  # otherwise it is a new file to git
@@ -135,7 +134,7 @@ def _steps(
 
 
 def _is_of(record: ChangeRecord, file: CommittedFile) -> bool:
-    """Whether it changed this file, under any of its paths; a rename counts at the new path."""
+    """Whether the record changed this file, under any of its paths; a rename counts at the new path."""
     change = record.change
     if change.author == "undo" or change.path not in (file.path, file.moved_from):
         return False
@@ -171,7 +170,7 @@ def _diff(path: str, before: FileState | None, after: FileState | None) -> FileD
 
 
 def with_makers(transcript: Transcript, ledger: Ledger, outcomes: Iterable[FileOutcome]) -> tuple[FileOutcome, ...]:
-    """Return the outcomes with the makers of clashing versions, in the clash and in the reason. Blocks."""
+    """Return the outcomes with the makers of clashing versions added to the clash and the reason. Blocks."""
     return tuple(_with_makers(transcript, ledger, one) if one.clash is not None else one for one in outcomes)
 
 
@@ -192,7 +191,7 @@ def _with_makers(transcript: Transcript, ledger: Ledger, outcome: FileOutcome) -
 def _makers(
     transcript: Transcript, ledger: Ledger, outcome: FileOutcome, clash: Clash, meant: Sequence[ChangeRecord]
 ) -> tuple[Maker, ...]:
-    """Return who made what is in the way: the lines that clash, or else everything that differs."""
+    """Return who made the version in the way: the clashing lines, or else everything that differs."""
     base, yours = ledger.images.state(clash.base), ledger.images.state(clash.yours)
     paths = {outcome.path, *(record.change.path for record in meant)}
     steps: list[tuple[Maker, FileState | None]] = []
@@ -226,7 +225,6 @@ def _maker(record: ChangeRecord) -> Maker:
 
 
 def _undo_maker(transcript: Transcript, record: ChangeRecord) -> Maker:
-    """Return the undo or redo that wrote this."""
     turns = [
         transcript.changes[item.change_id].turn
         for item in record.change.reverts
@@ -256,7 +254,6 @@ _WHO_CHANGED: Final[Mapping[str, str]] = {
 
 
 def _reason_naming(reason: str, makers: Sequence[Maker]) -> str:
-    """Return why two versions clash, naming who made what is in the way."""
     is_of_a_turn = reason.partition(" changed ")[2] == _IN_TURN.partition(" changed ")[2]
     if not makers or not (is_of_a_turn or reason in (SAME_LINES, CHANGED_SINCE)):
         return reason
@@ -299,7 +296,7 @@ def _clashing_lines(
 
 
 class Seen(Struct, frozen=True):
-    """One path of a file that is to go back: as it is in the commit, and as it is now."""
+    """One path of a file that is to be restored: as it is in the commit, and as it is now."""
 
     path: str
     base: FileState | None
@@ -309,7 +306,9 @@ class Seen(Struct, frozen=True):
 def look(
     ledger: Ledger, files: Sequence[CommittedFile]
 ) -> tuple[list[tuple[CommittedFile, FileState | None]], list[FileOutcome]]:
-    """Return the files that are as the user saw them, each with what is on disk, and the outcomes of the others."""
+    """Return the files that are still as the user saw them, with their state on disk, and the outcomes of
+    the others.
+    """
     found: list[tuple[CommittedFile, FileState | None]] = []
     refused: list[FileOutcome] = []
     for file in files:
@@ -331,9 +330,9 @@ def look(
 def unrecorded(
     transcript: Transcript, ledger: Ledger, files: Sequence[tuple[CommittedFile, FileState | None]]
 ) -> list[FileTransition]:
-    """Return what lies between the commit and the first record of each path, or the disk if there is no record.
+    """Return the missing transitions from the commit to the first record of each path, or to the disk if there is none.
 
-    Blocks. What the user did since the last record has been recorded before.
+    Blocks. What the user did since the last record must have been recorded before.
     """
     found: list[FileTransition] = []
     chains = _chains(transcript)
@@ -362,9 +361,9 @@ def unrecorded(
 def written_along(
     transcript: Transcript, ledger: Ledger, files: Iterable[tuple[CommittedFile, FileState | None]]
 ) -> list[FileTransition]:
-    """Return what undos and redos wrote of the user's edits, which no record has by itself.
+    """Return the user's edits that undos and redos wrote to the files, and that have no record of their own.
 
-    Blocks. It is what a file has now beyond what its standing changes make of it.
+    Blocks. They are what a file has now beyond what its standing changes make of it.
     """
     composition = composition_of(transcript, ledger)
     found: list[FileTransition] = []
@@ -388,7 +387,7 @@ def draft_differences(
     op: ops.UndoDifferences,
     files: Sequence[tuple[CommittedFile, FileState | None]],
 ) -> tuple[ChangeSelection, UndoDraft]:
-    """Return which changes the undo of these files takes back, and its draft as of now. Blocks."""
+    """Return which changes the undo of these files takes back, and its draft. Blocks."""
     selections, left = _selections(transcript, ledger, op, files)
     # All lines of the hunks may go, as was checked before; the user's changes lead to them.
     may_include = op.includes_others or bool(op.hunks)
@@ -438,9 +437,9 @@ def _selections(
 
 
 def _left_folders(transcript: Transcript, ledger: Ledger, gone: Collection[str]) -> list[ChangeId]:
-    """Return the changes that made the agent's folders that are empty without the files `gone`.
+    """Return the changes that made those folders of the agent that are empty without the files `gone`.
 
-    A comparison with git does not list folders, so they are removed with what was in them.
+    A comparison with git does not list folders, so they are removed along with the files in them.
     """
     tops = {folder for path in gone for folder in folders_above(path)}
     return [
@@ -456,7 +455,7 @@ def _left_folders(transcript: Transcript, ledger: Ledger, gone: Collection[str])
 def _agents_part(one: Seen, records: Sequence[ChangeRecord], images: StoredImages) -> list[ChangeSelection]:
     """Return the agent's standing uncommitted changes of a path.
 
-    Only hunks of a change if others of it were committed.
+    If other hunks of a change were committed, only the uncommitted ones.
     """
     standing = [record for record in records if record.change.owner == "agent" and not record.is_undone]
     ids = tuple(record.change.id for record in standing)
@@ -478,11 +477,10 @@ def _agents_part(one: Seen, records: Sequence[ChangeRecord], images: StoredImage
 
 
 _Chains = Mapping[str, list[ChangeRecord]]
-"""By path, its changes in their order, without undos and redos."""
+"""Changes by path, oldest first, without undos and redos."""
 
 
 def _paths(chains: _Chains, ledger: Ledger, file: CommittedFile, disk: FileState | None) -> list[Seen]:
-    """Return the paths that have to change for the file to be as it was committed."""
     first = next((record.change.before for record in chains.get(file.moved_from or file.path, ())), None)
     base = _as_committed(file, _usual_mode(first, disk))
     if not file.moved_from:
@@ -518,9 +516,9 @@ def _reached(base: FileState | None, chain: Sequence[ChangeRecord]) -> int | Non
 
 
 def _as_committed(file: CommittedFile, mode: int | None) -> FileState | None:
-    """Return the file of the commit.
+    """Return the committed file.
 
-    Git knows only whether it can be run; the other permissions are those of `mode`.
+    Git stores only the executable bit; the other permissions are those of `mode`.
     """
     if file.content is None:
         return None
@@ -533,12 +531,11 @@ def _as_committed(file: CommittedFile, mode: int | None) -> FileState | None:
 
 
 def _usual_mode(*seen: FileImage | FileState | None) -> int | None:
-    """Return the permissions of the first file among these."""
     return next((one.mode for one in seen if one is not None and one.kind == "file"), None)
 
 
 def _unless_folder(seen: _Seen) -> _Seen | None:
-    """Return what git knows of it: it has files, and no folders."""
+    """Return None for a folder, because git knows only files."""
     return None if seen is not None and seen.kind == "folder" else seen
 
 

@@ -1,7 +1,7 @@
-"""What an undo or redo would write: what the standing changes make of each file, before and after, against the disk.
+"""Drafts what an undo or redo writes: the composed files before and after it, merged with the disk.
 
 An undo of U writes `merge(base=composed(S), composed(S - U), the disk)` and a redo the same with S and U together, so
-what the disk is merged with never depends on the way there (`composition`, ADR 24). Writes nothing but blobs.
+what the disk is merged with never depends on earlier undos and redos (`composition`, ADR 24). Writes nothing but blobs.
 """
 
 import os
@@ -29,25 +29,24 @@ from desktop_agent.core.undo.refusals import Direction
 
 
 class DraftedWrite(Struct, frozen=True):
-    """One file to write, what it makes of the selected changes, and what to say of it."""
+    """One file to write, which changes that undoes or redoes, and what to report about it."""
 
     transition: FileTransition
     reverts: tuple[Reverted, ...]
     outcome: FileOutcome
     new_folders: tuple[str, ...] = ()
-    """Folders that go with a removed file when they are empty."""
+    """Folders that are removed along with the file if they are empty."""
     moves_to: str = ""
-    """Of a file whose content goes to another path: that path."""
+    """The path that the removed file's content moves to; empty if it moves nowhere."""
 
 
 class UndoDraft(Struct, frozen=True):
-    """What to write, in this order, and the outcome of every file that needs no write or cannot have one."""
+    """The writes, in order, and the outcome of every file that needs no write or cannot be written."""
 
     writes: tuple[DraftedWrite, ...]
     settled: tuple[FileOutcome, ...]
 
     def outcomes(self) -> tuple[FileOutcome, ...]:
-        """What would come of it."""
         return (*(write.outcome for write in self.writes), *self.settled)
 
 
@@ -56,23 +55,25 @@ class _Case(Struct):
 
     lineage: Lineage
     ids: tuple[ChangeId, ...]
-    """Its changes that are to be turned, in the order made."""
+    """Its changes that are undone or redone, in the order made."""
     bonds: set[ChangeId]
-    """What ties it to other files: these changes; of several that exchanged files, the same one."""
+    """The changes that tie it to other files; for files that swapped contents, one change stands for all."""
     base: Version = None
     wanted: Version = None
     state: FileState | None = None
-    """What it becomes, at the path where it is wanted."""
+    """The state that it gets, at the path where it is wanted."""
     reason: str = ""
     """Why it has to be left alone."""
     note: str = ""
-    """What to say of it though it is not."""
+    """What to report about it although it is not left alone."""
     barred: str = ""
-    """At which of its paths nothing can be written."""
+    """The one of its paths at which nothing can be written."""
     outcome_state: OutcomeState = "conflict"
     clash: Clash | None = None
     exact: tuple[Version] | None = None
-    """The version from before an undo or redo to whose very bytes it goes back."""
+    """The version from before an undo or redo that is restored byte for byte; in a tuple, because a version can be
+    None.
+    """
 
     @property
     def place(self) -> str:
@@ -111,16 +112,14 @@ class Drafter:
         *,
         hunks: tuple[HunkKey, ...] = (),
     ) -> UndoDraft:
-        """Return what it comes to when of each change that is `turned` so much is undone.
+        """Return the draft after which each change in `turned` is undone to the given extent.
 
-        `hunks` are those that the user named.
+        `hunks` are the ones that the user named.
         """
         return _Draft(self._ledger, self._composition, direction, turned, hunks).made()
 
 
 class _Draft:
-    """One undo or redo while it is drafted."""
-
     def __init__(
         self,
         ledger: Ledger,
@@ -138,22 +137,20 @@ class _Draft:
         self._hunks = hunks
         self._disk: dict[str, FileState | None] = {}
         self._covered: dict[str, str] = {}
-        """The paths with a link or a file where a folder above them has to be; that is planned for, too."""
+        """By path, a link or file that stands where a parent folder has to be, and is itself part of the draft."""
         self._cases: list[_Case] = []
         self._came_along: list[_Case] = []
-        """Folders that come or go with a file."""
         self._coming_folders: list[str] = []
         self._going_folders: set[str] = set()
-        """Folders that came with a file, and go when nothing else is in them."""
+        """Folders that were created along with a file, and are removed if nothing else is in them."""
         self._with_change: dict[ChangeId, list[int]] = {}
-        """Which of the cases a change is about, for `_bound_to`."""
+        """Indices of the cases that have a bond to a change, for `_bound_to`."""
         self._at_path: dict[str, list[int]] = {}
-        """Which of the cases are, or are wanted, at a path, for `_bound_to`."""
+        """Indices of the cases that are, or are wanted, at a path, for `_bound_to`."""
         self._out: dict[str, _Case] = {}
         self._into: dict[str, _Case] = {}
 
     def made(self) -> UndoDraft:
-        """Return the draft."""
         self._find_cases()
         self._out = {case.base.path: case for case in self._cases if case.base is not None}
         # Those that stay where they are come first: another one that is wanted there finds the place taken.
@@ -198,7 +195,6 @@ class _Draft:
         self._note_folders(set())
 
     def _note_folders(self, refused: set[ChangeId]) -> None:
-        """Note which folders come and go, when these changes have to be left alone."""
         along = [case for case in self._came_along if not case.reason and not set(case.ids) <= refused]
         self._coming_folders = [one.wanted.path for one in along if one.wanted is not None and one.base is None]
         self._going_folders = {one.base.path for one in along if one.base is not None and one.wanted is None}
@@ -207,17 +203,14 @@ class _Draft:
         self._going_folders -= {one.path for one in own if one.image.kind == "folder"}
 
     def _only_came_along(self, case: _Case) -> bool:
-        """Whether it is a folder about which there is no change of its own."""
         return case.lineage.came_along(case.ids) and _is_folder(case)
 
     def _tell_blockers(self, case: _Case, reason: str) -> None:
-        """Say that a later change builds on the one to be undone, and keep the three versions."""
         base, wanted = self._known.without_blockers(case.lineage, self._known.status, self._target)
         place, case.wanted = case.base or wanted, None
         case.refuse(reason, self._clash(base, wanted, self._now(place.path)) if place is not None else None)
 
     def _find_exact(self) -> None:
-        """Find the files that go back to the very bytes from before the undos or redos that are taken back."""
         for case in self._cases:
             case.exact = self._exact(case) if not case.reason else None
         is_growing = True
@@ -228,7 +221,7 @@ class _Draft:
                     case.exact, is_growing = None, True
 
     def _exact(self, case: _Case) -> tuple[Version] | None:
-        """Return what the file was before the undos and redos that are turned back, if nothing else came since."""
+        """Return the version before the undos and redos that are taken back, if nothing else changed the file since."""
         found = self._known.earlier(case.lineage, self._target)
         if found is None:
             return None
@@ -240,14 +233,14 @@ class _Draft:
         return (then,) if is_as_left else None
 
     def _is_at(self, path: str, version: Version) -> bool:
-        """Whether the file, or none, is on disk at the path, apart from others that leave it."""
+        """Whether the disk matches the version at this path, ignoring files that leave the path."""
         state = self._now(path)
         if version is not None and version.path == path:
             return state is not None and state.image() == version.image
         return state is None or path in self._out
 
     def _bound_to(self, case: _Case) -> list[_Case]:
-        """Return the files that share a bond with this one, or a path that one of them leaves to the other."""
+        """Return the other files that share a bond with this one, or a path that one leaves to the other."""
         bonds = [*(self._with_change[one] for one in case.bonds), *(self._at_path[path] for path in case.paths())]
         numbers = sorted({number for bond in bonds for number in bond})
         return [other for number in numbers if (other := self._cases[number]) is not case]
@@ -300,7 +293,7 @@ class _Draft:
         return merge_states(self._state(base), yours, None)
 
     def _taken_along(self, lineage: Lineage, base: Version, wanted: Placed) -> FileState | None:
-        """Return the content of a file that comes to another path, with what was edited since."""
+        """Return the content of a file that moves to another path, including later edits."""
         if base is None:
             return self._state(wanted)
         yours, before = self._now(base.path), self._state(base)
@@ -314,7 +307,7 @@ class _Draft:
         return merge_states(before, yours, self._state(wanted))
 
     def _put_at(self, lineage: Lineage, path: str, content: FileState | None, *, is_new: bool) -> FileState | None:
-        """Return the content if the path is free for it by then. Raises `ClashError`."""
+        """Return the content if the path will be free for it. Raises `ClashError`."""
         yours, there = self._now(path), self._out.get(path)
         if yours is None:
             return content
@@ -331,7 +324,7 @@ class _Draft:
         raise _TakenError(PLACE_TAKEN)
 
     def _barred(self, path: str, *, is_coming: bool) -> str:
-        """Say why nothing may be written at the path; empty when it may."""
+        """Return why nothing can be written at the path; empty if it can."""
         planned = self._out.keys() | self._into.keys()
         link = self._files.link_above(path)
         if link in planned:
@@ -348,7 +341,7 @@ class _Draft:
         return ""
 
     def _clash(self, base: Version, wanted: Version, yours: FileState | None) -> Clash:
-        """Keep the three versions, for as long as the journal names them."""
+        """Store the three versions for as long as the journal names them."""
         states = (self._state(base), self._state(wanted), yours)
         for state in states:
             if state is not None:
@@ -358,13 +351,13 @@ class _Draft:
         return Clash(base=base_image, wanted=wanted_image, yours=yours_image)
 
     def _taken(self, case: _Case) -> Clash | None:
-        """Return the versions at a path that something else has taken; a rename has none to choose between."""
+        """Return the versions at a path that something else has taken; None for a rename, which leaves no choice."""
         return None if case.is_move else self._clash(None, case.wanted, self._now(case.place))
 
     # -- what has to stay together --
 
     def _refuse_together(self) -> None:
-        """Leave alone what cannot be done without a file that has to be left alone."""
+        """Refuse the files that cannot be written without one that is refused."""
         is_growing = True
         while is_growing:
             is_growing = self._refuse_covered()
@@ -377,7 +370,7 @@ class _Draft:
             is_growing = self._refuse_full() or self._keep_folders() or is_growing
 
     def _refuse_covered(self) -> bool:
-        """Leave alone what would be written through a link that stays, or below a file that does."""
+        """Refuse the files that would be written through a link that stays, or below a file that stays."""
         is_found = False
         for case in self._cases:
             for path in case.paths() if not case.reason else ():
@@ -391,7 +384,6 @@ class _Draft:
         return is_found
 
     def _refuse_full(self) -> bool:
-        """Refuse to remove or replace a folder that has something else in it."""
         after = {path: self._after(path) for case in self._cases if not case.reason for path in case.paths()}
         gone = {path for path, state in after.items() if state is None}
         is_found = False
@@ -412,12 +404,11 @@ class _Draft:
         return is_found
 
     def _may_stay(self, folder: str, after: Mapping[str, FileState | None]) -> bool:
-        """Whether its removal can count as made though the folder is not empty: it goes when the last of that does."""
+        """Whether a folder that is not empty can count as removed; it disappears once the last file in it does."""
         is_as_before = self._direction == "redo" and self._known.was_loose(folder)
         return is_as_before or self._has_only_standing(folder, after)
 
     def _has_only_standing(self, folder: str, after: Mapping[str, FileState | None]) -> bool:
-        """Whether all that will be in a folder is on record."""
         here = {
             Path(place, name).relative_to(self._files.root).as_posix()
             for place, folders, names in os.walk(self._files.root / folder)
@@ -429,16 +420,15 @@ class _Draft:
         return bool(recorded) and staying - recorded <= {above for path in recorded for above in folders_above(path)}
 
     def _after(self, path: str) -> FileState | None:
-        """Return what will be at a path."""
         into, out = self._into.get(path), self._out.get(path)
         if into is not None and not into.reason:
             return into.state
         return None if out is not None and not out.reason else self._now(path)
 
     def _keep_folders(self) -> bool:
-        """Leave a folder alone that was renamed, with those in it, when every file in it has to be.
+        """Refuse a renamed folder, and the folders in it, if every file in it is refused.
 
-        Else an empty one would come, and count as brought back when the files can be.
+        Otherwise an empty folder would be created, and count as restored once the files can be restored.
         """
         folders = {path: case for case in self._cases if _is_folder(case) for path in self._named(case)}
         is_found = False
@@ -458,7 +448,6 @@ class _Draft:
         return [self._known.records[change_id].change for case in cases for change_id in case.ids]
 
     def _named(self, case: _Case) -> set[str]:
-        """Return the paths that its changes are on record at."""
         return {change.path for change in self._changes_of([case])}
 
     # -- what is written, and said --
@@ -517,7 +506,6 @@ class _Draft:
         return DraftedWrite(FileTransition(path, now, after), (), outcome, folders, moves_to)
 
     def _told_by_path(self, case: _Case, drafted: Mapping[str, DraftedWrite]) -> dict[str, list[ChangeId]]:
-        """Return the changes of the file by the path in whose outcome they are told of."""
         path_of = self._refusal_path if case.reason else self._write_path
         found: dict[str, list[ChangeId]] = {}
         for change_id in case.ids:
@@ -525,13 +513,21 @@ class _Draft:
         return found
 
     def _write_path(self, case: _Case, change_id: ChangeId, drafted: Mapping[str, DraftedWrite]) -> str:
-        """Return the path of a rename's half, of anything else where the file comes to; but one that is written."""
+        """Return the path whose outcome reports a change of a written file.
+
+        For half of a rename, the path on record, otherwise where the file will be; if that path is not written, another
+        one of the file that is.
+        """
         path = self._recorded_path(change_id) if self._is_move(case, change_id) else case.place
         written = [one for one in (case.place, *sorted(case.paths())) if one in drafted]
         return path if path in written or not written else written[0]
 
     def _refusal_path(self, case: _Case, change_id: ChangeId, drafted: Mapping[str, DraftedWrite]) -> str:
-        """Return the path at which the file came, went or was renamed, else where it is; but none that is written."""
+        """Return the path whose outcome reports a change of a refused file.
+
+        The path on record if the file was created, removed or renamed there, otherwise where the file is; preferably
+        one that is not written.
+        """
         ends = {step.change.id for step in case.lineage.steps if not (step.before and step.after)}
         is_at_own = change_id in ends or self._is_move(case, change_id)
         path = self._recorded_path(change_id) if is_at_own else case.here
@@ -544,7 +540,7 @@ class _Draft:
         return self._known.records[change_id].change.path
 
     def _is_move(self, case: _Case, change_id: ChangeId) -> bool:
-        """Whether the change is a half of a rename that is turned as such."""
+        """Whether the change is half of a rename, and the rename itself is undone or redone."""
         return any(
             change_id in (step.change.id, step.departure) and not self._is_edit(step.change.id)
             for step in case.lineage.steps
@@ -552,7 +548,7 @@ class _Draft:
         )
 
     def _is_edit(self, change_id: ChangeId) -> bool:
-        """Whether only what a rename did to the content is turned."""
+        """Whether only the effect of a rename on the content is undone or redone."""
         now, then = self._known.status.get(change_id, frozenset()), self._target.get(change_id, frozenset())
         return (now is None or RENAMING in now) == (then is None or RENAMING in then)
 
@@ -593,7 +589,7 @@ class _Draft:
     def _will_be_empty(
         self, folder: str, gone: Iterable[str], after: Mapping[str, FileState | None] | None = None
     ) -> bool:
-        """Whether it is a folder in which nothing is left but folders that go as well."""
+        """Whether it is a folder in which nothing will be left but folders that are removed too."""
         place, gone = self._files.root / folder, set(gone)
         if self._files.link_above(folder) or place.is_symlink() or not place.is_dir():
             return False
@@ -608,7 +604,6 @@ class _Draft:
     def _folder_writes(
         self, writes: Sequence[DraftedWrite], going: set[str], after: Mapping[str, FileState | None]
     ) -> list[DraftedWrite]:
-        """Return the writes of folders that come or go alone, without a file in them."""
         gone = {folder for write in writes for folder in write.new_folders}
         coming = [path for path, state in after.items() if state is not None]
         alone = (folder for folder in sorted(going - gone) if folder not in after)
@@ -633,13 +628,13 @@ class _Draft:
 
 
 class _TakenError(ClashError):
-    """Something else stands where a file is to come."""
+    """Something else stands at the path that a file is to get."""
 
 
 def _exchanged(records: Iterable[ChangeRecord]) -> dict[ChangeId, ChangeId]:
-    """Return the changes by which files exchanged their contents, each with the one that stands for its ring.
+    """Return the changes that swapped the contents of files, each with the one that stands for its whole ring.
 
-    No path became free, so there is no rename on record, yet what each file was is only at the path of another.
+    No path became free, so no rename is on record, yet the former content of each file is only at another's path.
     """
     found: dict[ChangeId, ChangeId] = {}
     for _, of_event in groupby(records, key=lambda record: record.seq):
@@ -659,7 +654,7 @@ def _exchanged(records: Iterable[ChangeRecord]) -> dict[ChangeId, ChangeId]:
 
 
 def _needs(case: _Case, other: _Case) -> bool:
-    """Whether a file cannot be written without the other one: they share a bond, or it comes to the other's path."""
+    """Whether a file cannot be written without the other: they share a bond, or it moves to the other's path."""
     is_in_its_way = other.base is not None and case.wanted is not None and other.base.path == case.wanted.path
     return is_in_its_way or not case.bonds.isdisjoint(other.bonds)
 
@@ -669,7 +664,7 @@ def _is_folder(case: _Case) -> bool:
 
 
 def _is_version_of(state: FileState | None, base: FileState | None) -> bool:
-    """Whether at least half of a text is the other text, so that it is the same file, edited."""
+    """Whether a text still has at least half of the lines of `base`, and so is the same file, edited."""
     if state is None or base is None or state.kind != base.kind or state.kind != "file":
         return False
     old, new = as_utf8(base.content), as_utf8(state.content)
@@ -682,7 +677,7 @@ def _is_version_of(state: FileState | None, base: FileState | None) -> bool:
 def _with_extras(
     now: FileState | None, after: FileState, base: FileImage | None, wanted: FileImage | None
 ) -> tuple[FileState, str]:
-    """Return the state with the owner and attributes it is to have, and what to say of those left alone."""
+    """Return the state with the owner and attributes it should have, and what to report about those left alone."""
     was, meant = base and base.extras, wanted and wanted.extras
     if now is None:
         return replace(after, extras=meant), ""
@@ -694,7 +689,7 @@ def _with_extras(
 
 
 def _order(write: DraftedWrite) -> tuple[int, int]:
-    """Files go before their folders, folders come before their files; and what goes, goes first."""
+    """Sort key: removals first, files before their folders; then creations, folders before their files."""
     state = write.transition.after or write.transition.before
     depth = write.transition.path.count("/")
     is_folder = state is not None and state.kind == "folder"

@@ -1,7 +1,7 @@
-"""Undo, redo and the user's own writes: drafted, written down, carried out and recorded, even if cancelled midway.
+"""Undo, redo and the user's own writes: drafted, prepared, carried out and recorded, even if cancelled midway.
 
-An undo is an entry of the ledger like any other change, so undoing an undo is a redo (`redo`). A write by the user
-also undoes the changes that are overwritten with it. The caller sees to it that no turn is running.
+An undo is a ledger entry like any other change, so undoing an undo is a redo (`redo`). A write by the user also undoes
+the changes that it overwrites. The caller makes sure that no turn is running.
 """
 
 import asyncio
@@ -43,10 +43,10 @@ class Undoing:
         self._log = log
 
     async def revert(self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges) -> bool:
-        """Undo or redo what `op` selects, and record what came of it. False when that is nothing.
+        """Undo or redo what `op` selects, and record the outcome. Return False if there was nothing to do.
 
-        Once begun it is finished, also when the calling task is cancelled. Raises `WorkspaceError` before anything is
-        done when the folder is gone or another one stands in its place.
+        Once begun it runs to its end, even if the calling task is cancelled. Raises `WorkspaceError` before anything is
+        done if the folder is gone or another one stands in its place.
         """
         await asyncio.to_thread(self._ledger.require_root)
         return await unhurried(self._revert(direction, op))
@@ -72,7 +72,7 @@ class Undoing:
         return True
 
     async def undo_differences(self, op: ops.UndoDifferences) -> bool:
-        """Take back how files differ from a commit; otherwise like `revert`. False if they do not differ."""
+        """Take back the differences of files from a commit, otherwise like `revert`. Return False if there are none."""
         await asyncio.to_thread(self._ledger.require_root)
         return await unhurried(self._undo_differences(op))
 
@@ -91,7 +91,6 @@ class Undoing:
         return True
 
     async def _record_missing(self, files: Sequence[tuple[CommittedFile, FileState | None]]) -> None:
-        """Record, as the user's, what lies between a commit, the records and the disk."""
         turn = self._transcript.turn
         now = {file.path: disk for file, disk in files} | {
             file.moved_from: self._ledger.files.current(file.moved_from) for file, _ in files if file.moved_from
@@ -103,7 +102,7 @@ class Undoing:
             await self._effects.recording.record_applied(turn, "", changes)
 
     async def redo(self, op: ops.RedoSteps) -> bool:
-        """Take back the undos that `op` names. As `revert` otherwise; False when there is no such undo any more."""
+        """Take back the undos that `op` names, otherwise like `revert`. Return False if none of them is left."""
         await asyncio.to_thread(self._ledger.require_root)
         return await unhurried(self._redo(op))
 
@@ -118,7 +117,7 @@ class Undoing:
         return True
 
     async def write(self, op: ops.WriteFile) -> None:
-        """Write a file as the user wants it. Raises `AgentError` when it is not what the user saw."""
+        """Write a file for the user. Raises `AgentError` if the file is not as the user saw it."""
         await unhurried(self._write_drafted(op))
 
     async def _write_drafted(self, op: ops.WriteFile) -> None:
@@ -172,12 +171,12 @@ class Undoing:
         return self._ledger.apply_each(writes, missing)
 
     def _is_own(self, reverts: Sequence[Reverted]) -> bool:
-        """Whether what is taken back made the file another name of one that this has to leave alone."""
+        """Whether one of the changes made the file a hard link to another file, which must be left alone."""
         records = (self._transcript.changes.get(item.change_id) for item in reverts)
         return any(record is not None and record.change.is_new_name for record in records)
 
     def _names_with(self, op: ops.WriteFile) -> tuple[str, ...]:
-        """The other names (hard links) of the file that the user writes with it. Blocks."""
+        """Return the other names (hard links) of the file that the user's write changes too. Blocks."""
         names = self._ledger.files.other_names(op.path)
         if op.purpose == "edit":
             return names
@@ -192,7 +191,7 @@ class Undoing:
         return recorder.changes
 
     def _destroyed(self, op: ops.UndoChanges | ops.RedoChanges) -> Destroyed | None:
-        """The call that a recovery is about, if it lost more than changes can tell."""
+        """Return the call that a recovery is about, if it lost more than its changes record."""
         if not (isinstance(op, ops.UndoChanges) and op.is_recovery and op.selection.call_id):
             return None
         known = self._transcript.changed.destroyed.get(op.selection.call_id)
@@ -246,9 +245,9 @@ def _after(problem: str, missing: str, drafted: DraftedWrite) -> FileOutcome:
 
 
 def draft_write(transcript: Transcript, ledger: Ledger, op: ops.WriteFile) -> FileTransition | None:
-    """Return what `op` makes of its file; None when it changes nothing. Blocks.
+    """Return what `op` makes of its file; None if it changes nothing. Blocks.
 
-    Raises `AgentError` when the file is not what the user saw, or cannot become that.
+    Raises `AgentError` if the file is not as the user saw it, or cannot hold the new content.
     """
     ledger.require_root()
     if not is_a_name(op.path) or not ledger.files.is_inside(op.path):
@@ -281,9 +280,9 @@ def draft_write(transcript: Transcript, ledger: Ledger, op: ops.WriteFile) -> Fi
 def written_over(
     transcript: Transcript, ledger: Ledger, op: ops.WriteFile, transition: FileTransition
 ) -> tuple[Reverted, ...]:
-    """Return what is undone of other changes of the file once a clash is settled like this.
+    """Return what is undone of the file's other changes once a clash is settled by `transition`.
 
-    Blocks. A change, or a hunk of one, is gone if the file had it before and has nothing of it afterwards. If it were
+    Blocks. A change, or a hunk of one, is undone if the file had it before and has nothing of it afterwards. If it were
     left standing, it would wait for a decision about nothing, and its own undo would clash again.
     """
     settled = {item.change_id for item in op.reverts}
@@ -304,7 +303,7 @@ def written_over(
 def _gone(
     record: ChangeRecord, edit: FileChange, ledger: Ledger, transition: FileTransition
 ) -> tuple[tuple[HunkKey, ...], bool] | None:
-    """Return the hunks of a change that are undone then, and whether they are all of it; None if none are."""
+    """Return the hunks of a change that `transition` undoes, and whether they are all of it; None if there are none."""
     before, after = transition.before, transition.after
     everything = (WHOLE_FILE,), True
     if image_of(after) == edit.after:
@@ -325,7 +324,7 @@ def _gone(
 
 
 def _can_hold(file: FileState, content: bytes) -> bool:
-    """Whether this may be written there: a folder has no content, and a symlink leads to a name."""
+    """Whether the file can hold this content: a folder has none, and a symlink needs a target."""
     return file.kind == "file" or (file.kind == "symlink" and content != b"" and b"\0" not in content)
 
 
@@ -338,7 +337,6 @@ def reverted(
     reason: str = "",
     back: Recovered | None = None,
 ) -> ev.ChangesUndone | ev.ChangesRedone:
-    """Return the record of an undo or redo that wrote `changes`."""
     ids = tuple(change_id for outcome in outcomes if outcome.is_done for change_id in outcome.change_ids)
     if direction == "undo":
         refs, outside = (back.refs, back.outside) if back is not None else ((), ())
@@ -355,7 +353,7 @@ def reverted(
 
 
 def recovered(direction: Direction, changes: tuple[FileChange, ...]) -> ev.ChangesUndone | ev.ChangesRedone:
-    """Return the record of an undo or redo that was cut off after it had written `changes`."""
+    """Return the record of an undo or redo that was interrupted after it had written `changes`."""
     outcomes = tuple(
         FileOutcome(path=change.path, state="restored", change_ids=_whole(change.reverts)) for change in changes
     )

@@ -1,11 +1,11 @@
-"""Where the file of a change is now, and at which other names. Pure.
+"""Tracks where the file of a change is now, and under which other names. Pure.
 
-A rename and the edits of the file are undone and redone apart. What edited a renamed file is at its old name while
-the rename is undone, and so is every hunk of it.
+A rename and the edits of the file are undone and redone separately. While a rename is undone, the edits of the renamed
+file, and all their hunks, are at its old name.
 
-What the agent did to a file with several names (hard links) is on record at all of them: they are undone together, and
-stay one file. A name at which it is not on record, because the file became one with another since, keeps its content:
-written through, it would change what no undo brings back.
+What the agent did to a file with several names (hard links) is on record at all of them: the changes are undone
+together, and the names stay one file. A name without such a record, because the files became one only later, keeps its
+content: writing through it would change something that no undo restores.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -19,15 +19,15 @@ from desktop_agent.core.transcript import ChangeRecord
 
 
 def in_force(records: Iterable[ChangeRecord]) -> set[ChangeId]:
-    """Return the changes that are in force. One that renamed a file is while the file is renamed."""
+    """Return the changes that are in force; a rename is in force as long as the file is renamed."""
     return {r.change.id for r in records if not r.is_undone and RENAMING not in r.undone_hunks}
 
 
 def path_now(change: FileChange, recorded: Sequence[FileChange], standing: Collection[ChangeId]) -> str:
-    """Return where the file that `change` left is when no later renaming counts: back where undone ones took it from.
+    """Return where the file that `change` left is now; only undone renames count, which take the file back.
 
-    `recorded` are all changes, in the order made, and `standing` those in force. A renaming that was undone by the time
-    of `change` had not brought the file here: it is another one.
+    `recorded` are all changes, in the order made, and `standing` those in force. A rename that was already undone at
+    the time of `change` did not bring the file here, so it is ignored.
     """
     here, came_from = change.path, ""
     was_undone: dict[ChangeId, bool] = {}
@@ -49,9 +49,9 @@ def path_now(change: FileChange, recorded: Sequence[FileChange], standing: Colle
 
 
 def recorded_of(change: FileChange, records: Iterable[ChangeRecord]) -> list[FileChange]:
-    """Return everything recorded of the path at which the file that `change` left is now, as far as `path_now` knows.
+    """Return everything on record at the path where `path_now` finds the file that `change` left.
 
-    The last of it is the file as it stands.
+    The last entry is the file as it stands.
     """
     known = list(records)
     there = [record.change for record in known if record.change.path == change.path]
@@ -62,9 +62,9 @@ def recorded_of(change: FileChange, records: Iterable[ChangeRecord]) -> list[Fil
 
 
 def as_edit(change: FileChange, others: Iterable[FileChange]) -> FileChange:
-    """Return what a change that renamed a file did to the content, as an edit; any other change as it is.
+    """Return the effect of a rename on the content, as an edit; any other change is returned as it is.
 
-    One of the `others` is the half that took the file away from its old path.
+    One of the `others` is the half of the rename that removed the file from its old path.
     """
     if not change.moved_from:
         return change
@@ -73,7 +73,7 @@ def as_edit(change: FileChange, others: Iterable[FileChange]) -> FileChange:
 
 
 def parts_of(change: FileChange, diff: FileDiff) -> frozenset[HunkKey]:
-    """Return everything that can be undone of a change by itself. `diff` shows it `as_edit`."""
+    """Return everything in a change that can be undone separately. `diff` is the diff of its `as_edit`."""
     keys = frozenset(all_keys(diff))
     return keys - {WHOLE_FILE} | {RENAMING} if change.moved_from else keys
 
@@ -85,9 +85,9 @@ OtherNames = Callable[[str], tuple[str, ...]]
 def at_all_names(
     selected: Iterable[ChangeRecord], candidates: Sequence[ChangeRecord], other_names: OtherNames
 ) -> list[ChangeRecord]:
-    """Return the `selected` changes with what they are at the other names of their files, in the order of `candidates`.
+    """Return the `selected` changes and the same changes at the other names of their files.
 
-    The selected ones are among the candidates.
+    The result is in the order of `candidates`, which include the selected changes.
     """
     found = {record.change.id for record in selected}
     paths = {record.change.path for record in candidates if record.change.id in found}
@@ -100,7 +100,7 @@ def at_all_names(
 def names_alike(
     change_ids: Iterable[ChangeId], records: Sequence[ChangeRecord], names: Iterable[str]
 ) -> tuple[str, ...]:
-    """Return those of the other `names` of a file at which every one of the changes is on record."""
+    """Return those of the file's other `names` at which every one of the changes is on record."""
     known = {record.change.id: record for record in records}
     meant = [known[change_id] for change_id in change_ids if change_id in known]
     return tuple(
@@ -111,7 +111,7 @@ def names_alike(
 
 
 def written_along(changes: Iterable[FileChange]) -> dict[ChangeId, tuple[str, ...]]:
-    """Return which other paths come from the same to the same content with each of the `changes`."""
+    """Return, for each change, the other paths that the `changes` take from the same to the same content."""
     alike: dict[tuple[FileImage | None, FileImage | None], list[FileChange]] = {}
     for change in changes:
         alike.setdefault((change.before, change.after), []).append(change)
@@ -123,7 +123,7 @@ def written_along(changes: Iterable[FileChange]) -> dict[ChangeId, tuple[str, ..
 
 
 def _is_same(one: ChangeRecord, other: ChangeRecord) -> bool:
-    """Whether they are one change of one file, on record at two names that it had before."""
+    """Whether both are the same change of one file, recorded at two names that the file already had."""
     if (one.turn, one.call_id, one.change.author) != (other.turn, other.call_id, other.change.author):
         return False
     is_alike = (one.change.before, one.change.after) == (other.change.before, other.change.after)

@@ -1,7 +1,8 @@
-"""What an undo or redo is about: which changes, and how much of each is undone afterwards; drafted at once.
+"""Plans an undo or redo: which changes it affects, and how much of each is undone afterwards; then drafts it.
 
-A selection, hunks of a file, and undos that are taken back all come to the same: what is undone of each change from
-then on. What that makes of the files is `draft`'s part. Blocks, and writes nothing but contents that a clash shows.
+A selection, hunks of a file, and undos that are taken back all come down to the same: how much of each change is undone
+from then on. `draft` works out what that makes of the files. Blocks, and writes nothing but contents that a clash
+shows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +37,7 @@ def draft_reverts(
     *,
     includes_others: bool = False,
 ) -> UndoDraft | None:
-    """Return what an undo or redo of all `selections`, which are of different files, comes to in one step."""
+    """Return the draft of one undo or redo of all `selections`, which are of different files."""
     drafts = [draft_revert(transcript, ledger, direction, one, includes_others=includes_others) for one in selections]
     found = [draft for draft in drafts if draft is not None]
     if not found:
@@ -53,10 +54,10 @@ def draft_revert(
     *,
     includes_others: bool = False,
 ) -> UndoDraft | None:
-    """Return what an undo or redo of `selection` would come to now.
+    """Return the draft of an undo or redo of `selection`.
 
-    What is not the agent's is undone only with `includes_others`; otherwise it is left alone, and said. None when it
-    selects nothing, or only hunks that are undone already, or in force.
+    Changes that are not the agent's are undone only with `includes_others`; otherwise they are left alone and reported.
+    None if it selects nothing, or only hunks that are already undone (for a redo, already in force).
     """
     row = _row(transcript, selection) if selection.hunks else None
     if row is not None and row.moved_from and WHOLE_FILE in selection.hunks:
@@ -94,14 +95,13 @@ def draft_revert(
 
 
 def composition_of(transcript: Transcript, ledger: Ledger) -> Composition:
-    """Return what the files of a session are made of."""
     return Composition(list(transcript.changes.values()), transcript.changed.turned, ledger.images)
 
 
 def _turn(record: ChangeRecord, direction: Direction, composition: Composition) -> dict[ChangeId, Undone]:
-    """Return what is undone of which changes once this one is undone or redone.
+    """Return how much of which changes is undone once this one is undone or redone.
 
-    What an undo wrote is not a change of its own: to undo that is to turn what it turned back.
+    What an undo wrote is not a change of its own: undoing it reverses what that undo did to other changes.
     """
     change = record.change
     if change.author != "undo":
@@ -114,7 +114,6 @@ def _turn(record: ChangeRecord, direction: Direction, composition: Composition) 
 
 
 def _other_halves(turned: Iterable[ChangeId], every: Sequence[ChangeRecord]) -> list[ChangeId]:
-    """Return the other half of every rename of which one is among these changes."""
     ids = set(turned)
     changes = [record.change for record in every]
     found = ((changes[arrival].id, changes[departure].id) for arrival, departure in pairs(changes))
@@ -122,9 +121,10 @@ def _other_halves(turned: Iterable[ChangeId], every: Sequence[ChangeRecord]) -> 
 
 
 def _others(every: Iterable[ChangeRecord], selection: ChangeSelection, *, is_alone: bool) -> list[ChangeRecord]:
-    """Return what of the selection stands and is not the agent's: what may be, and what of the user's is named.
+    """Return the standing changes of the selection that are not, or may not be, the agent's.
 
-    A file names it where it `is_alone`, without anything of the agent's.
+    The user's own changes only if they are named: by id, or by their file if it `is_alone`, without changes of the
+    agent.
     """
     found = [r for r in every if r.change.needs_own_question and not r.is_undone and _covers(selection, r)]
     is_named = is_alone or bool(selection.change_ids)
@@ -132,7 +132,7 @@ def _others(every: Iterable[ChangeRecord], selection: ChangeSelection, *, is_alo
 
 
 def _covers(selection: ChangeSelection, record: ChangeRecord) -> bool:
-    """Whether the record is within the criteria of the selection, whoever made the change."""
+    """Whether the record matches the criteria of the selection, whoever made the change."""
     named = selection if selection.change_ids else structs.replace(selection, change_ids=(record.change.id,))
     return named.includes(record.change, turn=record.turn, call_id=record.call_id)
 
@@ -146,7 +146,6 @@ def _left(change: FileChange, reason: str) -> FileOutcome:
 
 
 def _row(transcript: Transcript, selection: ChangeSelection) -> NetChange | None:
-    """The file that the hunks of `selection` are of, with its changes at all paths that it had."""
     everywhere = structs.replace(selection, path=None)
     records = [r for r in transcript.changes.values() if everywhere.includes(r.change, turn=r.turn, call_id=r.call_id)]
     is_of_everyone = any(record.change.needs_own_question for record in records)  # only where it is named
@@ -180,7 +179,7 @@ def _draft_hunks(
     selection: ChangeSelection,
     row: NetChange | None,
 ) -> UndoDraft | None:
-    """Return the draft for hunks of one file, at all its names; None when all of them are so already."""
+    """Return the draft for hunks of one file, at all its names; None if all of them are already as requested."""
     if row is None:
         return UndoDraft((), (_failed(selection, (), refusals.NO_SUCH_CHANGE),))
     names = ledger.files.other_names(row.path)
@@ -214,7 +213,7 @@ def _failed(selection: ChangeSelection, ids: Sequence[ChangeId], reason: str) ->
 
 
 class _Hunks:
-    """Hunks of what the changes of one file come to together, as hunks of each of them."""
+    """Translates hunks of the net diff of a file into hunks of its individual changes."""
 
     def __init__(
         self,
@@ -232,12 +231,12 @@ class _Hunks:
         self._wanted = frozenset(selection.hunks)
         self._changes = [record.change for record in row.records]
         self.is_whole = False
-        """Whether they are all that there is to turn in the file."""
+        """Whether the hunks are everything that can be undone or redone in the file."""
 
     def turned(self) -> dict[ChangeId, Undone]:
-        """Return what is undone of the changes afterwards, of those of which it is something else than now.
+        """Return how much of each change is undone afterwards, only for changes where that differs from now.
 
-        Raises `KeyError` when the file has no such hunks, `ClashError` and `StorageError`.
+        Raises `KeyError` if the file has no such hunks, `ClashError` and `StorageError`.
         """
         if self._row.change.after is None:
             return self._of_all()
@@ -253,7 +252,7 @@ class _Hunks:
         return self._of_several(diff, edits)
 
     def refused(self, reason: str) -> FileOutcome:
-        """Return the outcome where the hunks cannot be told apart from what others wrote."""
+        """Return the outcome if the hunks cannot be separated from what others wrote."""
         lineage = self._lineage()
         base = self._known.of(lineage, self._known.status) if lineage else None
         path = base.path if base else self._row.path
@@ -288,7 +287,6 @@ class _Hunks:
         return parts_of(change, self._ledger.images.diff(edit)) - {RENAMING}
 
     def _turned(self, touched: Mapping[ChangeId, frozenset[HunkKey]]) -> dict[ChangeId, Undone]:
-        """Return what is undone once these hunks of the changes are turned."""
         turned: dict[ChangeId, Undone] = {}
         for change in self._changes:
             if not (hunks := touched.get(change.id)):
@@ -311,7 +309,7 @@ class _Hunks:
         return next((one for one in lineages if one.steps[-1].after is not None), None)
 
     def _of_several(self, diff: FileDiff, edits: Sequence[FileChange]) -> dict[ChangeId, Undone]:
-        """Find which hunks of each change these hunks of all of them together are made of."""
+        """Find the hunks of each change that make up the selected hunks of the net diff."""
         lineage = self._lineage()
         base = self._known.of(lineage, self._known.status) if lineage else None
         if lineage is None or base is None:
@@ -330,7 +328,9 @@ class _Hunks:
         return turned
 
     def _made_of(self, lineage: Lineage, diff: FileDiff, meant: set[ChangeId]) -> dict[ChangeId, frozenset[HunkKey]]:
-        """Return the hunks of each change whose lines are in the wanted ones. Raises `ClashError` for others' lines."""
+        """Return the hunks of each change whose lines are in the selected ones. Raises `ClashError` for
+        others' lines.
+        """
         steps = lineage.steps
         places = [place for place, step in enumerate(steps) if step.change.id in meant]
         first = steps[places[0]].before if places else None
@@ -377,7 +377,7 @@ class _Hunks:
         return composed is not None and composed.image == result.image()
 
     def _content(self) -> FileState | None:
-        """Return what the file would be if nothing else had been changed."""
+        """Return what the file would be if nothing else had changed it."""
         diff = self._ledger.images.diff(self._row.change)
         return self._without(diff) if self._direction == "undo" else self._ledger.images.state(self._row.change.after)
 
@@ -400,7 +400,7 @@ _ALL_LINES = 1 << 40
 
 
 def _edits(diff: FileDiff, change: FileChange) -> Sequence[Edit]:
-    """Return the edits of a diff; one of all lines where it has none to tell apart."""
+    """Return the edits of a diff; a single one over all lines if the diff does not have any."""
     before, after = change.before, change.after
     is_same = before and after and (before.digest, before.kind) == (after.digest, after.kind)
     if diff.edits or is_same:
@@ -409,7 +409,7 @@ def _edits(diff: FileDiff, change: FileChange) -> Sequence[Edit]:
 
 
 class _Region(Struct):
-    """Lines of a text that belong together, because one edit was made on top of another, or beside it."""
+    """Lines of a text that belong together, because edits were made on top of or next to each other."""
 
     start: int
     end: int
@@ -417,13 +417,13 @@ class _Region(Struct):
 
 
 class _Regions:
-    """Which edits of a row of changes made which lines, followed from version to version."""
+    """Tracks which edits of a series of changes made which lines, from version to version."""
 
     def __init__(self) -> None:
         self._regions: list[_Region] = []
 
     def follow(self, edits: Sequence[Edit], change_id: ChangeId) -> None:
-        """Take up the edits that lead to the next version."""
+        """Advance to the next version, which `edits` lead to."""
         pending = [_Region(edit.old_start, edit.old_end, {(change_id, edit)}) for edit in edits]
         joined: list[_Region] = []
         for region in sorted([*self._regions, *pending], key=lambda one: (one.start, one.end)):
@@ -442,7 +442,7 @@ class _Regions:
         self._regions = joined
 
     def at(self, edits: Iterable[Edit]) -> set[tuple[ChangeId, Edit]]:
-        """Return the edits that made what `edits`, which lead to the last version from the first, come to."""
+        """Return the recorded edits behind `edits`, which lead from the first version to the last."""
         found: set[tuple[ChangeId, Edit]] = set()
         for edit in edits:
             for region in self._regions:
@@ -455,7 +455,7 @@ class _Regions:
 
 
 def steps_meant(transcript: Transcript, op: ops.RedoSteps) -> list[UndoStep]:
-    """Return the undos that `op` takes back, oldest first; fewer where some were taken back already."""
+    """Return the undos that `op` takes back, oldest first, without those that were taken back already."""
     if op.is_all:
         return list(transcript.changed.steps)
     if op.steps:
@@ -464,10 +464,10 @@ def steps_meant(transcript: Transcript, op: ops.RedoSteps) -> list[UndoStep]:
 
 
 def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep]) -> UndoDraft:
-    """Return what taking `steps` back, in one, would come to now.
+    """Return the draft of taking `steps` back in a single step.
 
-    What is undone of the agent's changes afterwards is what was undone of them before the steps, also where that was a
-    part. A file of which everything is applied again already is passed over.
+    Afterwards, as much of the agent's changes is undone as before the steps, which can be a part of a change. A file
+    whose changes are all applied again already is skipped.
     """
     composition = composition_of(transcript, ledger)
     turned: dict[ChangeId, Undone] = {}
@@ -486,7 +486,7 @@ def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep
 
 
 def _of_hunks(outcome: FileOutcome, steps: Sequence[UndoStep]) -> FileOutcome:
-    """Return the outcome with the hunks that the one undo was about."""
+    """Return the outcome with the hunks of the undo, if only one is taken back."""
     undone = [one for one in steps[0].outcomes if one.path == outcome.path] if len(steps) == 1 else []
     return structs.replace(outcome, hunks=undone[0].hunks) if undone else outcome
 

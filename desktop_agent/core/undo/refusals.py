@@ -1,9 +1,9 @@
-"""Why an undo or redo leaves a file alone, and what it did, in the words that users and models read.
+"""Texts for users and models: why an undo or redo leaves a file alone, and what it did.
 
-`draft` refuses with these before anything is written, `execute` where a change may be another session's. What is
-refused at the very moment of writing is said in `core/changes/ledger`, how contents clash in `core/merge/merge`.
-That nothing is undone at all, because the agent is working, is said in `core/session/change_ops`; what the review does
-not offer, in `ui/review/review_content.py`.
+`draft` refuses with these before anything is written, `execute` where a change may be another session's. Other refusals
+are worded elsewhere: those at the moment of writing in `core/changes/ledger`, clashes of contents in
+`core/merge/merge`, an undo while the agent is working in `core/session/change_ops`, and what the review does not offer
+in `ui/review/review_content.py`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,10 +35,10 @@ OTHER_SESSION: Final = (
 )
 
 STAYS_WITH_FILES: Final = "It is not empty, so it stays."
-"""Of a folder whose removal is in force while files in it are not removed."""
+"""For a folder whose removal is in force although files in it remain."""
 
 OTHER_EXTRAS: Final = "Its owner or extended attributes were changed since; those were left alone."
-"""Of a file that is undone but for these."""
+"""For a file that is undone except for its owner or extended attributes."""
 
 _OUTCOME_WORDS: dict[OutcomeState, str] = {
     "restored": "restored",
@@ -48,11 +48,9 @@ _OUTCOME_WORDS: dict[OutcomeState, str] = {
     "failed": "failed:",
 }
 _NAMED_FILES = 3
-"""How many files of a step are named before the rest is counted."""
 
 
 def describe_outcome(outcome: FileOutcome) -> str:
-    """Return one file of an undo or redo in words; for a clash also what the three versions are."""
     done = "removed" if outcome.is_removed and outcome.is_done else _OUTCOME_WORDS[outcome.state]
     text = f"{done} {on_one_line(outcome.path)}"
     details = [outcome.reason]
@@ -66,7 +64,6 @@ def describe_outcome(outcome: FileOutcome) -> str:
 
 
 def describe_step(step: UndoStep, records: Mapping[ChangeId, ChangeRecord]) -> str:
-    """Return in words which turns and files an undo is about that can be taken back."""
     turns = sorted({records[part.change_id].turn for part in step.parts if part.change_id in records})
     partly = {outcome.path for outcome in step.outcomes if outcome.hunks}
     paths = sorted(step.open_paths(records))

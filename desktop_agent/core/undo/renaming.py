@@ -1,4 +1,4 @@
-"""Renaming a file or folder as the user wants it: on record like what an agent renames, and undone like that."""
+"""Renames a file or folder for the user; the rename is recorded and undone like one by the agent."""
 
 import asyncio
 import errno
@@ -22,17 +22,15 @@ from desktop_agent.core.transcript import Transcript
 
 
 class _Move(Struct, frozen=True):
-    """What becomes of each path, and how it is done."""
-
     transitions: Iterable[FileTransition]
-    """Those of a folder are read from the disk one after the other."""
+    """For a folder, they are read from the disk lazily, one at a time."""
     count: int
     carry_out: Callable[[Sequence[FileChange]], None]
-    """Raises `ToolError`: then all is as it was."""
+    """Raises `ToolError`; nothing has changed then."""
 
 
 class Renaming:
-    """The renamings of one session by its user."""
+    """The renames that the user makes in one session."""
 
     def __init__(self, transcript: Transcript, ledger: Ledger, effects: Effects, log: EventLog) -> None:
         self._transcript = transcript
@@ -41,7 +39,9 @@ class Renaming:
         self._log = log
 
     async def rename(self, op: ops.MoveFile) -> None:
-        """Give it another path. Raises `AgentError` when it is not what the user saw, or could not be taken back."""
+        """Rename a file or folder. Raises `AgentError` if it is not as the user saw it, or could not be
+        renamed back.
+        """
         await unhurried(self._rename(op))
 
     async def _rename(self, op: ops.MoveFile) -> None:
@@ -117,7 +117,9 @@ class Renaming:
 
 
 def is_a_name(path: str) -> bool:
-    """Whether changes name files so: from the workspace on, without detours, and as bytes that a disk can have."""
+    """Whether changes can name a file so: relative to the workspace, without `..`, and as bytes that a disk
+    can store.
+    """
     try:
         name = os.fsencode(path)
     except UnicodeEncodeError:
