@@ -77,7 +77,7 @@ class Baseline:
     """One workspace's baseline, usable from any thread. All methods block. They never raise because of a bad file."""
 
     def __init__(self, path: Path, *, trouble: str = "") -> None:
-        """`trouble` is a problem of the cache that is already known; `take_trouble` reports it."""
+        """`trouble` is a problem of the cache that is already known; `take_failure` reports it."""
         self._file = CacheFile(
             path,
             _FORMAT,
@@ -112,7 +112,7 @@ class Baseline:
         with self._in_memory:
             return self._transacted(self._memory_opened(), work, is_in_memory=True)
 
-    def take_trouble(self) -> str:
+    def take_failure(self) -> str:
         """Return why the file is not used, only once until it has worked again."""
         trouble, self._trouble = self._trouble, ""
         return trouble

@@ -212,9 +212,9 @@ class StatCapture:
         """Announce what the application wrote (an edit, an undo, a save by the user), so that no command gets it."""
         self._baseline.run(lambda session: session.snapshots.note_written(images))
 
-    def take_trouble(self) -> str:
+    def take_failure(self) -> str:
         """Return why looks take more time or memory than usual, only once for each failure of the cache."""
-        return self._baseline.take_trouble()
+        return self._baseline.take_failure()
 
     def close(self) -> None:
         """End the worker process, if there is one, and close the baseline. Later calls still work."""

@@ -31,7 +31,7 @@ from desktop_agent.core.tools.execution.runtime import NOT_STARTED
 from desktop_agent.core.tools.tool import SKIPPED_KEY
 from desktop_agent.core.transcript import CUT_OFF_KEY
 from desktop_agent.core.undo.execute import recovered
-from desktop_agent.core.undo.path_tracking import written_along
+from desktop_agent.core.undo.path_tracking import paths_with_same_change
 
 NO_ANSWER = "The application ended before an answer came."
 
@@ -56,7 +56,7 @@ def _with_other_halves(
     ]
     ids = {change.id for bundle in begun for change in bundle} - written
     missing = [change for change in prepared.changes if change.id in ids]
-    along = written_along(prepared.changes)
+    along = paths_with_same_change(prepared.changes)
     problems = ledger.apply_each([LedgerWrite(one, one.new_folders, along=along[one.id]) for one in missing])
     written |= ids - problems.keys()
     return tuple(change for change in prepared.changes if change.id in written)

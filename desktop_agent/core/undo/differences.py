@@ -358,7 +358,7 @@ def unrecorded(
     return found
 
 
-def written_along(
+def edits_kept_by_undos(
     transcript: Transcript, ledger: Ledger, files: Iterable[tuple[CommittedFile, FileState | None]]
 ) -> list[FileTransition]:
     """Return the user's edits that undos and redos wrote to the files, and that have no record of their own.

@@ -27,7 +27,7 @@ from desktop_agent.core.tools.execution.safeguard import Recovered, recover
 from desktop_agent.core.transcript import ChangeRecord, Destroyed, Transcript
 from desktop_agent.core.undo import differences
 from desktop_agent.core.undo.draft import DraftedWrite, UndoDraft
-from desktop_agent.core.undo.path_tracking import as_edit, names_alike, written_along
+from desktop_agent.core.undo.path_tracking import as_edit, names_with_changes, paths_with_same_change
 from desktop_agent.core.undo.plan import draft_reverts, draft_steps, steps_meant
 from desktop_agent.core.undo.refusals import Direction
 from desktop_agent.core.undo.renaming import is_a_name
@@ -96,7 +96,7 @@ class Undoing:
             file.moved_from: self._ledger.files.current(file.moved_from) for file, _ in files if file.moved_from
         }
         await self._effects.record_edits(turn, [FileTransition(path, state, state) for path, state in now.items()])
-        for find in (differences.unrecorded, differences.written_along):
+        for find in (differences.unrecorded, differences.edits_kept_by_undos):
             missing = await asyncio.to_thread(find, self._transcript, self._ledger, files)
             changes = await asyncio.to_thread(self._effects.recording.store, turn, missing, "person")
             await self._effects.recording.record_applied(turn, "", changes)
@@ -139,7 +139,7 @@ class Undoing:
         turn = self._transcript.turn
         changes = await asyncio.to_thread(self._recorded, turn, draft.writes)
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id="", purpose=direction, changes=changes))
-        along = written_along(changes)
+        along = paths_with_same_change(changes)
         writes = [
             LedgerWrite(
                 change,
@@ -180,7 +180,9 @@ class Undoing:
         names = self._ledger.files.other_names(op.path)
         if op.purpose == "edit":
             return names
-        return names_alike((item.change_id for item in op.reverts), list(self._transcript.changes.values()), names)
+        return names_with_changes(
+            (item.change_id for item in op.reverts), list(self._transcript.changes.values()), names
+        )
 
     def _recorded(self, turn: int, writes: Sequence[DraftedWrite]) -> tuple[FileChange, ...]:
         ids = self._effects.recording.reserve_ids(turn, len(writes))

@@ -97,7 +97,7 @@ def at_all_names(
     return [record for record in candidates if record.change.id in found]
 
 
-def names_alike(
+def names_with_changes(
     change_ids: Iterable[ChangeId], records: Sequence[ChangeRecord], names: Iterable[str]
 ) -> tuple[str, ...]:
     """Return those of the file's other `names` at which every one of the changes is on record."""
@@ -110,7 +110,7 @@ def names_alike(
     )
 
 
-def written_along(changes: Iterable[FileChange]) -> dict[ChangeId, tuple[str, ...]]:
+def paths_with_same_change(changes: Iterable[FileChange]) -> dict[ChangeId, tuple[str, ...]]:
     """Return, for each change, the other paths that the `changes` take from the same to the same content."""
     alike: dict[tuple[FileImage | None, FileImage | None], list[FileChange]] = {}
     for change in changes:

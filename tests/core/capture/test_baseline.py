@@ -87,8 +87,8 @@ def test_a_cache_that_never_works_is_told_once_and_done_without(
         for number in range(20):
             (root / f"{number}.txt").write_text(f"first {number}\n")
         (root / "new.txt").unlink()
-    assert str(database) in capture.take_trouble()
-    assert capture.take_trouble() == ""
+    assert str(database) in capture.take_failure()
+    assert capture.take_failure() == ""
 
 
 def grow_no_more(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +117,7 @@ def test_a_cache_that_becomes_full_while_a_command_runs_loses_nothing_of_it(
         expected[f"{number}.new"] = (None, os.urandom(200))
         (root / f"{number}.new").write_bytes(expected[f"{number}.new"][1] or b"")
     assert collect(capture, snapshot) == expected
-    assert "full" in capture.take_trouble()
+    assert "full" in capture.take_failure()
     capture.close()
 
 
@@ -131,7 +131,7 @@ def test_a_cache_that_is_deleted_while_a_command_runs_loses_nothing_of_it(
     database.parent.rmdir()
     database.parent.write_text("nothing can be made here")
     assert collect(capture, snapshot) == expected
-    assert capture.take_trouble() != ""
+    assert capture.take_failure() != ""
 
 
 def with_garbage(database: Path) -> None:
@@ -187,7 +187,7 @@ def test_a_cache_that_somebody_keeps_locked_is_done_without(
         snapshot = capture.begin()
         expected = command(root)
         assert collect(capture, snapshot) == expected
-        assert "locked" in capture.take_trouble()
+        assert "locked" in capture.take_failure()
 
 
 @pytest.mark.parametrize("offset", [0, 100, 4096, 5000, 9000])
@@ -205,7 +205,7 @@ def test_a_damaged_cache_is_made_anew(root: Path, database: Path, capture: StatC
         for number in range(20):
             (root / f"{number}.txt").write_text(f"first {number}\n")
         (root / "new.txt").unlink()
-    assert capture.take_trouble() == ""
+    assert capture.take_failure() == ""
 
 
 def test_a_cache_that_works_again_is_used_again(
@@ -249,7 +249,7 @@ def test_a_cache_whose_disk_fails_in_a_transaction_is_read_as_it_was_before(
         patch.setattr(CacheFile, "connect", refuse)
         expected = command(root)
         assert collect(capture, snapshot) == expected
-    assert "disk I/O error" in capture.take_trouble()
+    assert "disk I/O error" in capture.take_failure()
 
 
 def test_the_wait_for_a_cache_that_somebody_keeps_locked_can_be_stopped(database: Path) -> None:

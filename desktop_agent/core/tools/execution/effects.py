@@ -138,7 +138,7 @@ class Effects:
         self._capture.note_written(images)
 
     async def tell_of_cache(self) -> None:
-        if trouble := self._capture.take_trouble():
+        if trouble := self._capture.take_failure():
             notice = ev.Notice(level="warning", code="cache", title=CACHE_FAILS, hint=CACHE_HINT, detail=trouble)
             await self._log.record(notice)
 
