@@ -112,7 +112,6 @@ async def played(row: Row, ground: Ground, web: WebServer) -> AsyncGenerator[Ope
         yield session
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.label)
 async def test_a_call_answers_and_changes_what_its_row_says(row: Row, ground: Ground, web: WebServer) -> None:
     await check(row, ground, web)

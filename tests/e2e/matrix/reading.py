@@ -34,7 +34,7 @@ LIST_FILES: tuple[Row, ...] = (
     ok("list_files", {"path": "src", "sort": "name"}, has={"entries": ["deep/util.py", "main.py"]}),
     ok("list_files", {"path": ".", "sort": "mtime", "limit": 1}, says=("omitted",)),
     ok("list_files", {"path": "src", "sort": "size", "limit": 1}, has={"entries": ["deep/util.py"], "omitted": 1}),
-    fails("list_files", {"path": "nowhere"}, "not_found", "nowhere does not exist"),
+    fails("list_files", {"path": "srk"}, "not_found", "srk does not exist. Did you mean src"),
     fails("list_files", {"path": "a.txt"}, "recoverable", "is a file, not a directory"),
     fails("list_files", {"path": "../.."}, "permission", "../..", case="Z-90 outside"),
     fails("list_files", {"glob": "["}, "validation", "glob"),
@@ -58,7 +58,7 @@ GREP: tuple[Row, ...] = (
     fails("grep", {}, "validation", "pattern: Field required", case="T-30 missing pattern"),
     fails("grep", {"pattern": "("}, "validation", "(", case="a pattern that is none"),
     fails("grep", {"pattern": "a\nb"}, "validation", "set multiline to true"),
-    fails("grep", {"pattern": "a", "path": "nowhere"}, "not_found", "nowhere does not exist"),
+    fails("grep", {"pattern": "a", "path": "srk"}, "not_found", "srk does not exist. Did you mean src"),
     fails("grep", {"pattern": "a", "path": "/etc"}, "permission", "/etc", case="Z-90 outside"),
     *(fails("grep", {"pattern": "a", name: 1}, "validation", name) for name in ("-A", "-B", "-C", "-i")),  # Z-60
 )
@@ -69,7 +69,7 @@ GLOB_FILE_SEARCH: tuple[Row, ...] = (
     ok("glob_file_search", {"glob_pattern": "*.py", "limit": 1}, says=("src/deep/util.py", "1 of 2 files")),
     fails("glob_file_search", {}, "validation", "glob_pattern: Field required"),
     fails("glob_file_search", {"glob_pattern": "["}, "validation", "glob_pattern"),
-    fails("glob_file_search", {"glob_pattern": "*", "target_directory": "nowhere"}, "not_found", "does not exist"),
+    fails("glob_file_search", {"glob_pattern": "*", "target_directory": "srk"}, "not_found", "Did you mean src"),
     fails("glob_file_search", {"glob_pattern": "*", "target_directory": "a.txt"}, "recoverable", "not a directory"),
     fails("glob_file_search", {"glob_pattern": "*", "target_directory": ".."}, "permission", "..", case="Z-90 outside"),
 )
@@ -80,7 +80,8 @@ CODEBASE_SEARCH: tuple[Row, ...] = (
     ok("codebase_search", {"query": "main util", "glob": "**/main.py"}, says=("src/main.py",)),
     ok("codebase_search", {"query": "main util", "max_results": 1}, says=("src/",)),
     fails("codebase_search", {"query": "?!"}, "validation", "no words"),
-    fails("codebase_search", {"query": "main", "target_directory": "nowhere"}, "not_found", "does not exist"),
+    fails("codebase_search", {"query": "main", "target_directory": "srk"}, "not_found", "Did you mean src"),
+    fails("codebase_search", {"query": "main", "target_directory": "a.txt"}, "recoverable", "is a file"),
     fails("codebase_search", {"query": "x", "target_directory": "../x"}, "permission", "../x", case="Z-90 outside"),
 )
 

@@ -111,21 +111,6 @@ async def test_a_query_without_words_is_refused(project: "Workspace", tool: Code
     assert caught.value.error_type == "validation"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"target_directory": "src/widget.ts"}, "is a file"),
-        ({"target_directory": "srk"}, "does not exist. Did you mean src"),
-        ({"target_directory": "../.."}, "outside the workspace"),
-    ],
-)
-async def test_a_directory_that_is_not_here_is_refused(
-    project: "Workspace", tool: CodebaseSearch, arguments: dict[str, str], message: str
-) -> None:
-    with pytest.raises(ToolError, match=message):
-        await project.call(tool, query="x", **arguments)
-
-
 class Gate:
     """Holds an update at its first file until it is opened."""
 

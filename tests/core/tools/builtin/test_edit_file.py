@@ -28,13 +28,6 @@ def refusal(work: "Workspace", old_str: str, new_str: str, **arguments: object) 
     return str(caught.value)
 
 
-def test_a_text_that_occurs_once_is_replaced(work: "Workspace") -> None:
-    work.write("a.py", "one\ntwo\nthree\n")
-    assert edit(work, "two", "2") == {"ok": True, "action": "replace", "path": "a.py", "replacements": 1, "lines": [2]}
-    assert work.bytes_of("a.py") == b"one\n2\nthree\n"
-    assert TOOL.title(TOOL.parse({"path": "a.py", "old_str": "a", "new_str": "b"})) == "a.py"
-
-
 def test_a_text_can_be_deleted(work: "Workspace") -> None:
     work.write("a.py", "one\ntwo\n")
     edit(work, "one\n", "")
@@ -53,13 +46,6 @@ def test_a_text_that_occurs_twice_is_refused_with_its_lines(work: "Workspace") -
 def test_overlapping_occurrences_are_ambiguous_too(work: "Workspace") -> None:
     work.write("a.py", "aaa\n")
     assert "occurs 2 times" in refusal(work, "aa", "b")
-
-
-def test_every_occurrence_is_replaced_when_asked(work: "Workspace") -> None:
-    """T-39."""
-    work.write("a.py", "foo foo\nfoo\n")
-    assert edit(work, "foo", "x", replace_all=True)["replacements"] == 3
-    assert work.bytes_of("a.py") == b"x x\nx\n"
 
 
 def test_many_places_are_not_all_listed(work: "Workspace") -> None:
@@ -109,21 +95,6 @@ def test_a_quoted_replacement_character_is_explained(work: "Workspace") -> None:
 # --- an empty old_str -------------------------------------------------------------------------------------------------
 
 
-def test_an_empty_old_str_creates_a_file_with_its_parents(work: "Workspace") -> None:
-    """T-41, T-43."""
-    answer = work.apply(TOOL, path="new/deep/a.py", old_str="", new_str="x\n")
-    assert answer == {"ok": True, "action": "create", "path": "new/deep/a.py", "replacements": 1}
-    assert work.bytes_of("new/deep/a.py") == b"x\n"
-
-
-def test_an_empty_old_str_never_replaces_a_file_that_has_content(work: "Workspace") -> None:
-    """Z-86: the whole file was overwritten without a word."""
-    work.write("a.py", "precious\n")
-    message = refusal(work, "", "x")
-    assert "create_file" in message
-    assert "overwrite" in message
-
-
 def test_an_empty_old_str_fills_an_empty_file(work: "Workspace") -> None:
     work.write("a.py").chmod(0o755)
     assert edit(work, "", "x\n")["action"] == "replace"
@@ -151,12 +122,6 @@ def test_everything_but_the_edit_stays(work: "Workspace", before: bytes, after: 
     work.write("a.py", before)
     edit(work, "old", "new")
     assert work.bytes_of("a.py") == after
-
-
-def test_an_edit_over_several_lines_matches_what_read_file_shows(work: "Workspace") -> None:
-    work.write("a.py", b"one\r\ntwo\r\nthree\r\n")
-    edit(work, "one\ntwo\n", "1\n2\n2b\n")
-    assert work.bytes_of("a.py") == b"1\r\n2\r\n2b\r\nthree\r\n"
 
 
 def test_line_endings_in_the_arguments_make_no_difference(work: "Workspace") -> None:

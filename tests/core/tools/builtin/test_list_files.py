@@ -176,21 +176,6 @@ async def test_rules_of_the_repository_around_the_workspace_count(project: "Work
     assert "README.md" not in await entries(project)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"path": "src/main.py"}, "is a file"),
-        ({"path": "srk"}, "does not exist. Did you mean src"),
-        ({"path": ".."}, "outside the workspace"),
-    ],
-)
-async def test_a_path_that_is_no_directory_here_is_refused(
-    project: "Workspace", arguments: dict[str, str], message: str
-) -> None:
-    with pytest.raises(ToolError, match=message):
-        await project.call(TOOL, **arguments)
-
-
 async def test_without_ripgrep_the_answer_says_what_to_do(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
     def nowhere(environ: Mapping[str, str], workspace: Path) -> None:
         return None

@@ -85,12 +85,6 @@ async def test_a_missing_file_is_named_with_what_is_there_instead(work: "Workspa
         await read(work, path="nowhere/0.txt")
 
 
-async def test_a_directory_is_not_a_file(work: "Workspace") -> None:
-    """T-14, Z-68."""
-    with pytest.raises(ToolError, match=r"\. is a directory\. Use list_files"):
-        await read(work, path=".")
-
-
 async def test_a_named_pipe_is_refused_instead_of_waited_for(work: "Workspace") -> None:
     os.mkfifo(work.root / "pipe")
     with pytest.raises(ToolError, match="pipe"):
@@ -163,15 +157,6 @@ async def test_the_encoding_can_be_named(work: "Workspace") -> None:
     assert await read(work, path="a.txt", encoding="latin-1") == "größe\n"
     work.write("b.txt", "größe\n".encode("utf-16-le"))
     assert await read(work, path="b.txt", encoding="utf-16-le") == "größe\n"
-
-
-async def test_bytes_that_are_not_text_are_treated_as_asked(work: "Workspace") -> None:
-    work.write("a.txt", b"a\xffb\n")
-    assert await read(work, path="a.txt") == "a\ufffdb\n"
-    assert await read(work, path="a.txt", errors="ignore") == "ab\n"
-    assert await read(work, path="a.txt", errors="backslashreplace") == "a\\xffb\n"
-    with pytest.raises(ToolError, match="not valid utf-8"):
-        await read(work, path="a.txt", errors="strict")
 
 
 @pytest.mark.parametrize(

@@ -106,31 +106,6 @@ def test_a_block_that_is_not_what_was_expected_is_shown(work: "Workspace") -> No
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"path": ""}, "path"),
-        ({"path": None}, "path"),
-        ({"mode": "INSERT_AFTER"}, "mode"),
-        ({"mode": "replace"}, "mode"),
-        ({"anchor": ""}, "anchor"),
-        ({"anchor": None}, "anchor"),
-        ({"occurrence": 0}, "occurrence"),
-        ({"template": ""}, "template"),
-        ({"template": None}, "template"),
-        ({"expected_block": "x"}, "expected_block is only valid for replace_block mode"),
-        ({"mode": "replace_block", "expected_block": ""}, "expected_block"),
-        ({"text": "x"}, "text"),
-    ],
-)
-def test_wrong_arguments_are_named(change: dict[str, object], message: str) -> None:
-    """T-69, T-08, V-01."""
-    arguments = {"path": "a", "mode": "insert_after", "anchor": "x", "template": "y", **change}
-    with pytest.raises(ToolError, match=message) as caught:
-        TOOL.parse({key: value for key, value in arguments.items() if value is not None})
-    assert caught.value.error_type == "validation"
-
-
-@pytest.mark.parametrize(
     ("before", "after"),
     [
         (b"a\r\nanchor\r\nb\n", b"a\r\nanchor\r\nx\r\ny\r\nb\n"),
