@@ -52,8 +52,8 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
 from desktop_agent.core.session.spending import TurnLimits
-from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.function_tool import FunctionTool, tool

@@ -32,8 +32,8 @@ from desktop_agent.core.providers.provider import Provider, ProviderSource
 from desktop_agent.core.providers.scripted import Reply, Script, ScriptedProvider, in_order
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.spending import TurnLimits
-from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.slash.session_commands import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.tools.access import CallRules

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QStyle, QSystemTrayIcon, QWidget
 
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.inbox import Inbox
-from desktop_agent.core.settings import UiSettings
+from desktop_agent.core.settings.sections import UiSettings
 from desktop_agent.ui.inbox import inbox_items
 from desktop_agent.ui.inbox.inbox_items import InboxItem
 

@@ -18,7 +18,7 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import SessionSummary
-from desktop_agent.core.settings import declared_section, declared_settings
+from desktop_agent.core.settings.values import declared_section, declared_settings
 from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.ui.palette.palette_entries import (
     PaletteEntry,

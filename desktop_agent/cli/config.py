@@ -12,8 +12,10 @@ from desktop_agent.core.base.errors import UnsafeSettingsError, UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.settings import (
-    LoadedSettings,
+from desktop_agent.core.settings.live_settings import LiveSettings, SettingChange
+from desktop_agent.core.settings.loading import LoadedSettings
+from desktop_agent.core.settings.model_choice import left_behind
+from desktop_agent.core.settings.values import (
     Setting,
     declared_section,
     declared_settings,
@@ -21,8 +23,6 @@ from desktop_agent.core.settings import (
     setting_values,
     shown_value,
 )
-from desktop_agent.core.settings.live_settings import LiveSettings, SettingChange
-from desktop_agent.core.settings.model_choice import left_behind
 from desktop_agent.core.settings.workspace_settings import (
     PROJECT_FILE,
     PROJECT_FOLDER,

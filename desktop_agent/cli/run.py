@@ -28,16 +28,19 @@ from desktop_agent.core.protocol.model import Usage
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.demo import DEMO_MODEL
 from desktop_agent.core.session.spending import TurnLimits
-from desktop_agent.core.settings import RunnerSettings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import NamedModel
+from desktop_agent.core.settings.sections import RunnerSettings
 from desktop_agent.core.slash.declarations import is_command
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.masked_logs import mask_warnings
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.files.suggest import closest_names
-from desktop_agent.headless import ApprovalCommand, HeadlessRun, RunLogs, RunOptions, RunResult, StreamedRun, ops_of
+from desktop_agent.headless.approval_command import ApprovalCommand
+from desktop_agent.headless.input_lines import ops_of
+from desktop_agent.headless.result import RunLogs, RunResult
+from desktop_agent.headless.runner import HeadlessRun, RunOptions, StreamedRun
 from desktop_agent.library.output_schema import OutputSchema
 
 ERASE_LINE = "\r\x1b[K"

@@ -26,10 +26,11 @@ from desktop_agent.core.providers.auth.sign_ins import SignIns
 from desktop_agent.core.providers.catalog import KnownModels, ProviderCatalog
 from desktop_agent.core.providers.provider import ProviderSource, RetryPolicy
 from desktop_agent.core.search.session_search import SessionSearch
-from desktop_agent.core.settings import FileProblem, Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.loading import FileProblem
 from desktop_agent.core.settings.model_choice import NamedModel, model_meant
 from desktop_agent.core.settings.models_file import MODELS_FILE_NAME, ModelsFile
+from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings
 from desktop_agent.core.slash.session_commands import LiveConfig, Services
 from desktop_agent.core.store.blobs import Blobs

@@ -26,8 +26,8 @@ from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.session.recorder import Sink
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.spending import TurnLimits
-from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.system.private_files import close_to_others
 from desktop_agent.core.system.processes.shell import ShellKind, find_shell

@@ -34,8 +34,7 @@ from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import Aborted, ApprovalRequest, Decision, Rule, RuleEffect, RuleKind, RuleScope
-from desktop_agent.core.settings import FileProblem
-from desktop_agent.core.settings.loading import FoundTable
+from desktop_agent.core.settings.loading import FileProblem, FoundTable
 from desktop_agent.core.settings.table_file import (
     TableFile,
     TableList,

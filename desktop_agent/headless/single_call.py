@@ -19,8 +19,8 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalPolicy, FileChange, JsonObject, ModelRef, SandboxMode, ToolResult
 from desktop_agent.core.providers.provider import Provider, ProviderSource
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
-from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.tools.tool import AnyTool
 from desktop_agent.headless.result import EXIT_CODES
 from desktop_agent.headless.runner import HeadlessRun, RunOptions

@@ -19,9 +19,9 @@ from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxM
 from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.spending import TurnLimits
-from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import NamedModel
+from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.system.private_files import close_to_others
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools

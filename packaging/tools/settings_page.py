@@ -5,7 +5,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import cast
 
-from desktop_agent.core.settings import Setting, declared_section, declared_settings, shown_value
+from desktop_agent.core.settings.values import Setting, declared_section, declared_settings, shown_value
 
 
 def as_code(text: str) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 import desktop_agent
 from desktop_agent.core.mcp.server_status import STATE_WORDS
 from desktop_agent.core.models.vendors import PROVIDER_LABELS
-from desktop_agent.core.settings import declared_section, declared_settings
+from desktop_agent.core.settings.values import declared_section, declared_settings
 
 PLURAL = "plural"
 """The function of `desktop_agent.ui.translation.core_words`, with context, number, one and many."""

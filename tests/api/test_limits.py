@@ -6,7 +6,7 @@ import pytest
 
 from desktop_agent import Agent, ApprovalRequest, Settings, TurnLimits
 from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.core.settings import SpendingSettings
+from desktop_agent.core.settings.sections import SpendingSettings
 from tests.servers import fault
 from tests.servers.dialects.chat import OPENROUTER
 from tests.servers.model_server import ModelServer

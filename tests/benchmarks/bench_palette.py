@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from desktop_agent.app.background_tasks import LatestQuestion
 from desktop_agent.core.mentions.offers import FolderPaths
-from desktop_agent.core.settings import declared_settings
+from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.core.slash.declarations import BUILT_IN
 from desktop_agent.ui.palette.palette_entries import PaletteEntry, PaletteQuery, PaletteSources, Scope, rows_for
 from desktop_agent.ui.palette.palette_popup import CommandPalette

@@ -19,7 +19,7 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.providers.scripted import Call, Say
-from desktop_agent.core.settings import TelemetrySettings
+from desktop_agent.core.settings.sections import TelemetrySettings
 from desktop_agent.core.telemetry.pipeline import SdkPipeline
 from desktop_agent.core.telemetry.telemetry import Health, SessionFacts
 from tests.harness import Ground

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from desktop_agent.cli import main
-from desktop_agent.core.settings import Settings, declared_settings, setting_values
+from desktop_agent.core.settings.sections import Settings
+from desktop_agent.core.settings.values import declared_settings, setting_values
 from tests.command_line import Ran
 
 Config = Callable[..., Ran]

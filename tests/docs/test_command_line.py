@@ -10,7 +10,7 @@ import pytest
 from desktop_agent.app.startup.arguments import parse_arguments
 from desktop_agent.cli import COMMANDS, WITH_VALUE
 from desktop_agent.cli.parser import build_parser
-from desktop_agent.headless import EXIT_CODES
+from desktop_agent.headless.result import EXIT_CODES
 from tests.harness import BUILTIN_TOOLS
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")

@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.mcp.definition_file import read_definitions
-from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.loading import parse_file, values_in
+from desktop_agent.core.settings.sections import Settings
 from desktop_agent.ui.part_keys import PLACE_KEYS
 from desktop_agent.ui.window.actions import Actions
 from settings_page import as_code

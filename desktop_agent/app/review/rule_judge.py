@@ -12,7 +12,7 @@ from desktop_agent.core.policy.engine import Allow, decide
 from desktop_agent.core.policy.offers import is_unconfined
 from desktop_agent.core.policy.rules import validate_pattern
 from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind
-from desktop_agent.core.settings import ExecutionSettings
+from desktop_agent.core.settings.sections import ExecutionSettings
 from desktop_agent.core.system.processes.shell import ShellKind
 from desktop_agent.core.transcript import Transcript
 

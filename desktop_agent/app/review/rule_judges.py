@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from desktop_agent.core.settings import ExecutionSettings
+from desktop_agent.core.settings.sections import ExecutionSettings
 from desktop_agent.core.system.processes.shell import ShellKind
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.approvals.rule_judging import RuleMaths

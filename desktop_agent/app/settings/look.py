@@ -1,7 +1,8 @@
 """Applies the settings of look and keys to the window."""
 
-from desktop_agent.core.settings import Settings, UiSettings, setting_values
 from desktop_agent.core.settings.keyboard import keys_in_force, keys_of
+from desktop_agent.core.settings.sections import Settings, UiSettings
+from desktop_agent.core.settings.values import setting_values
 from desktop_agent.ui.theme import TextSizes, Theme
 from desktop_agent.ui.window.actions import Actions
 

@@ -14,8 +14,9 @@ from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.settings import ExecutionSettings, FileProblem, UiSettings
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.loading import FileProblem
+from desktop_agent.core.settings.sections import ExecutionSettings, UiSettings
 from desktop_agent.core.settings.workspace_settings import Answer, ProjectProposal, WorkspaceSettings
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme

@@ -30,11 +30,11 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.system.environment import take_environment
 from desktop_agent.core.system.masked_logs import mask_warnings
 from desktop_agent.core.system.private_files import close_to_others
-from desktop_agent.headless import HeadlessRun, RunResult
 from desktop_agent.headless.batch.copies import copy_of
 from desktop_agent.headless.batch.tasks import BatchTask, TaskOutcome, failed
 from desktop_agent.headless.input_lines import lines_of
-from desktop_agent.headless.result import describe
+from desktop_agent.headless.result import RunResult, describe
+from desktop_agent.headless.runner import HeadlessRun
 
 OWN_OPTIONS = ("json", "workspace", "prompt", "prompt-file", "resume", "continue", "stream", "input-format", "verbose")
 """Options of `run` that a task says otherwise, or that have no meaning in one."""

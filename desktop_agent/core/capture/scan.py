@@ -20,7 +20,7 @@ from msgspec import Struct, field
 
 from desktop_agent.core.base.mount_stand_ins import bears_stamp
 from desktop_agent.core.protocol.model import Uncaptured
-from desktop_agent.core.settings import CaptureSettings
+from desktop_agent.core.settings.sections import CaptureSettings
 
 Signature = tuple[int, int, int, int, int]
 """Fields of `stat`: change time, modification time (both in ns), size, inode, mode.

@@ -23,7 +23,7 @@ from desktop_agent.core.capture.scan import (
     pieces_of_table,
     scan_folder,
 )
-from desktop_agent.core.settings import CaptureSettings
+from desktop_agent.core.settings.sections import CaptureSettings
 from desktop_agent.core.system.processes.worker_process import (
     WorkerDiedError,
     WorkerProcess,

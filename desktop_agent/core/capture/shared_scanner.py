@@ -21,7 +21,7 @@ from desktop_agent.core.capture.scan import (
     scan_folder,
 )
 from desktop_agent.core.capture.scan_process import ScanProcess
-from desktop_agent.core.settings import CaptureSettings
+from desktop_agent.core.settings.sections import CaptureSettings
 from desktop_agent.core.system.processes.worker_process import WorkerDiedError
 
 BIG_FILES: Final = 10_000

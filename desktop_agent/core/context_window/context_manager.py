@@ -41,7 +41,7 @@ from desktop_agent.core.protocol.model import (
     Usage,
 )
 from desktop_agent.core.providers.provider import Provider, RetryWait
-from desktop_agent.core.settings import Settings
+from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.tools.access import ToolOffer
 from desktop_agent.core.transcript import Transcript
 

@@ -21,9 +21,8 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import FileImage, ModelRef, Pin, RewindScope
 from desktop_agent.core.providers.auth.accounts import AccountsFile
-from desktop_agent.core.settings import read_value, setting_values, shown_value
 from desktop_agent.core.settings.model_choice import NamedModel
-from desktop_agent.core.settings.values import value_of
+from desktop_agent.core.settings.values import read_value, setting_values, shown_value, value_of
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.slash.declarations import (
     BUILT_IN,

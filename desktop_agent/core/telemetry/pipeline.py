@@ -40,7 +40,7 @@ from opentelemetry.util.re import parse_env_headers
 
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.mcp.server_status import ServerStatus
-from desktop_agent.core.settings import TelemetrySettings
+from desktop_agent.core.settings.sections import TelemetrySettings
 from desktop_agent.core.system.network.connections import proxy_for
 from desktop_agent.core.system.network.http_client import exporter_session
 from desktop_agent.core.system.private_files import make_private_file, make_private_folder

@@ -28,7 +28,7 @@ from desktop_agent.core.base.secrets import is_secret_name, mask, secrets_in
 from desktop_agent.core.mcp.server_status import ServerStatus
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, TextBlock, ToolUseBlock
-from desktop_agent.core.settings import TelemetrySettings
+from desktop_agent.core.settings.sections import TelemetrySettings
 
 MAX_BYTES = 2048
 MAX_LINES = 64

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.settings import declared_settings
+from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.ui.settings.generated_page import SettingRows, settings_of, shown
 from desktop_agent.ui.settings.page_parts import Page, form, name_of, pick
 from desktop_agent.ui.settings.setting_controls import words

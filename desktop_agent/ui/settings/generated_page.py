@@ -10,7 +10,7 @@ from typing import cast
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from desktop_agent.core.settings import Setting, declared_section, declared_settings
+from desktop_agent.core.settings.values import Setting, declared_section, declared_settings
 from desktop_agent.ui.settings.page_parts import Page
 from desktop_agent.ui.settings.setting_controls import TextsControl, control_for, words
 from desktop_agent.ui.settings.settings_view import Section, SettingsActions, SettingsView, section_title

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_agent.core.settings import Setting, declared_settings
 from desktop_agent.core.settings.keyboard import KEYS_SECTION, clash, group_of, keys_in_force, keys_of
+from desktop_agent.core.settings.values import Setting, declared_settings
 from desktop_agent.ui.part_keys import PLACE_KEYS, PlaceKey, native_keys, place_text, place_title
 from desktop_agent.ui.settings.setting_controls import title_of
 from desktop_agent.ui.theme import Height, Space

@@ -8,7 +8,8 @@ from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QVBoxLayout
 
 from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
-from desktop_agent.core.settings import FileProblem, declared_settings
+from desktop_agent.core.settings.loading import FileProblem
+from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.core.settings.workspace_settings import ProjectProposal, Tightened
 from desktop_agent.ui.settings.generated_page import shown
 from desktop_agent.ui.settings.page_parts import Page

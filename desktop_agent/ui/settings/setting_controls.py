@@ -7,7 +7,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRectF, QSize, Qt,
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QFileDialog, QListWidget, QSizePolicy, QWidget
 
-from desktop_agent.core.settings import Setting
+from desktop_agent.core.settings.values import Setting
 from desktop_agent.ui.settings.page_parts import pick
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line

@@ -19,8 +19,8 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.model import Rule
-from desktop_agent.core.settings import declared_settings
 from desktop_agent.core.settings.live_settings import SettingChange
+from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.core.settings.workspace_settings import ProjectProposal
 from desktop_agent.ui.settings.approvals_page import ApprovalsPage
 from desktop_agent.ui.settings.generated_page import GeneratedPage, SearchPage, shown

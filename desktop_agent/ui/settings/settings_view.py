@@ -12,8 +12,10 @@ from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.server_status import ServerStatus
 from desktop_agent.core.models.account import Account, accounts_of, is_same_name
 from desktop_agent.core.models.vendors import SignInWay
-from desktop_agent.core.settings import FileProblem, LoadedSettings, Settings, SettingSource, setting_values
+from desktop_agent.core.settings.loading import FileProblem, LoadedSettings, SettingSource
 from desktop_agent.core.settings.model_choice import Destination, destination
+from desktop_agent.core.settings.sections import Settings
+from desktop_agent.core.settings.values import setting_values
 
 Section = Literal[
     "model",

@@ -8,7 +8,7 @@ from desktop_agent.app.settings.model_offering import accounts_offered
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import LoadedAccounts
-from desktop_agent.core.settings import FileProblem
+from desktop_agent.core.settings.loading import FileProblem
 
 WORK = Account(provider="anthropic", name="work", address="https://models.example")
 TEAM = Account(provider="openai-chat", name="team", address="https://team.example/v1")

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QDialog, QLabel, QLineEdit, QPushButton
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.definition_file import read_definitions
-from desktop_agent.core.settings import load_settings
+from desktop_agent.core.settings.loading import load_settings
 from desktop_agent.ui.settings.server_card import ServerCard
 from desktop_agent.ui.settings.servers_page import ServersPage
 from desktop_agent.ui.settings.setting_controls import Switch

@@ -14,7 +14,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, ChangeSelection, JsonObject, ModelRequest
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, in_order
 from desktop_agent.core.system.files import digest_of
-from desktop_agent.headless import HeadlessRun, RunOptions
+from desktop_agent.headless.runner import HeadlessRun, RunOptions
 from tests.attacks.corpus import cases
 from tests.harness import MODEL, Ground
 from tests.trees import tree_of

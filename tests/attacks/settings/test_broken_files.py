@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.settings import load_settings
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.loading import load_settings
 from tests.attacks.corpus import cases
 from tests.attacks.settings.broken_files import BROKEN_FILES, NO_FILES, STRICT, Broken
 

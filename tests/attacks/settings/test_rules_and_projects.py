@@ -14,7 +14,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.ops import Shutdown, SubmitPrompt
 from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.headless import HeadlessRun, RunOptions
+from desktop_agent.headless.runner import HeadlessRun, RunOptions
 from tests.attacks.corpus import cases
 from tests.attacks.settings.broken_files import NO_FILES
 from tests.attacks.settings.test_broken_files import desktop_agent, runs

@@ -22,7 +22,7 @@ from desktop_agent.core.capture.git_objects import unchanged_objects
 from desktop_agent.core.capture.scan import CaptureStoppedError
 from desktop_agent.core.capture.shared_scanner import SharedScanner
 from desktop_agent.core.changes.patch import blob_id
-from desktop_agent.core.settings import CaptureSettings
+from desktop_agent.core.settings.sections import CaptureSettings
 from desktop_agent.core.system.file_writes import write_state
 from desktop_agent.core.system.files import FileState, FileTransition, read_state
 

@@ -12,7 +12,7 @@ import pytest
 from desktop_agent.core.capture.baseline import Baseline
 from desktop_agent.core.capture.capture import Snapshot, StatCapture
 from desktop_agent.core.capture.git_objects import GitObjects, GitState, HeldObjects, drop_stranded
-from desktop_agent.core.settings import CaptureSettings
+from desktop_agent.core.settings.sections import CaptureSettings
 from desktop_agent.core.system.files import FileTransition
 
 ENVIRON = {

@@ -31,7 +31,7 @@ from desktop_agent.core.capture.scan import (
 )
 from desktop_agent.core.capture.scan_process import Done, ScanProcess
 from desktop_agent.core.capture.shared_scanner import SharedScanner
-from desktop_agent.core.settings import CaptureSettings
+from desktop_agent.core.settings.sections import CaptureSettings
 from desktop_agent.core.system.processes import worker_process
 
 LIMITS = CaptureSettings()

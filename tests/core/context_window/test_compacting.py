@@ -15,7 +15,7 @@ from desktop_agent.core.providers.demo import demo_reply
 from desktop_agent.core.providers.provider import Provider, StreamPiece
 from desktop_agent.core.providers.scripted import Call, Cost, Fail, Hang, Reply, Say, Script, ScriptedProvider, Stop
 from desktop_agent.core.session.spending import TurnLimits
-from desktop_agent.core.settings import CompactionSettings, ModelSettings, Settings
+from desktop_agent.core.settings.sections import CompactionSettings, ModelSettings, Settings
 from tests.harness import Ground, check_conversation
 
 SUMMARY = Say(json.dumps({"goals": ["ship it"], "files": ["a.txt: long"]}))

@@ -9,7 +9,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.protocol.model import Pin, TextBlock, UserMessage
 from desktop_agent.core.providers.scripted import Call, Reply, Say
-from desktop_agent.core.settings import CompactionSettings, Settings
+from desktop_agent.core.settings.sections import CompactionSettings, Settings
 from desktop_agent.core.store.journal.journal import encode_line
 from tests.harness import Ground, ImpatientClock, Open, check_conversation
 

@@ -6,7 +6,7 @@ from desktop_agent.core.protocol.events import TextDelta
 from desktop_agent.core.protocol.model import AssistantBlock, ModelRequest, TextBlock
 from desktop_agent.core.providers.provider import Completion
 from desktop_agent.core.providers.scripted import Call, Fail, Reply, Say, ScriptedProvider, Think
-from desktop_agent.core.settings import CompactionSettings, ModelSettings, Settings
+from desktop_agent.core.settings.sections import CompactionSettings, ModelSettings, Settings
 from tests.harness import Ground, ImpatientClock
 
 HUGE = "żółć🎉 " * 200_000

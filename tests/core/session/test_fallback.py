@@ -11,7 +11,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import AssistantMessage, ModelRef
 from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Cost, Fail, Hang, Reply, Say, ScriptedProvider, Think, in_order
-from desktop_agent.core.settings import ModelSettings, Settings
+from desktop_agent.core.settings.sections import ModelSettings, Settings
 from desktop_agent.core.transcript import TextEntry, replay
 from tests.harness import MODEL, Ground, Open, check_conversation
 

@@ -10,7 +10,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.faults import retry_after_s
 from desktop_agent.core.providers.scripted import Fail, Hang, Say
-from desktop_agent.core.settings import CompactionSettings, ModelSettings, Settings
+from desktop_agent.core.settings.sections import CompactionSettings, ModelSettings, Settings
 from desktop_agent.core.transcript import NoticeEntry, Transcript, replay
 from tests.harness import Ground, ImpatientClock, Open
 

@@ -13,7 +13,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, Denied, SpendingQuestion
 from desktop_agent.core.providers.scripted import Call, Cost, Reply, Say
-from desktop_agent.core.settings import Settings, SpendingSettings
+from desktop_agent.core.settings.sections import Settings, SpendingSettings
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.session_upkeep import Fork, fork_journal

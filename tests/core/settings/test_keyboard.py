@@ -7,7 +7,6 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.settings import load_settings
 from desktop_agent.core.settings.keyboard import (
     ANY,
     NAMED_KEYS,
@@ -18,6 +17,7 @@ from desktop_agent.core.settings.keyboard import (
     written_keys,
 )
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.loading import load_settings
 from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.ui.part_keys import PLACE_KEYS
 from desktop_agent.ui.window.actions import Actions

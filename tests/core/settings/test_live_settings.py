@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.errors import StorageError, UsageError
-from desktop_agent.core.settings import Settings, SettingSource, declared_settings, setting_values
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.loading import SettingSource
+from desktop_agent.core.settings.sections import Settings
+from desktop_agent.core.settings.values import declared_settings, setting_values
 from tests.file_dates import TO_COME_NS, put_date
 
 MINE = '# mine\n[ui]\ntheme = "light"  # easier in the sun\n'

@@ -9,9 +9,9 @@ from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.models.vendors import VENDORS, Vendor, usual_model
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import LoadedAccounts
-from desktop_agent.core.settings import LoadedSettings, ModelSettings, Settings, SettingSource
-from desktop_agent.core.settings.loading import load_settings
+from desktop_agent.core.settings.loading import LoadedSettings, SettingSource, load_settings
 from desktop_agent.core.settings.model_choice import NamedModel, destination, model_meant
+from desktop_agent.core.settings.sections import ModelSettings, Settings
 
 GATEWAY = "https://models.example"
 NOW = ModelRef(provider="anthropic", model="m", base_url=GATEWAY)

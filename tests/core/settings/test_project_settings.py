@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.settings import Settings, declared_settings, setting_values, with_setting
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.loading import parse_file
+from desktop_agent.core.settings.sections import Settings
+from desktop_agent.core.settings.values import declared_settings, setting_values, with_setting
 from desktop_agent.core.settings.workspace_settings import (
     ProjectProposal,
     ProjectTrust,

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.settings import LoadedSettings, Settings, load_settings, with_setting
+from desktop_agent.core.settings.loading import LoadedSettings, load_settings
+from desktop_agent.core.settings.sections import Settings
+from desktop_agent.core.settings.values import with_setting
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from tomlkit.items import AoT
 
 from desktop_agent.core.base.errors import StorageError, UsageError
-from desktop_agent.core.settings import load_settings
+from desktop_agent.core.settings.loading import load_settings
 from desktop_agent.core.settings.settings_file import begin_settings_file, change_tables, remove_setting, save_setting
 from desktop_agent.core.settings.table_file import TableList
 

@@ -1,6 +1,6 @@
 """Sessions whose telemetry goes to a receiver."""
 
-from desktop_agent.core.settings import Settings, TelemetrySettings
+from desktop_agent.core.settings.sections import Settings, TelemetrySettings
 from tests.harness import Ground
 from tests.servers.otlp_receiver import OtlpReceiver
 

@@ -13,7 +13,7 @@ from opentelemetry.trace import SpanContext
 
 from desktop_agent.core.protocol.model import TextBlock
 from desktop_agent.core.providers.scripted import Call, Say
-from desktop_agent.core.settings import Settings, TelemetrySettings
+from desktop_agent.core.settings.sections import Settings, TelemetrySettings
 from desktop_agent.core.telemetry import pipeline
 from desktop_agent.core.telemetry.conventions import CONTENTS
 from desktop_agent.core.telemetry.pipeline import append_line

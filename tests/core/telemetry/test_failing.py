@@ -11,8 +11,8 @@ import pytest
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Say
-from desktop_agent.core.settings import Settings, TelemetrySettings
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.sections import Settings, TelemetrySettings
 from desktop_agent.core.telemetry import event_fold, pipeline
 from tests.barrier import Meeting, MeetingTool
 from tests.core.telemetry.sending import send_to

@@ -10,10 +10,8 @@ from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QPushB
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.models.account import Account
-from desktop_agent.core.settings import (
-    LoadedSettings,
-    Settings,
-)
+from desktop_agent.core.settings.loading import LoadedSettings
+from desktop_agent.core.settings.sections import Settings
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.settings.account_credentials import KeyStatus
 from desktop_agent.ui.settings.generated_page import SettingRow

@@ -6,10 +6,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QListWidget
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.settings import (
-    Settings,
-    with_setting,
-)
+from desktop_agent.core.settings.sections import Settings
+from desktop_agent.core.settings.values import with_setting
 from desktop_agent.ui.settings.settings_view import Section
 from tests.ui.settings.desk import Desk
 

@@ -10,17 +10,10 @@ from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QListW
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.protocol.model import Rule
-from desktop_agent.core.settings import (
-    ExecutionSettings,
-    FileProblem,
-    ModelSettings,
-    Settings,
-    SettingSource,
-    UiSettings,
-    declared_settings,
-    with_setting,
-)
 from desktop_agent.core.settings.live_settings import SettingChange
+from desktop_agent.core.settings.loading import FileProblem, SettingSource
+from desktop_agent.core.settings.sections import ExecutionSettings, ModelSettings, Settings, UiSettings
+from desktop_agent.core.settings.values import declared_settings, with_setting
 from desktop_agent.ui.settings.generated_page import SettingRow
 from desktop_agent.ui.settings.page_parts import Page
 from desktop_agent.ui.settings.setting_controls import Switch

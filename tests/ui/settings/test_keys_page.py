@@ -5,7 +5,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
-from desktop_agent.core.settings import Settings, with_setting
+from desktop_agent.core.settings.sections import Settings
+from desktop_agent.core.settings.values import with_setting
 from desktop_agent.ui.settings.key_list import KeyList, ShortcutField
 from tests.ui.settings.desk import Desk
 

@@ -7,11 +7,8 @@ from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.mcp.definition_file import read_definitions
-from desktop_agent.core.settings import (
-    FileProblem,
-    Settings,
-)
-from desktop_agent.core.settings.loading import parse_file
+from desktop_agent.core.settings.loading import FileProblem, parse_file
+from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.workspace_settings import proposal_of
 from desktop_agent.ui.settings.project_page import change_lines, problem_lines, server_lines
 from desktop_agent.ui.settings.settings_banners import ProjectBanner

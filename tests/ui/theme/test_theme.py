@@ -9,7 +9,7 @@ from typing import get_args, get_type_hints
 import pytest
 from PySide6.QtCore import QSettings
 
-from desktop_agent.core.settings import UiSettings
+from desktop_agent.core.settings.sections import UiSettings
 from desktop_agent.ui.theme import Theme, ThemeChoice, last_interface_size, last_theme
 from desktop_agent.ui.theme.tokens import DARK, HIGH_CONTRAST_DARK, HIGH_CONTRAST_LIGHT, LIGHT, Palette
 from tests.desktop_settings import desktop_settings

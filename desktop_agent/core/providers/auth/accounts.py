@@ -31,7 +31,7 @@ from desktop_agent.core.models.account import (
 )
 from desktop_agent.core.models.vendors import VENDORS, KeyHeader, known_vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.core.settings import FileProblem
+from desktop_agent.core.settings.loading import FileProblem
 from desktop_agent.core.settings.table_file import TableFile, TableList, choice_in, table_of, text_in
 
 ACCOUNTS_NAME = "accounts.toml"

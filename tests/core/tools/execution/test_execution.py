@@ -15,7 +15,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, ApprovalPolicy, Denied, Rule
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.sandbox.find import SandboxReport, SandboxSearch
-from desktop_agent.core.settings import ExecutionSettings
+from desktop_agent.core.settings.sections import ExecutionSettings
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from tests.harness import Ground, Open
 

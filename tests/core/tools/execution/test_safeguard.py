@@ -16,7 +16,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.sandbox.find import SandboxReport, SandboxSearch
-from desktop_agent.core.settings import SafetyCopySettings, Settings
+from desktop_agent.core.settings.sections import SafetyCopySettings, Settings
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from desktop_agent.core.tools.execution.safeguard import Findings, PlannedCommand, Safeguard
 from tests.harness import Ground, Open
