@@ -1,8 +1,31 @@
 """Providers for tests, as the catalogue would build them, without the settings and the keys of a machine."""
 
+from msgspec.structs import replace
+
 from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.providers.http_provider import SILENCE_S, HttpProvider
-from desktop_agent.core.providers.vendor_provider import keyed_provider
+from desktop_agent.core.providers.vendor_provider import account_provider, key_credential
+
+
+def keyed_provider(
+    provider: str,
+    key: str,
+    *,
+    address: str | None = None,
+    allows_readable_proxy: bool = False,
+    silence_s: float = SILENCE_S,
+    clock: Clock | None = None,
+) -> HttpProvider:
+    """Return the provider of a vendor's usual account with this key."""
+    account = usual_account(provider)
+    return account_provider(
+        replace(account, address=address or ""),
+        key_credential(account, key),
+        allows_readable_proxy=allows_readable_proxy,
+        silence_s=silence_s,
+        clock=clock,
+    )
 
 
 def anthropic_provider(

@@ -256,9 +256,9 @@ class HeadlessRun(_Run):
             case ev.CommandRun():
                 _set(self._ended, event)
             case ev.Notice(code=code, detail=detail) if code == UNSAFE_SETTINGS:
-                _refuse(self._ended, UnsafeSettingsError(detail.splitlines()))
+                _set(self._ended, UnsafeSettingsError(detail.splitlines()))
             case ev.Notice(code=code, title=title, hint=hint, detail=detail) if code == NOT_FETCHED:
-                _refuse(self._ended, UsageError(title, hint=hint, detail=detail))
+                _set(self._ended, UsageError(title, hint=hint, detail=detail))
             case ev.PromptRejected() if self._is_interrupted:
                 turn = self._turn_before + 1
                 _set(self._ended, ev.TurnEnded(turn=turn, reason="interrupted", requests=0, duration_s=0.0))
@@ -284,14 +284,12 @@ async def _first(wanted: "asyncio.Future[T]", serving: asyncio.Task[None]) -> T:
     return await wanted
 
 
-def _set(future: "asyncio.Future[T] | None", value: T) -> None:
+def _set(future: "asyncio.Future[T] | None", value: T | AgentError) -> None:
     if future is not None and not future.done():
-        future.set_result(value)
-
-
-def _refuse(future: "asyncio.Future[T] | None", error: AgentError) -> None:
-    if future is not None and not future.done():
-        future.set_exception(error)
+        if isinstance(value, AgentError):
+            future.set_exception(value)
+        else:
+            future.set_result(value)
 
 
 _INPUT_ENDED = "the input had ended, so no program could answer"

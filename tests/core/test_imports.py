@@ -139,9 +139,11 @@ def test_the_window_is_painted_before_the_core_is_imported() -> None:
 
 def test_the_providers_of_all_vendors_are_built_without_an_sdk_and_an_http_client() -> None:
     program = """
+from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.models.vendors import VENDORS
-from desktop_agent.core.providers.vendor_provider import keyed_provider
+from desktop_agent.core.providers.vendor_provider import account_provider, key_credential
 
-assert len([keyed_provider(vendor.id, "k") for vendor in VENDORS]) >= 8
+accounts = [usual_account(vendor.id) for vendor in VENDORS]
+assert len([account_provider(one, key_credential(one, "k")) for one in accounts]) >= 8
 """
     assert loaded_after(program, *QT, *CLIENTS, "keyring") == []

@@ -122,7 +122,8 @@ class Compacting(Struct, frozen=True, kw_only=True, eq=False):
             if found is None:
                 return False
             summary = found
-        if self.history.compaction is not before or self._is_gone(plan.through_turn):
+        is_known = self.history.has_turn(plan.through_turn) or (before and before.through_turn == plan.through_turn)
+        if self.history.compaction is not before or (plan.through_turn > 0 and not is_known):
             await self._notify("The conversation changed while it was summarised, so nothing was summarised.")
             return False
         event = ev.Compacted(
@@ -163,11 +164,6 @@ class Compacting(Struct, frozen=True, kw_only=True, eq=False):
         await self._notify(title, "You can edit that summary, or undo it: nothing is lost.")
         todos = (item.content for item in self.transcript.turns.todos if item.status != "completed")
         return extracted(messages, earlier, todos)
-
-    def _is_gone(self, turn: int) -> bool:
-        compaction = self.history.compaction
-        is_summarised = compaction is not None and compaction.through_turn == turn
-        return turn > 0 and not self.history.has_turn(turn) and not is_summarised
 
     def _after(self, plan: CompactionPlan, summary: Summary, before: Compaction | None, room: Room) -> int:
         """Estimate the whole request as it will be."""

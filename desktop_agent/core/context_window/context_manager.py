@@ -34,7 +34,6 @@ from desktop_agent.core.protocol.model import (
     CacheMiss,
     ContextReport,
     ContextUse,
-    GuidanceFile,
     ModelRef,
     ModelRequest,
     Pin,
@@ -117,7 +116,10 @@ class Guiding(Struct, kw_only=True, eq=False):
         if not touched and not is_turn_start:
             return
         known = [file.path.rpartition("/")[0] for file in self.history.guidance if file.scope == "folder"]
-        files, problems = await asyncio.to_thread(self._read, known, touched)
+        reader = self.reader
+        files, problems = await asyncio.to_thread(
+            lambda: reader.read(dict.fromkeys([*known, *reader.folders_of(touched)]))
+        )
         if set(files) != set(self.history.guidance):
             await self.log.record(ev.GuidanceLoaded(files=files))
         for problem in problems:
@@ -135,11 +137,6 @@ class Guiding(Struct, kw_only=True, eq=False):
             if (entry := self.transcript.paged.tool_entry(call.id)) is not None:
                 touched |= dict.fromkeys(change.path for change in entry.changes)
         return list(touched)
-
-    def _read(
-        self, known: list[str], touched: list[str]
-    ) -> tuple[tuple[GuidanceFile, ...], tuple[GuidanceProblem, ...]]:
-        return self.reader.read(dict.fromkeys([*known, *self.reader.folders_of(touched)]))
 
 
 ContextOp = ops.Compact | ops.EditSummary | ops.UndoCompaction | ops.AddPin | ops.RemovePin | ops.InspectContext
@@ -399,28 +396,22 @@ class TurnRequests(Struct, kw_only=True, eq=False):
                 else:
                     self._has_failed = True
         self._is_forced = False
-        tokens = context_manager.meter.report_estimate(request, self.model, window)
-        if tokens > window:
-            raise self._no_room(tokens)
-        self._last = await context_manager.with_pictures(request, self.model)
-        return self._last
+        return await self._ready(request, context_manager.meter.report_estimate(request, self.model, window))
 
     async def as_it_is(self) -> ModelRequest:
         """Return the request of a model that is asked only once: nothing is summarised for it. Raises `NoRoomError`."""
-        context_manager = self.context_manager
-        request = context_manager.pack(self.model)
-        tokens = context_manager.meter.tokens(request, self.model)
-        if tokens > context_manager.window(self.model):
-            raise self._no_room(tokens)
-        self._last = await context_manager.with_pictures(request, self.model)
-        return self._last
+        request = self.context_manager.pack(self.model)
+        return await self._ready(request, self.context_manager.meter.tokens(request, self.model))
 
-    def _no_room(self, tokens: int) -> NoRoomError:
-        return NoRoomError(
-            f"The conversation takes about {tokens:,} tokens, and the model's window has "
-            f"{self.context_manager.window(self.model):,}.",
-            hint="Go back to before the last message, send less at once, or start a new session for the next task.",
-        )
+    async def _ready(self, request: ModelRequest, tokens: int) -> ModelRequest:
+        window = self.context_manager.window(self.model)
+        if tokens > window:
+            raise NoRoomError(
+                f"The conversation takes about {tokens:,} tokens, and the model's window has {window:,}.",
+                hint="Go back to before the last message, send less at once, or start a new session for the next task.",
+            )
+        self._last = await self.context_manager.with_pictures(request, self.model)
+        return self._last
 
     def answered(self, usage: Usage, told: CacheMiss | None) -> CacheMiss | None:
         """Take in what the provider reported with an answer; return why its cache was not used, if it was not."""

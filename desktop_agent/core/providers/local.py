@@ -17,10 +17,11 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.web_address import has_userinfo, is_loopback
-from desktop_agent.core.models.account import Account, accounts_of
+from desktop_agent.core.models.account import Account, accounts_of, usual_account
 from desktop_agent.core.models.vendors import VENDORS, LocalServer, LocalSign, Vendor, vendor_of
+from desktop_agent.core.providers.auth.credential import NoCredential
 from desktop_agent.core.providers.faults import FailedCall, RefusedError
-from desktop_agent.core.providers.vendor_provider import keyed_provider
+from desktop_agent.core.providers.vendor_provider import account_provider
 
 _ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - what a server listens on, which is this machine
 _PORTS = {"http": 80, "https": 443}
@@ -169,7 +170,8 @@ async def _asked(get: _Get, sign: LocalSign) -> _Seen:
 
 
 async def _with_models(found: LocalServer, limit_s: float) -> LocalServer:
-    provider = keyed_provider(found.provider, None, address=found.address, silence_s=limit_s)
+    account = replace(usual_account(found.provider), address=found.address)
+    provider = account_provider(account, NoCredential(), silence_s=limit_s)
     try:
         listed = await provider.list_models()
     except ProviderError as error:

@@ -100,12 +100,16 @@ class ScriptedProvider:
     ) -> None:
         """`pace_s` is the pause between two pieces; `cost_usd` is what an answer costs unless its script says."""
         self._script = script
-        self.label = label
+        self._label = label
         self._pace_s = pace_s
         self._clock = clock or SystemClock()
         self._cost_usd = cost_usd
         self._calls = 0
         self.requests: list[ModelRequest] = []
+
+    @property
+    def label(self) -> str:
+        return self._label
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
         self.requests.append(request)

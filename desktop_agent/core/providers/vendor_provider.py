@@ -3,10 +3,8 @@
 import os
 from collections.abc import Mapping
 
-from msgspec.structs import replace
-
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.models.account import Account, usual_account
+from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.catalogue import ModelCatalogue
 from desktop_agent.core.models.vendors import Vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
@@ -49,26 +47,6 @@ def account_provider(
         is_prepaid=account.kind == "oauth",
     )
     return HttpProvider(account.full_label, wire_format_of(account), endpoint, credential, clock=clock)
-
-
-def keyed_provider(
-    provider: str,
-    key: str | None,
-    *,
-    address: str | None = None,
-    allows_readable_proxy: bool = False,
-    silence_s: float = SILENCE_S,
-    clock: Clock | None = None,
-) -> HttpProvider:
-    """Return the provider of a vendor's usual account with this key, or without. Raises `UsageError`."""
-    account = usual_account(provider)
-    return account_provider(
-        replace(account, address=address or ""),
-        key_credential(account, key),
-        allows_readable_proxy=allows_readable_proxy,
-        silence_s=silence_s,
-        clock=clock,
-    )
 
 
 def key_credential(account: Account, key: str | None) -> Credential:

@@ -36,11 +36,6 @@ from desktop_agent.core.undo.path_tracking import paths_with_same_change
 NO_ANSWER = "The application ended before an answer came."
 
 
-def _done(prepared: ev.ChangesPrepared, ledger: Ledger) -> tuple[FileChange, ...]:
-    """The prepared changes whose file has reached the state that was meant. Blocks: it reads the files."""
-    return tuple(change for change in prepared.changes if ledger.files.is_at(change.path, change.after))
-
-
 def _with_other_halves(
     prepared: ev.ChangesPrepared, done: Sequence[FileChange], ledger: Ledger, known: Sequence[FileChange]
 ) -> tuple[FileChange, ...]:
@@ -195,7 +190,8 @@ class Readiness:
             snapshot = Snapshot(prepared.snapshot or 0)
             await effects.collect(prepared.turn, prepared.call_id, snapshot, author=prepared.author)
             return
-        done = await asyncio.to_thread(_done, prepared, ledger)
+        is_at = ledger.files.is_at
+        done = await asyncio.to_thread(lambda: tuple(one for one in prepared.changes if is_at(one.path, one.after)))
         if prepared.purpose == "apply":
             await effects.recording.record_applied(prepared.turn, prepared.call_id, done)
         else:

@@ -119,7 +119,7 @@ class ReplayState(Struct):
         journal = partial(read_records, path, blobs, is_thin=True, yield_gil=yield_gil)
         pager = _Pager(self, page_size)
         folded_at = self.offset
-        for record in self._fold_rest(journal):
+        for record in self.fold_rest(journal):
             pager.take(record)
             if isinstance(record.event, ev.Compacted) and self.offset - folded_at > _REFOLD_BYTES:
                 # What was summarised need not stay in memory.
@@ -128,13 +128,8 @@ class ReplayState(Struct):
         pager.finish()
         self.beginning = self.state.history.beginning()
 
-    def fold_to_end(self, journal: "_Reader") -> None:
-        """Fold the rest of the journal in. Blocks. Raises `StorageError`."""
-        for _ in self._fold_rest(journal):
-            pass
-
-    def _fold_rest(self, journal: "_Reader") -> Iterator[Record]:
-        """Fold the rest of the journal in, and yield each record when it is. Raises `StorageError`."""
+    def fold_rest(self, journal: "_Reader") -> Iterator[Record]:
+        """Fold the rest of the journal in, and yield each record when it is. Blocks. Raises `StorageError`."""
         if self.offset:
             self._fold_history(journal, self.beginning)
         for record in journal(self.offset):
@@ -509,7 +504,8 @@ def bytes_to_fold(journal: Path) -> int:
 def resume(journal: Path, blobs: Blobs, *, yield_gil: YieldGil) -> ReplayState:
     """Return the state of a session. Blocks. Raises `StorageError` when the journal cannot be read."""
     known = load(journal, journal.with_name(SNAPSHOT_NAME), yield_gil)
-    known.fold_to_end(partial(read_records, journal, blobs, yield_gil=yield_gil))
+    for _ in known.fold_rest(partial(read_records, journal, blobs, yield_gil=yield_gil)):
+        pass
     return known
 
 

@@ -22,14 +22,12 @@ def main(arguments: list[str]) -> int:
     gc.disable()  # what is read leaves no cycles
     journal, blobs, snapshot = map(Path, arguments)
     try:
-        renew_snapshot(journal, Blobs(blobs), snapshot, yield_gil=_go_on)
+        renew_snapshot(
+            journal, Blobs(blobs), snapshot, yield_gil=lambda: None
+        )  # no other thread needs this interpreter
     except (OSError, StorageError, ValueError):
         return 1
     return 0
-
-
-def _go_on() -> None:
-    """Do nothing: no other thread needs this interpreter."""
 
 
 if __name__ == "__main__":

@@ -400,12 +400,6 @@ class Session:
             end = ev.TurnEnded(turn=turn, reason="storage_error", requests=0, duration_s=0.0)
             recorder.tell_unrecorded(end)
 
-    async def _give_back_arriving(self) -> None:
-        await self._arriving.aclose()
-        while not self._mailbox.empty():
-            if isinstance(op := self._mailbox.get_nowait(), ArrivedPrompt):
-                self._parts.recorder.emit(ev.PromptRejected(text=op.text))
-
     async def _close(self) -> None:
         """End everything, in this order and whichever part of it fails: turn, providers, journal, lock."""
         parts = self._parts
@@ -422,6 +416,9 @@ class Session:
             ends.push_async_callback(self._commands.aclose)
             ends.push_async_callback(parts.context_manager.aclose)
             ends.push_async_callback(parts.tools.judging.aclose)
-            await self._give_back_arriving()
+            await self._arriving.aclose()
+            while not self._mailbox.empty():
+                if isinstance(op := self._mailbox.get_nowait(), ArrivedPrompt):
+                    parts.recorder.emit(ev.PromptRejected(text=op.text))
             parts.tools.approvals.abort_all("The application was closed.")
             await self._turns.aclose()

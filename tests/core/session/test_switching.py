@@ -13,9 +13,9 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import JsonObject, ModelRef, ToolResultBlock, UserMessage
 from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, Think, in_order
-from desktop_agent.core.providers.vendor_provider import keyed_provider
 from tests.harness import Ground, Open, check_conversation
 from tests.pictures import png
+from tests.providers import keyed_provider
 from tests.servers import fault
 from tests.servers.dialects.chat import CHAT
 from tests.servers.model_server import ModelServer

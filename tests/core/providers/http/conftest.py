@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from desktop_agent.core.providers.http_provider import HttpProvider
-from desktop_agent.core.providers.vendor_provider import keyed_provider
+from tests.providers import keyed_provider
 from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.chat import CHAT, OPENROUTER, ChatDialect
 from tests.servers.dialects.dialect import Dialect

@@ -25,11 +25,12 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.providers.faults import ErrorEventError, FailedCall, explain_refusal
 from desktop_agent.core.providers.http_provider import MAX_EVENT_BYTES, event_data, strip_foreign_thinking
 from desktop_agent.core.providers.provider import Completion, StreamPiece
-from desktop_agent.core.providers.vendor_provider import keyed_provider, wire_format_of
+from desktop_agent.core.providers.vendor_provider import wire_format_of
 from desktop_agent.core.providers.wire_format import EncodedPictures
 from desktop_agent.core.store.journal.journal import encode_line
 from desktop_agent.core.store.journal.lines import decode
 from tests.core.providers.http.conftest import KEY, SPOKEN
+from tests.providers import keyed_provider
 from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.chat import CHAT
 from tests.servers.dialects.dialect import Ask, Dialect
