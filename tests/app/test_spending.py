@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QPushButton
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.settings.settings_file import save_setting
 from desktop_agent.core.transcript import SpendingEntry
-from desktop_agent.ui.chat.entries.spending import SpendingWidget
+from desktop_agent.ui.chat.entries.questions import SpendingWidget
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 from tests.servers.dialects.chat import OPENROUTER

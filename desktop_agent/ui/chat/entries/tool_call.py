@@ -5,7 +5,6 @@ While the user has not answered, the question about the call stands in the place
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QLineF, QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen
@@ -17,6 +16,7 @@ from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.cards.tool_body import Bar, CardLoader, Content, ToolBody, entry_of
 from desktop_agent.ui.chat.entries.entry import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.markdown_entries import SPOKEN_CHARS, LinkedEntry
+from desktop_agent.ui.chat.entries.questions import QuestionCard
 from desktop_agent.ui.chat.entries.tool_line import CallButtons, CallNotes, ToolLine
 from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.column import Column
@@ -25,9 +25,6 @@ from desktop_agent.ui.chat.text.file_links import file_of
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.text_colours import Lexers
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.chat.question.request_card import QuestionCard
 
 _BAR = 26
 

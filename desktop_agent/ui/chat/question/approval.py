@@ -13,9 +13,10 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope, Denied
 from desktop_agent.ui.chat.entries.entry import EntryActions
+from desktop_agent.ui.chat.entries.questions import PADDING, QuestionCard
 from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.question.card_answers import CardAnswers
-from desktop_agent.ui.chat.question.request_card import PADDING, CardCommand, CardNotes, QuestionCard, shown_lines
+from desktop_agent.ui.chat.question.request_card import CardCommand, CardNotes, shown_lines
 from desktop_agent.ui.chat.question.server_question import SamplingCard, ServerQuestionCard
 from desktop_agent.ui.chat.text.passage import Paragraph, read_code_spans
 from desktop_agent.ui.chat.text.styles import TextStyles

@@ -1,4 +1,4 @@
-"""What the cards of questions share: their ground, the text in question, and the notes below it.
+"""What cards of questions show: the text in question, and the notes below it.
 
 A `RequestCard` is a card on which a server asks something. As with the question about a call, nothing on it answers by
 accident: see `approval`.
@@ -7,23 +7,23 @@ accident: see `approval`.
 from collections.abc import Sequence
 from typing import Literal
 
-from PySide6.QtCore import QRect, QRectF, Qt, Signal
-from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPen, QTextOption
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QTextOption
 from PySide6.QtWidgets import QFrame, QPushButton, QWidget
 
 from desktop_agent.core.changes.net import net_of_call
-from desktop_agent.core.protocol.events import CommandJudged
-from desktop_agent.core.protocol.model import ApprovalRequest, Decision, Denied
+from desktop_agent.core.protocol.model import ApprovalRequest, Denied
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.entry import EntryActions
+from desktop_agent.ui.chat.entries.questions import PADDING, QuestionCard
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
 from desktop_agent.ui.chat.text.passage import Paragraph, count_lines
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.open_question import confinement_words, risk_words
 from desktop_agent.ui.part_keys import ALLOW_KEYS, DENY_KEYS, native_keys
-from desktop_agent.ui.theme import Radius, Space
+from desktop_agent.ui.theme import Space
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming, answer_shortcut
+from desktop_agent.ui.widgets.answer_buttons import answer_shortcut
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar
 from desktop_agent.ui.widgets.layouts import flow
@@ -127,85 +127,6 @@ def _file_list(request: ApprovalRequest) -> str:
         more = len(changes) - _SHOWN_FILES
         lines.append(entry_words.counted(more, "and %n file more", "and %n files more"))
     return LINE_BREAK.join(lines)
-
-
-PADDING = 15
-
-
-class QuestionCard(QWidget):
-    """One question that waits for the user. Its parent gives it a width; it is as high as that takes."""
-
-    resized = Signal()
-
-    def __init__(self, request: ApprovalRequest, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.request = request
-        self.styles = styles
-        self.actions_ = actions
-        self.is_answered = False
-        self._width = 0
-        self._arming = Arming(ARMING_DELAY_MS, self)
-
-    # -- what a card decides --
-
-    def place_all(self, y: int, width: int) -> int:
-        """Place everything from `y` on; return where it ends."""
-        raise NotImplementedError
-
-    def set_shortcut(self, *, is_enabled: bool) -> None:
-        """Let keys answer, anywhere in the window. Only one question may listen at a time."""
-        raise NotImplementedError
-
-    def show_judgement(self, judged: CommandJudged) -> None:
-        """Show what the session says of an edited command, where the question has one."""
-
-    def stop(self) -> None:
-        """Take no more answers."""
-
-    # -- geometry --
-
-    def set_width(self, width: int) -> None:
-        self._width = width
-        self.resize(width, self.place_all(PADDING - 3, width - 2 * PADDING) + PADDING)
-
-    def fit(self) -> None:
-        """Adapt the height to the content."""
-        before = self.height()
-        self.set_width(self._width)
-        if self.height() != before:
-            self.resized.emit()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(self.styles.colour("warning_border"), 1))
-        painter.setBrush(self.styles.colour("warning_bg"))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.DIALOG, Radius.DIALOG)
-        painter.end()
-        self._arming.note_painted()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        self._arming.restart()
-        super().hideEvent(event)
-
-    def hold_off(self) -> None:
-        """Wait again: another question was just answered, and a second press was not meant for this one."""
-        self._arming.restart()
-        self.update()
-
-    # -- answers --
-
-    @property
-    def is_listening(self) -> bool:
-        """Whether an answer counts: the card has been visible for a moment and is not answered."""
-        return self._arming.is_armed and not self.is_answered and self.isVisible()
-
-    def answer(self, decision: Decision) -> None:
-        """Give the answer if it counts, and take no more."""
-        if self.is_listening:
-            self.is_answered = True
-            self.stop()
-            self.actions_.approval_answered.emit(self.request.call_id, decision)
 
 
 class RequestCard(QuestionCard):

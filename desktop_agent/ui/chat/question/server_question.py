@@ -19,7 +19,8 @@ from desktop_agent.core.protocol.model import (
     ServerQuestion,
 )
 from desktop_agent.ui.chat.entries.entry import EntryActions
-from desktop_agent.ui.chat.question.request_card import PADDING, CardCommand, RequestCard, shown_lines
+from desktop_agent.ui.chat.entries.questions import PADDING
+from desktop_agent.ui.chat.question.request_card import CardCommand, RequestCard, shown_lines
 from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space

@@ -18,7 +18,7 @@ from desktop_agent.ui.chat.entries.entry import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.markdown_entries import CommandWidget, TextWidget, ThinkingWidget
 from desktop_agent.ui.chat.entries.notices import CompactionWidget, LineWidget, NoticeWidget, PageWidget
 from desktop_agent.ui.chat.entries.prompt import PromptWidget
-from desktop_agent.ui.chat.entries.spending import SpendingWidget
+from desktop_agent.ui.chat.entries.questions import SpendingWidget
 from desktop_agent.ui.chat.entries.tool_call import ToolWidget
 
 

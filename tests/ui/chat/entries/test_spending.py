@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 
 from desktop_agent.core.protocol.model import Aborted, Allowed, ApprovalRequest, Decision, Denied, ScopeOffer
 from desktop_agent.core.transcript import SpendingEntry
-from desktop_agent.ui.chat.entries.spending import SpendingWidget
+from desktop_agent.ui.chat.entries.questions import SpendingWidget
 from tests.journals import asked_to_spend
 from tests.ui.chat.stage import Stage, answer, click, record
 

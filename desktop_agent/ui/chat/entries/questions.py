@@ -1,0 +1,189 @@
+"""The card of a question that waits for the user, and the question whether a conversation may cost more.
+
+Nothing on a card answers by accident: see `ui.chat.question.approval`.
+"""
+
+from functools import partial
+
+from PySide6.QtCore import QRect, QRectF, Qt, Signal
+from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from desktop_agent.core.protocol.events import CommandJudged
+from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Decision, Denied
+from desktop_agent.core.transcript import SpendingEntry, spending_line
+from desktop_agent.ui.chat.entries.entry import EntryActions, EntryPlace, EntryWidget
+from desktop_agent.ui.chat.text.passage import Paragraph
+from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.theme import Radius, Space
+from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import flow
+
+PADDING = 15
+
+
+class QuestionCard(QWidget):
+    """One question that waits for the user. Its parent gives it a width; it is as high as that takes."""
+
+    resized = Signal()
+
+    def __init__(self, request: ApprovalRequest, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.request = request
+        self.styles = styles
+        self.actions_ = actions
+        self.is_answered = False
+        self._width = 0
+        self._arming = Arming(ARMING_DELAY_MS, self)
+
+    # -- what a card decides --
+
+    def place_all(self, y: int, width: int) -> int:
+        """Place everything from `y` on; return where it ends."""
+        raise NotImplementedError
+
+    def set_shortcut(self, *, is_enabled: bool) -> None:
+        """Let keys answer, anywhere in the window. Only one question may listen at a time."""
+        raise NotImplementedError
+
+    def show_judgement(self, judged: CommandJudged) -> None:
+        """Show what the session says of an edited command, where the question has one."""
+
+    def stop(self) -> None:
+        """Take no more answers."""
+
+    # -- geometry --
+
+    def set_width(self, width: int) -> None:
+        self._width = width
+        self.resize(width, self.place_all(PADDING - 3, width - 2 * PADDING) + PADDING)
+
+    def fit(self) -> None:
+        """Adapt the height to the content."""
+        before = self.height()
+        self.set_width(self._width)
+        if self.height() != before:
+            self.resized.emit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self.styles.colour("warning_border"), 1))
+        painter.setBrush(self.styles.colour("warning_bg"))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.DIALOG, Radius.DIALOG)
+        painter.end()
+        self._arming.note_painted()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._arming.restart()
+        super().hideEvent(event)
+
+    def hold_off(self) -> None:
+        """Wait again: another question was just answered, and a second press was not meant for this one."""
+        self._arming.restart()
+        self.update()
+
+    # -- answers --
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether an answer counts: the card has been visible for a moment and is not answered."""
+        return self._arming.is_armed and not self.is_answered and self.isVisible()
+
+    def answer(self, decision: Decision) -> None:
+        """Give the answer if it counts, and take no more."""
+        if self.is_listening:
+            self.is_answered = True
+            self.stop()
+            self.actions_.approval_answered.emit(self.request.call_id, decision)
+
+
+class SpendingCard(QuestionCard):
+    """Asks whether the conversation may cost more than its limit."""
+
+    def __init__(self, place: EntryPlace, go_on: str, stop: str, parent: QWidget) -> None:
+        self._row, self._transcript = place.row, place.parent
+        request = self._entry.request
+        super().__init__(request, place.styles, place.actions, parent)
+        self._title = Paragraph(core_words(request.title), place.styles, self, font=place.styles.strong)
+        self._buttons = [self._make_button(go_on, Allowed(), "primary"), self._make_button(stop, Denied(), "")]
+
+    @property
+    def _entry(self) -> SpendingEntry:
+        return self._row.entry_as(SpendingEntry)
+
+    def _make_button(self, text: str, decision: Decision, variant: str) -> QPushButton:
+        clicked = partial(self.answer, decision)
+        return make_button(text, clicked=clicked, variant=variant, accessible_name=text, parent=self)
+
+    def place_all(self, y: int, width: int) -> int:
+        y += self._title.place(PADDING, y, width) + Space.S + 2
+        return y + flow(self._buttons, QRect(PADDING, y, width, 0))
+
+    @property
+    def is_listening(self) -> bool:
+        return self._entry.is_waiting and super().is_listening  # it may have been answered elsewhere
+
+    def stop(self) -> None:
+        """Take no more answers. The keyboard stays in the conversation, when it would move from a button elsewhere."""
+        if any(button.hasFocus() for button in self._buttons):
+            self._transcript.setFocus(Qt.FocusReason.OtherFocusReason)
+        for button in self._buttons:
+            button.setEnabled(False)
+
+
+_INDENT = 20
+"""Of the line that is left once it is answered."""
+
+
+class SpendingWidget(EntryWidget):
+    """A card with two answers; then one quiet line."""
+
+    def __init__(self, place: EntryPlace) -> None:
+        super().__init__(place)
+        self._height = 0
+        self._line: Paragraph | None = None
+        self._card: SpendingCard | None = None
+        if self._entry.is_waiting:
+            offers = [offer.label for offer in self._entry.request.scopes]
+            self._card = SpendingCard(place, offers[0] if offers else self.tr("Go on"), self.tr("Stop here"), self)
+        self.refresh()
+
+    @property
+    def _entry(self) -> SpendingEntry:
+        return self.row.entry_as(SpendingEntry)
+
+    @property
+    def is_listening(self) -> bool:
+        return self._card is not None and self._card.is_listening
+
+    def refresh(self) -> None:
+        said = spending_line(self._entry)
+        if not self._entry.is_waiting and self._line is None:
+            self._line = Paragraph(said, self.styles, self, role="muted", font=self.styles.secondary)
+            self._line.show()
+            if self._card is not None:
+                self._card.stop()
+                self._card.hide()
+                self._card.deleteLater()
+                self._card = None
+        self.setAccessibleName(said)
+        self.fit()
+
+    def set_width(self, width: int) -> None:
+        self._width = width
+        if self._line is not None:
+            self._height = self._line.place(_INDENT, 0, width - _INDENT)
+        elif self._card is not None:
+            self._card.set_width(width)
+            self._height = self._card.height()
+
+    def entry_height(self) -> int:
+        return self._height
+
+    def paint_under(self, painter: QPainter, area: QRect) -> None:
+        if self._line is not None:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.fillRect(QRectF(3, 6, 7, 7), self.styles.colour("faint"))
