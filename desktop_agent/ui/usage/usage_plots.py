@@ -1,6 +1,7 @@
 """Plots of columns and bars, each with one current item, by mouse or keyboard, and its legend (ADR 22)."""
 
 import math
+from typing import Any, Generic, TypeVar
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QFocusEvent, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
@@ -22,19 +23,24 @@ _MIDDLE = (Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine).value
 AXIS_TEXT = 18
 
 
-class Plot(QWidget):
-    """Draws items, one of which is current: the one under the mouse, else the chosen one."""
+Data = TypeVar("Data", ColumnData, BarData)
+
+
+class Plot(QWidget, Generic[Data]):
+    """Draws the items of its data, one of which is current: the one under the mouse, else the chosen one."""
 
     current_changed = Signal(int)  # the number of the item from 0; -1 for none
 
     def __init__(self, theme: Theme, *, previous: Qt.Key, following: Qt.Key) -> None:
         super().__init__()
         self.theme = theme
+        self._data: Data | None = None
         self._previous, self._following = previous, following
         self._chosen = self._hovered = -1
         self._is_keyboard = False
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._take()
         theme.changed.connect(self._take)
 
@@ -42,9 +48,11 @@ class Plot(QWidget):
     def current(self) -> int:
         return self._hovered if self._hovered >= 0 else self._chosen
 
-    def show_data(self, data: ColumnData | BarData) -> None:
-        """Draw this, which is of the plot's own kind, from now on."""
-        raise NotImplementedError
+    def show_data(self, data: Data) -> None:
+        self._data = data
+        self._chosen = self._hovered = -1
+        self.current_changed.emit(-1)
+        self.update()
 
     def count(self) -> int:
         raise NotImplementedError
@@ -56,11 +64,6 @@ class Plot(QWidget):
     def item_at(self, point: QPointF) -> int:
         """Return the item at a place; -1 for none."""
         raise NotImplementedError
-
-    def forget_current(self) -> None:
-        self._chosen = self._hovered = -1
-        self.current_changed.emit(-1)
-        self.update()
 
     # -- for those that draw --
 
@@ -148,18 +151,11 @@ _RIGHT = Qt.AlignmentFlag.AlignRight
 _CENTRE = Qt.AlignmentFlag.AlignHCenter
 
 
-class ColumnPlot(Plot):
+class ColumnPlot(Plot[ColumnData]):
     """Draws `ColumnData`. Left and right go from one to the next."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, previous=Qt.Key.Key_Left, following=Qt.Key.Key_Right)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._data: ColumnData | None = None
-
-    def show_data(self, data: ColumnData | BarData) -> None:
-        assert isinstance(data, ColumnData)
-        self._data = data
-        self.forget_current()
 
     def words(self) -> tuple[str, str]:
         if (data := self._data) is None or self.current < 0:
@@ -253,20 +249,16 @@ _TEXT_WIDTH = 118.0
 _LEFT = Qt.AlignmentFlag.AlignLeft
 
 
-class BarPlot(Plot):
+class BarPlot(Plot[BarData]):
     """Draws `BarData`. Up and down go from one to the next."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, previous=Qt.Key.Key_Up, following=Qt.Key.Key_Down)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._data: BarData | None = None
 
-    def show_data(self, data: ColumnData | BarData) -> None:
-        assert isinstance(data, BarData)
-        self._data = data
+    def show_data(self, data: BarData) -> None:
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if data.bars else Qt.FocusPolicy.NoFocus)
+        super().show_data(data)
         self.updateGeometry()
-        self.forget_current()
 
     def words(self) -> tuple[str, str]:
         if (data := self._data) is None or self.current < 0:
@@ -410,7 +402,7 @@ class Legend(QWidget):
 class PlotCard(QWidget):
     """A title, a line of words, and a plot below; one over time has a legend with the values of the current column."""
 
-    def __init__(self, title: str, plot: Plot, object_name: str) -> None:
+    def __init__(self, title: str, plot: Plot[Any], object_name: str) -> None:
         super().__init__()
         self._plot = plot
         plot.setObjectName(object_name)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, 
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.usage.usage_plots import Legend, Plot
+from desktop_agent.ui.usage.usage_plots import BarPlot, ColumnPlot, Legend
 from desktop_agent.ui.usage.usage_window import FigureTable, UsageWindow
 from tests.ui.usage.reports import empty, shown
 
@@ -40,8 +40,8 @@ class Seen:
     def label(self, name: str) -> QLabel:
         return self.window.findChildren(QLabel, name)[0]
 
-    def plot(self, name: str) -> Plot:
-        return self.window.findChildren(Plot, name)[0]
+    def plot(self, name: str) -> ColumnPlot | BarPlot:
+        return [*self.window.findChildren(ColumnPlot, name), *self.window.findChildren(BarPlot, name)][0]
 
     def tables(self) -> list[FigureTable]:
         return [table for table in self.window.findChildren(FigureTable) if table.isVisible()]
@@ -192,7 +192,8 @@ def test_nothing_is_cut_off_in_a_small_window(seen: Seen, by: str, width: int) -
     seen.show(by)
     seen.window.resize(width, 420)
     seen.qtbot.wait(0)
-    for part in (*seen.window.findChildren(Plot), *seen.window.findChildren(Legend), *seen.tables()):
+    plots = (*seen.window.findChildren(ColumnPlot), *seen.window.findChildren(BarPlot))
+    for part in (*plots, *seen.window.findChildren(Legend), *seen.tables()):
         if part.isVisible():
             content = part.parentWidget()
             assert isinstance(content, QWidget)

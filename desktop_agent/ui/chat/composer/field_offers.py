@@ -135,15 +135,13 @@ class CommandOffers(FieldOffers["CommandPopup"]):
         if not text.startswith("/"):
             self._close()
             return
-        from desktop_agent.ui.chat.composer.offer_popups import offer  # with the first slash
-
         popup = self._popup or self._make_popup()
         can_show = self._edit.hasFocus() and not self._edit.history.is_showing(text)
-        popup.show_offer(offer(text, self._commands) if can_show else None)
+        popup.follow(text if can_show else "", self._commands)
         self.place(self._area)
 
     def _make_popup(self) -> "CommandPopup":
-        from desktop_agent.ui.chat.composer.offer_popups import CommandPopup
+        from desktop_agent.ui.chat.composer.offer_popups import CommandPopup  # with the first slash
 
         popup = self._popup = CommandPopup(self._theme, self._composer.window())
         popup.chosen.connect(self._on_chosen)

@@ -176,18 +176,20 @@ class CommandPopup(ListPopup):
         self.setItemDelegate(self._delegate)
         self.entered.connect(self._on_entered)
 
-    def show_offer(self, offer: Offer | None) -> None:
-        if offer == self._offer:
+    def follow(self, text: str, commands: Sequence[Declaration]) -> None:
+        """Show what fits this text."""
+        shown = offer(text, commands)
+        if shown == self._offer:
             return
-        self._offer = offer
+        self._offer = shown
         self._is_moved = False
-        if offer is None or self._is_dismissed:
+        if shown is None or self._is_dismissed:
             self.hide()
             return
-        self._delegate.is_hint = not offer.is_choice
+        self._delegate.is_hint = not shown.is_choice
         self.row_height = self._delegate.row_height
-        self._commands.show(offer.commands)
-        if offer.is_choice:
+        self._commands.show(shown.commands)
+        if shown.is_choice:
             self.setCurrentIndex(self._commands.step_from(-1, 1))
         self.show()
         self.raise_()

@@ -104,6 +104,7 @@ SENTINEL = "\u2060"
 
 BULLET = "•"
 _MAX_NESTING = 60
+_NEWLINE = re.compile("\n")
 _ALIGNMENTS: dict[str, Alignment] = {"text-align:center": "center", "text-align:right": "right"}
 _TASK_SIGNS = {"[ ] ": "☐", "[x] ": "☑", "[X] ": "☑"}
 
@@ -161,33 +162,33 @@ class Node(Struct, frozen=True):
 Resumption = Literal["", "paragraph", "list", "table"]
 
 
-@dataclass(slots=True)
 class Region:
     """A piece of source, parsed, that begins where a block may begin.
 
     `text` may carry a prefix that is not in the source, so that a region can start in the middle of a paragraph or of
-    a table; `resumes` says which. `number` continues an ordered list and `joint` a paragraph.
+    a table; `resumes` says which. `number` continues an ordered list and `joint` a paragraph. `offset` is where the
+    region begins in the message, not counting the prefix, which has `prefix` characters.
     """
 
-    text: str
-    offset: int
-    """Where the region begins in the message, not counting the prefix."""
-    prefix: int = 0
-    """Length of the prefix in characters."""
-    resumes: Resumption = ""
-    number: int | None = None
-    joint: str = ""
-    references: References = field(default_factory=dict[str, dict[str, object]])
-    tokens: "list[Token]" = field(default_factory=list["Token"], init=False)
-    nodes: list[Node] = field(default_factory=list[Node], init=False)
-    line_starts: list[int] = field(default_factory=list[int], init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        text: str,
+        offset: int,
+        *,
+        prefix: int = 0,
+        resumes: Resumption = "",
+        number: int | None = None,
+        joint: str = "",
+        references: References | None = None,
+    ) -> None:
+        self.text, self.offset, self.prefix = text, offset, prefix
+        self.resumes, self.number, self.joint, self.references = resumes, number, joint, references or {}
+        self.tokens: list[Token] = []
         markdown = parser()
-        env = {"references": self.references, "is_mid_paragraph": self.resumes == "paragraph"}
-        markdown.block.parse(self.text, markdown, env, self.tokens)
+        env = {"references": self.references, "is_mid_paragraph": resumes == "paragraph"}
+        markdown.block.parse(text, markdown, env, self.tokens)
         self.nodes = _top_level(self.tokens)
-        self.line_starts = _line_starts(self.text)
+        self.line_starts = [0, *(found.end() for found in _NEWLINE.finditer(text))]
 
     @property
     def complete_lines(self) -> int:
@@ -260,15 +261,6 @@ def _top_level(tokens: "Sequence[Token]") -> list[Node]:
             nodes.append(Node(first, index + 1, line, end_line))
             first = index + 1
     return nodes
-
-
-def _line_starts(text: str) -> list[int]:
-    starts = [0]
-    at = text.find("\n")
-    while at >= 0:
-        starts.append(at + 1)
-        at = text.find("\n", at + 1)
-    return starts
 
 
 @dataclass(slots=True)

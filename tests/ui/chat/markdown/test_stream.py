@@ -1,6 +1,7 @@
 """Markdown read as it arrives is the same as markdown read at once, and what settled never changes."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -240,13 +241,12 @@ def test_a_carriage_return_at_a_cut_is_no_line_of_its_own() -> None:
 
 def test_settled_source_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
-    original = Region.__post_init__
 
-    def count(region: Region) -> None:
-        read.append(len(region.text))
-        original(region)
+    def counted(text: str, offset: int, **more: Any) -> Region:
+        read.append(len(text))
+        return Region(text, offset, **more)
 
-    monkeypatch.setattr(Region, "__post_init__", count)
+    monkeypatch.setattr(markdown_stream, "Region", counted)
     streamed = MarkdownStream()
     paragraph = "A sentence of some words. " * 8 + "\n\n"
     for piece in cut(paragraph * 200, [16]):
