@@ -10,7 +10,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.transcript import ToolEntry, Transcript
 from desktop_agent.ui.chat.cards.tool_output import TerminalBody
-from desktop_agent.ui.chat.entries.entry import RowState
+from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.terminal.output_window import PrintedDocument
 from tests.harness import Ground
 
@@ -50,7 +50,7 @@ async def test_everybody_reads_the_same_text_of_an_output(tmp_path: Path, name: 
     assert finished.result is not None
     read_by_model: str = json.loads(finished.result.content)["output"]
     last = read_by_model.rstrip("\n").split("\n")[-12:]
-    card = TerminalBody.read(RowState(entry=entry, index=0)).text.rstrip("\n").replace("\u2028", "\n").split("\n")
+    card = TerminalBody.read(EntryRow(entry=entry, index=0)).text.rstrip("\n").replace("\u2028", "\n").split("\n")
     cut = [line[:500] for line in last]
     assert card[-len(cut) :] == cut
     assert shown(read_by_model) == read_by_model

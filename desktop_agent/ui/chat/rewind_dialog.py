@@ -47,13 +47,9 @@ _MAX_TITLE_CHARS = 60
 
 
 class RewindDialog(QDialog):
-    """Asks how far back and with what. Open it with `open()`; nothing is done before the user says so.
+    """Asks how far back and with what. Open it with `open()`; nothing is done before the user says so."""
 
-    Signals:
-        chosen: go back to before this turn (int), with this `RewindScope`.
-    """
-
-    chosen = Signal(int, str)
+    chosen = Signal(int, str)  # go back to before this turn, with this `RewindScope`
 
     def __init__(self, theme: Theme, choices: Sequence[RewindChoice], turn: int, parent: QWidget | None = None) -> None:
         """`choices` must not be empty; the one of `turn`, or else the first, is shown."""

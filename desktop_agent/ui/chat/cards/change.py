@@ -30,7 +30,7 @@ from desktop_agent.ui.chat.cards.tool_body import (
     in_thread,
     one_line,
 )
-from desktop_agent.ui.chat.entries.entry import RowState
+from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import LINK_TINT, MUTED_TINT, TextMark, Tint
 from desktop_agent.ui.theme import Space
@@ -179,7 +179,7 @@ class ChangeBody(ToolBody):
         return bool(entry.changes) and entry.state == "completed"
 
     @classmethod
-    def read(cls, row: RowState) -> Content:
+    def read(cls, row: EntryRow) -> Content:
         writer = ContentWriter()
         changes = _changes(row)
         for change in changes:
@@ -260,7 +260,7 @@ async def _compare(change: FileChange, source: CardSource) -> DiffExcerpt:
     return await in_thread(partial(excerpt_of, await source.change_diff(change)))
 
 
-def _changes(row: RowState) -> tuple[FileChange, ...]:
+def _changes(row: EntryRow) -> tuple[FileChange, ...]:
     return entry_of(row).changes[:_MOST_FILES]
 
 
@@ -276,12 +276,12 @@ def _toggle(change: FileChange) -> str:
     return f"file:{change.id}"
 
 
-def _is_open(row: RowState, change: FileChange) -> bool:
+def _is_open(row: EntryRow, change: FileChange) -> bool:
     """Whether a file's lines are shown: at first only the first file's."""
     return (change is entry_of(row).changes[0]) != (_toggle(change) in row.opened)
 
 
-def _lines(row: RowState, change: FileChange) -> tuple[DiffLine, ...]:
+def _lines(row: EntryRow, change: FileChange) -> tuple[DiffLine, ...]:
     excerpt = row.loaded.get(_key(change))
     if isinstance(excerpt, AgentError):
         excerpt = DiffExcerpt(note=excerpt.title)

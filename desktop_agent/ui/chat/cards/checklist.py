@@ -8,7 +8,7 @@ from PySide6.QtGui import QPainter, QPen
 from desktop_agent.core.protocol.model import TodoItem, TodoStatus
 from desktop_agent.core.transcript import ToolEntry, todos_of
 from desktop_agent.ui.chat.cards.tool_body import Content, ContentWriter, ToolBody, entry_of, one_line
-from desktop_agent.ui.chat.entries.entry import RowState
+from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import MUTED_TINT, Tint
@@ -38,7 +38,7 @@ class PlanBody(ToolBody):
         return entry.result is not None and bool(todos_of(entry.result))
 
     @classmethod
-    def read(cls, row: RowState) -> Content:
+    def read(cls, row: EntryRow) -> Content:
         writer = ContentWriter()
         for item in _steps(row):
             writer.add(one_line(item.content, _MAX_TEXT) or "…", _LOOKS[item.status])
@@ -46,11 +46,11 @@ class PlanBody(ToolBody):
         return writer.content("plain")
 
     @classmethod
-    def copied(cls, row: RowState) -> str:
+    def copied(cls, row: EntryRow) -> str:
         return "\n".join(f"{_SIGNS[item.status]} {item.content}" for item in _steps(row))
 
     @classmethod
-    def is_open_at_first(cls, row: RowState) -> bool:
+    def is_open_at_first(cls, row: EntryRow) -> bool:
         return not row.is_superseded
 
     @property
@@ -87,6 +87,6 @@ class PlanBody(ToolBody):
             painter.drawLine(QLineF(at - QPointF(2.4, 0), at + QPointF(2.4, 0)))
 
 
-def _steps(row: RowState) -> tuple[TodoItem, ...]:
+def _steps(row: EntryRow) -> tuple[TodoItem, ...]:
     entry = entry_of(row)
     return (todos_of(entry.result) if entry.result is not None else None) or ()

@@ -12,7 +12,7 @@ from desktop_agent.ui.chat.cards.result_pictures import PicturesBody
 from desktop_agent.ui.chat.cards.search_results import MatchesBody, WebResultsBody
 from desktop_agent.ui.chat.cards.tool_body import SHOWN_LINES, Bar, Content, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.tool_output import OutputExcerpt, TerminalBody, first_lines, readable
-from desktop_agent.ui.chat.entries.entry import RowState
+from desktop_agent.ui.chat.entries.entry import EntryRow
 
 
 class PrintedBody(ToolBody):
@@ -23,7 +23,7 @@ class PrintedBody(ToolBody):
         return True
 
     @classmethod
-    def read(cls, row: RowState) -> Content:
+    def read(cls, row: EntryRow) -> Content:
         return Content(_excerpt(entry_of(row)).text)
 
     def bar(self) -> Bar | None:

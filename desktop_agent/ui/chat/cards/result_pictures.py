@@ -13,7 +13,7 @@ from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.tool_body import CardLoader, Content, ToolBody, entry_of, picture_of
 from desktop_agent.ui.chat.content_chip import CardPicture
-from desktop_agent.ui.chat.entries.entry import EntryWidget, RowState
+from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.widgets.buttons import DrawnButton
@@ -134,7 +134,7 @@ class PicturesBody(ToolBody):
         return entry.result is not None and bool(entry.result.images)
 
     @classmethod
-    def read(cls, row: RowState) -> Content:
+    def read(cls, row: EntryRow) -> Content:
         return Content()
 
     @property

@@ -14,7 +14,7 @@ from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.tool_body import Bar, Content, ContentWriter, ToolBody, entry_of, one_line
-from desktop_agent.ui.chat.entries.entry import RowState
+from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.styles import LINK_TINT, MUTED_TINT, TextMark, Tint
 
@@ -101,7 +101,7 @@ class MatchesBody(ToolBody):
         return entry.result is not None and "matches" in entry.result.metadata and count_found(entry.result) > 0
 
     @classmethod
-    def read(cls, row: RowState) -> Content:
+    def read(cls, row: EntryRow) -> Content:
         writer = ContentWriter()
         for path, group in groupby(_places(row).shown, key=lambda found: found.path):
             found = list(group)
@@ -149,7 +149,7 @@ def _write_line(writer: ContentWriter, place: FoundPlace) -> None:
     writer.end_line()
 
 
-def _places(row: RowState) -> "_ReadPlaces":
+def _places(row: EntryRow) -> "_ReadPlaces":
     """Return what is shown of the places, read once: there may be a thousand more."""
     result, is_all = entry_of(row).result, _ALL in row.opened
     known = row.loaded.get("places")
@@ -196,7 +196,7 @@ class WebResultsBody(ToolBody):
         return entry.result is not None and bool(pages_of(entry.result))
 
     @classmethod
-    def read(cls, row: RowState) -> Content:
+    def read(cls, row: EntryRow) -> Content:
         writer = ContentWriter()
         pages = _pages(row)
         for page in pages if _ALL in row.opened else pages[:SHOWN_PAGES]:
@@ -211,7 +211,7 @@ class WebResultsBody(ToolBody):
         return writer.content("plain", has_paragraphs=True)
 
     @classmethod
-    def copied(cls, row: RowState) -> str:
+    def copied(cls, row: EntryRow) -> str:
         return "\n".join("\n".join(part for part in page if part) for page in _pages(row))
 
     def bar(self) -> Bar | None:
@@ -244,6 +244,6 @@ def _read_page(item: JsonObject) -> WebResult:
     return WebResult(one_line(title or link, _MAX_TITLE), link if may_open else "", one_line(snippet, _MAX_SNIPPET))
 
 
-def _pages(row: RowState) -> tuple[WebResult, ...]:
+def _pages(row: EntryRow) -> tuple[WebResult, ...]:
     result = entry_of(row).result
     return pages_of(result) if result is not None else ()

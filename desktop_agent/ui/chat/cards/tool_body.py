@@ -18,7 +18,7 @@ from desktop_agent.core.protocol.model import BlobRef, FileChange, FileDiff
 from desktop_agent.core.terminal.rows import PrintedStyle
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.content_chip import CardPicture, read_picture
-from desktop_agent.ui.chat.entries.entry import EntryWidget, RowState
+from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.markdown.blocks import Block, code_parts
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import TextMark, Tint
@@ -135,15 +135,10 @@ class Bar(NamedTuple):
 
 
 class ToolBody(QObject):
-    """The inside of one card. What it says comes from the entry; what the user opened in it is kept in the row.
+    """The inside of one card. What it says comes from the entry; what the user opened in it is kept in the row."""
 
-    Signals:
-        changed: it says something else now, by itself.
-        unfolded: it says more or less now, because the user wanted it.
-    """
-
-    changed = Signal()
-    unfolded = Signal()
+    changed = Signal()  # it says something else now, by itself
+    unfolded = Signal()  # it says more or less now, because the user wanted it
 
     ground: ClassVar[str] = "sunken"
     """The colour role it stands on."""
@@ -165,15 +160,15 @@ class ToolBody(QObject):
         raise NotImplementedError
 
     @classmethod
-    def read(cls, row: RowState) -> Content:
+    def read(cls, row: EntryRow) -> Content:
         raise NotImplementedError
 
     @classmethod
-    def copied(cls, row: RowState) -> str:
+    def copied(cls, row: EntryRow) -> str:
         return cls.read(row).text
 
     @classmethod
-    def is_open_at_first(cls, row: RowState) -> bool:
+    def is_open_at_first(cls, row: EntryRow) -> bool:
         return cls.is_result or entry_of(row).state != "completed"
 
     # -- around the text --
@@ -229,5 +224,5 @@ class ToolBody(QObject):
         return False
 
 
-def entry_of(row: RowState) -> ToolEntry:
+def entry_of(row: EntryRow) -> ToolEntry:
     return row.entry_as(ToolEntry)

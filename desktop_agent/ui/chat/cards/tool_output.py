@@ -12,7 +12,7 @@ from desktop_agent.core.protocol.model import Aborted, Denied, ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.tool_body import SHOWN_LINES, Bar, Content, ContentWriter, ToolBody, entry_of
-from desktop_agent.ui.chat.entries.entry import RowState
+from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.text.styles import TextMark
 from desktop_agent.ui.terminal.printed_text import MAX_LINE, Tail
 
@@ -112,7 +112,7 @@ class TerminalBody(ToolBody):
         return is_command or (entry.result is not None and not _FACTS.isdisjoint(entry.result.metadata))
 
     @classmethod
-    def read(cls, row: RowState) -> Content:
+    def read(cls, row: EntryRow) -> Content:
         writer = ContentWriter()
         for line in _tail(row).lines():
             for run in line.runs:
@@ -142,7 +142,7 @@ def _printed(entry: ToolEntry, result: ToolResult) -> str:
     return readable(result.content).rstrip("\n")
 
 
-def _tail(row: RowState) -> Tail:
+def _tail(row: EntryRow) -> Tail:
     """Return the end of the output, continuing where reading stopped."""
     entry = entry_of(row)
     known = row.loaded.get("tail")
@@ -161,7 +161,7 @@ def _tail(row: RowState) -> Tail:
     return _as_the_model_reads_it(row, reading.tail) if reading.of == "live" else reading.tail
 
 
-def _as_the_model_reads_it(row: RowState, seen: Tail) -> Tail:
+def _as_the_model_reads_it(row: EntryRow, seen: Tail) -> Tail:
     """Return the end of the live output with its colours, or what the model reads if that is different.
 
     The texts differ only if part of a flood was not shown live, or its beginning is no longer kept.

@@ -1,6 +1,6 @@
 """What every entry on screen can do: take a width, know its height, draw its text, and be read aloud.
 
-A `RowState` is what is kept of an entry while no widget shows it. What the user can ask for in a conversation goes
+An `EntryRow` is what is kept of an entry while no widget shows it. What the user can ask for in a conversation goes
 out by the signals of one `EntryActions`, which every entry gets. A `LabelLine` folds an entry's text away.
 """
 
@@ -24,8 +24,8 @@ from desktop_agent.ui.widgets.text_colours import Lexers
 _E = TypeVar("_E")
 
 
-class RowState(Struct, eq=False):
-    """One entry, and what the user did to it. It outlives the widget, which exists only near the visible part."""
+class EntryRow(Struct, eq=False):
+    """One entry, what the user did to it, and its widget, which exists only near the visible part."""
 
     entry: Entry
     index: int
@@ -45,6 +45,7 @@ class RowState(Struct, eq=False):
     """Which parts of it the user folded or unfolded, by name."""
     loaded: dict[str, object] = {}
     """What was loaded or computed for it. May be dropped at any time."""
+    widget: "EntryWidget | None" = None
 
     def entry_as(self, kind: type[_E]) -> _E:
         assert isinstance(self.entry, kind)
@@ -90,7 +91,7 @@ class EntryActions(QObject):
 class EntryPlace(NamedTuple):
     """Where an entry is shown."""
 
-    row: RowState
+    row: EntryRow
     styles: TextStyles
     actions: EntryActions
     parent: QWidget
@@ -101,14 +102,10 @@ class EntryWidget(QWidget):
 
     Text is drawn from `column`, at `column_origin`; the view selects and finds in it. Everything interactive is a real
     widget in it.
-
-    Signals:
-        resized: its height changed by something the user did to it.
-        body_changed: what it shows became something else by itself.
     """
 
-    resized = Signal()
-    body_changed = Signal()
+    resized = Signal()  # its height changed by something the user did to it
+    body_changed = Signal()  # what it shows became something else by itself
 
     is_folding: ClassVar[bool] = False
     """Whether its text is folded until the user unfolds it."""
@@ -226,12 +223,6 @@ class EntryWidget(QWidget):
 
     def paint_under(self, painter: QPainter, area: QRect) -> None:
         """Paint what lies under the text."""
-
-
-class EntryRow(RowState, eq=False):
-    """The state of an entry, with its widget while it is near the eye."""
-
-    widget: EntryWidget | None = None
 
 
 UNFOLDED, FOLDED = "▾", "▸"

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.events import CommandRun
 from desktop_agent.core.transcript import TextEntry
-from desktop_agent.ui.chat.entries.entry import FOLD_INDENT, EntryPlace, EntryWidget, LabelLine, RowState
+from desktop_agent.ui.chat.entries.entry import FOLD_INDENT, EntryPlace, EntryRow, EntryWidget, LabelLine
 from desktop_agent.ui.chat.entries.fence_buttons import FenceAct, FenceButtons, is_for_a_file, named_paths
 from desktop_agent.ui.chat.markdown.blocks import bounded
 from desktop_agent.ui.chat.markdown.inline import InlineSpan, RichText, is_web_address
@@ -105,7 +105,7 @@ _FIRST_LINES = 80
 """Always read at first: nearly every answer is then shown whole at once."""
 
 
-def read_on(row: RowState, entry: TextEntry | CommandRun, time: Slice | None = None) -> int:
+def read_on(row: EntryRow, entry: TextEntry | CommandRun, time: Slice | None = None) -> int:
     """Bring the row's stream up to date with its entry; return the first block that changed.
 
     With a `time`, only until that is over: call it again while `is_behind`.
@@ -127,7 +127,7 @@ def read_on(row: RowState, entry: TextEntry | CommandRun, time: Slice | None = N
     return changed
 
 
-def is_behind(row: RowState, entry: TextEntry | CommandRun) -> bool:
+def is_behind(row: EntryRow, entry: TextEntry | CommandRun) -> bool:
     stream = row.stream
     text, is_open = _text_of(entry)
     return stream is not None and (stream.consumed < len(text) or not (is_open or stream.is_closed))
