@@ -14,6 +14,7 @@ from desktop_agent.core.transcript import PageEntry, TextEntry, ToolEntry
 from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.entries.markdown_entries import READ_S, is_behind, read_on
+from desktop_agent.ui.chat.markdown.block_parser import References
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
 from desktop_agent.ui.chat.text.column import Slice
@@ -167,21 +168,19 @@ def _read_markdown(row: EntryRow) -> Iterator[None]:
 
 
 def _texts(row: EntryRow) -> Iterator[tuple[str | None, str]]:
-    entry = row.entry
-    match entry:
-        case PromptSubmitted() | Steered():
-            for block in plain_blocks(entry.text):
-                yield block.joint, shown_text(block, {})
+    references: References = {}
+    match row.entry:
+        case PromptSubmitted() | Steered() as entry:
+            blocks = plain_blocks(entry.text)
         case TextEntry() | CommandRun():
-            stream = row.stream
-            assert stream is not None
-            for block in stream.blocks:
-                yield block.joint, shown_text(block, stream.references)
-        case ToolEntry():
-            for block in family_of(entry).read(row).blocks()[0]:
-                yield block.joint, shown_text(block, {})
+            assert row.stream is not None
+            blocks, references = row.stream.blocks, row.stream.references
+        case ToolEntry() as entry:
+            blocks, _ = family_of(entry).read(row).blocks()
         case _:
-            pass
+            return
+    for block in blocks:
+        yield block.joint, shown_text(block, references)
 
 
 _SLICE_MS = 6

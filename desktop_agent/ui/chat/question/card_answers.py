@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 
-from PySide6.QtCore import QObject, QRect, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QObject, QRect, Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
-from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope, ScopeOffer
+from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope
 from desktop_agent.ui.part_keys import ALLOW_KEYS, DENY_KEYS, native_keys
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
@@ -19,40 +19,6 @@ _OFFER_WIDTH = 380
 _OFFER_STEP = 20
 _LEAST_QUOTED_WIDTH = 60
 """An offer that is cut further no longer says which command it allows: it moves to a second row."""
-
-
-class CardOffers:
-    """One button for each offer that is quick to read.
-
-    Any other rule should be seen whole, with what it would have allowed so far: `Review…` shows that.
-    """
-
-    def __init__(self, offers: Sequence[ScopeOffer], card: QWidget, allow: Callable[[ApprovalScope], None]) -> None:
-        self.buttons: list[QPushButton] = []
-        self._parts: list[list[str]] = []
-        """The words of each; every second part is quoted."""
-        for offer in (offer for offer in offers if offer.is_quick):
-            parts = [one_line(part) for part in core_words(offer.label).split("`")]
-            text = "".join(parts)
-            button = make_button(text, accessible_name=text, clicked=partial(allow, offer.scope), parent=card)
-            _cut_offer(button, parts, _OFFER_WIDTH)
-            button.setToolTip(plain_tooltip(text))
-            self.buttons.append(button)
-            self._parts.append(parts)
-
-    def fit(self, shown: Sequence[QPushButton], width: int) -> bool:
-        """Shorten the commands so that all `shown` buttons fit in one row; return whether that is possible."""
-        offers = [button for button in self.buttons if button in shown]
-        rest = sum(button.sizeHint().width() for button in shown if button not in offers) + Space.S * (len(shown) - 1)
-        is_one_row = rest <= width
-        for button, parts in zip(self.buttons, self._parts, strict=True) if offers else ():
-            metrics = button.fontMetrics()
-            room = (width - rest) // len(offers) - button.sizeHint().width() + metrics.horizontalAdvance(button.text())
-            least = metrics.horizontalAdvance("".join(parts[::2])) + _LEAST_QUOTED_WIDTH * (len(parts) // 2)
-            has_room = room >= least
-            _cut_offer(button, parts, min(room, _OFFER_WIDTH) if has_room else _OFFER_WIDTH)
-            is_one_row = is_one_row and has_room
-        return is_one_row
 
 
 def _cut_offer(button: QPushButton, parts: list[str], room: int) -> None:
@@ -74,58 +40,15 @@ DENIAL = "denial"
 _FIELD_HEIGHT = 30
 
 
-class CardDenial(QObject):
-    """The reason for a no, in place of the answers. `deny` and `back` are its buttons."""
-
-    def __init__(self, drafts: dict[str, str], card: QWidget) -> None:
-        super().__init__(card)
-        self._drafts = drafts
-        self.field = QLineEdit(drafts.get(DENIAL, ""), card)
-        self.field.setPlaceholderText(self.tr("Reason for the agent (optional)"))
-        self.field.setAccessibleName(self.tr("Message to the agent"))
-        self.field.textChanged.connect(self._on_text_changed)
-        self.deny = make_button(self.tr("Deny"), variant="destructive", parent=card)
-        self.back = make_button(self.tr("Back"), variant="flat", parent=card)
-        self._show()
-
-    @property
-    def is_open(self) -> bool:
-        return DENIAL in self._drafts
-
-    @property
-    def message(self) -> str:
-        return self.field.text().strip()
-
-    def open(self) -> None:
-        self._drafts.setdefault(DENIAL, "")
-        self._show()
-        self.field.setFocus()
-
-    def close(self) -> None:
-        self._drafts.pop(DENIAL, None)
-        self._show()
-
-    def stop(self) -> None:
-        for control in (self.field, self.deny):
-            control.setEnabled(False)
-
-    def place(self, x: int, y: int, width: int) -> int:
-        self.field.setGeometry(x, y, width, _FIELD_HEIGHT)
-        y += _FIELD_HEIGHT + Space.S
-        return y + flow([self.deny, self.back], QRect(x, y, width, 0))
-
-    def _show(self) -> None:
-        for widget in (self.field, self.deny, self.back):
-            widget.setVisible(self.is_open)
-
-    def _on_text_changed(self, text: str) -> None:
-        self._drafts[DENIAL] = text
+def _say(text: str) -> str:
+    return QCoreApplication.translate("CardDenial", text)
 
 
 class CardAnswers(QObject):
     """Calls `allow` or `deny` when the user wants that; they decide whether it counts.
 
-    `review` shows the question in full.
+    Offers that are quick to read have a button each. Any other rule should be seen whole, with what it would have
+    allowed so far: `review` shows that, and the question in full.
     """
 
     switched = Signal()
@@ -143,7 +66,6 @@ class CardAnswers(QObject):
         super().__init__(card)
         self._card = card
         self._drafts = drafts
-        self._allow_in = allow
         self._deny_with = deny
         self._is_stopped = False
         self._listens = True
@@ -152,28 +74,42 @@ class CardAnswers(QObject):
         self._allow = ShortcutButton(theme, self.tr("Allow once"), keys, colour_role="on_accent", parent=card)
         self._allow.setAccessibleName(self.tr("Allow once"))
         self._allow.setProperty("variant", "primary")
-        self._allow.clicked.connect(self._on_allow)
-        self._offers = CardOffers(request.scopes, card, allow)
+        allow_once = partial(allow, "once")
+        self._allow.clicked.connect(allow_once)
+        self._offers: dict[QPushButton, list[str]] = {}
+        """The words of each offer; every second part is quoted."""
+        for offer in (offer for offer in request.scopes if offer.is_quick):
+            parts = [one_line(part) for part in core_words(offer.label).split("`")]
+            text = "".join(parts)
+            button = make_button(text, accessible_name=text, clicked=partial(allow, offer.scope), parent=card)
+            _cut_offer(button, parts, _OFFER_WIDTH)
+            button.setToolTip(plain_tooltip(text))
+            self._offers[button] = parts
         self.review = make_button(self.tr("Review…"), parent=card)
         self._deny = make_button(self.tr("Deny…"), clicked=self._on_deny, variant="destructive", parent=card)
-        self._buttons = [self._allow, *self._offers.buttons, self.review, self._deny]
+        self._buttons = [self._allow, *self._offers, self.review, self._deny]
         self._deny.setToolTip(self.tr("{keys} denies at once").format(keys=native_keys(DENY_KEYS)))
         self._shortcuts = (
-            answer_shortcut(ALLOW_KEYS, self._on_allow, card),
+            answer_shortcut(ALLOW_KEYS, allow_once, card),
             answer_shortcut(DENY_KEYS, self._on_deny_now, card),
         )
         self._show_buttons()
 
     @cached_property
-    def _denial(self) -> CardDenial:
-        """Made when the user first wants to deny."""
-        denial = CardDenial(self._drafts, self._card)
-        denial.field.returnPressed.connect(self._on_deny_now)
-        denial.deny.clicked.connect(self._on_deny_now)
-        denial.back.clicked.connect(self._on_back)
-        if self._is_stopped:
-            denial.stop()
-        return denial
+    def _denial(self) -> tuple[QLineEdit, QPushButton, QPushButton]:
+        """The field for the reason, and its buttons: made when the user first wants to deny."""
+        field = QLineEdit(self._drafts.get(DENIAL, ""), self._card)
+        field.setPlaceholderText(_say("Reason for the agent (optional)"))
+        field.setAccessibleName(_say("Message to the agent"))
+        field.textChanged.connect(partial(self._drafts.__setitem__, DENIAL))
+        field.returnPressed.connect(self._on_deny_now)
+        deny = make_button(_say("Deny"), clicked=self._on_deny_now, variant="destructive", parent=self._card)
+        back = make_button(_say("Back"), clicked=self._on_back, variant="flat", parent=self._card)
+        for control in (field, deny):
+            control.setEnabled(not self._is_stopped)
+        for widget in (field, deny, back):
+            widget.show()
+        return field, deny, back
 
     @property
     def is_denying(self) -> bool:
@@ -190,22 +126,22 @@ class CardAnswers(QObject):
 
     def show_obstacle(self, obstacle: str, *, is_refused: bool, is_edited: bool) -> None:
         """Offer a yes, or say why it is impossible."""
-        for button in (self._allow, *self._offers.buttons):
+        for button in (self._allow, *self._offers):
             button.setEnabled(not obstacle and not self._is_stopped)
             # Without one Qt describes it by its tool tip, which is markup where it may be cut.
             button.setAccessibleDescription(obstacle or (button.accessibleName() if button.toolTip() else ""))
         keys = native_keys(ALLOW_KEYS) if self._listens else ""
         self._allow.setToolTip((plain_tooltip(obstacle) if is_refused else obstacle) or keys)
         self._allow.setAccessibleDescription(obstacle or keys)
-        for button in self._offers.buttons:  # a rule is made of the agent's command; one of the user's is allowed once
+        for button in self._offers:  # a rule is made of the agent's command; one of the user's is allowed once
             button.setVisible(not is_edited and not self.is_denying)
 
     def stop(self) -> None:
         self._is_stopped = True
         for button in self._buttons:
             button.setEnabled(False)
-        if self.is_denying:
-            self._denial.stop()
+        for control in self._denial[:2] if self.is_denying else ():
+            control.setEnabled(False)
 
     # -- geometry --
 
@@ -213,11 +149,25 @@ class CardAnswers(QObject):
         """Let the offers say as much as fits; names of keys go first."""
         shown = self._shown()
         self._allow.show_keys(is_shown=self._listens)
-        self._offers.fit(shown, 2 * width)  # their full words
+        self._fit_offers(shown, 2 * width)  # their full words
         if sum(button.sizeHint().width() for button in shown) + Space.S * (len(shown) - 1) > width:
             self._allow.show_keys(is_shown=False)
-            if not self._offers.fit(shown, width):
+            if not self._fit_offers(shown, width):
                 self._allow.show_keys(is_shown=self._listens)  # there are two rows anyway
+
+    def _fit_offers(self, shown: Sequence[QPushButton], width: int) -> bool:
+        """Shorten the commands so that all `shown` buttons fit in one row; return whether that is possible."""
+        offers = [button for button in self._offers if button in shown]
+        rest = sum(button.sizeHint().width() for button in shown if button not in offers) + Space.S * (len(shown) - 1)
+        is_one_row = rest <= width
+        for button, parts in self._offers.items() if offers else ():
+            metrics = button.fontMetrics()
+            room = (width - rest) // len(offers) - button.sizeHint().width() + metrics.horizontalAdvance(button.text())
+            least = metrics.horizontalAdvance("".join(parts[::2])) + _LEAST_QUOTED_WIDTH * (len(parts) // 2)
+            has_room = room >= least
+            _cut_offer(button, parts, min(room, _OFFER_WIDTH) if has_room else _OFFER_WIDTH)
+            is_one_row = is_one_row and has_room
+        return is_one_row
 
     def has_room_beside(self, area: QRect, width: int) -> bool:
         """Return whether something of this width fits behind the last button.
@@ -233,7 +183,10 @@ class CardAnswers(QObject):
 
     def place(self, x: int, y: int, width: int) -> int:
         if self.is_denying:
-            return self._denial.place(x, y, width)
+            field, *buttons = self._denial
+            field.setGeometry(x, y, width, _FIELD_HEIGHT)
+            y += _FIELD_HEIGHT + Space.S
+            return y + flow(buttons, QRect(x, y, width, 0))
         return y + flow(self._shown(), QRect(x, y, width, 0))
 
     def _shown(self) -> list[QPushButton]:
@@ -245,19 +198,21 @@ class CardAnswers(QObject):
 
     # -- what the user does --
 
-    def _on_allow(self) -> None:
-        self._allow_in("once")
-
     def _on_deny(self) -> None:
-        self._denial.open()
+        self._drafts.setdefault(DENIAL, "")
+        for widget in self._denial:
+            widget.show()
+        self._denial[0].setFocus()
         self._show_buttons()
         self.switched.emit()
 
     def _on_deny_now(self) -> None:
-        self._deny_with(self._denial.message if self.is_denying else "")
+        self._deny_with(self._denial[0].text().strip() if self.is_denying else "")
 
     def _on_back(self) -> None:
-        self._denial.close()
+        self._drafts.pop(DENIAL, None)
+        for widget in self._denial:
+            widget.hide()
         self._show_buttons()
         self._deny.setFocus()
         self.switched.emit()
