@@ -4,8 +4,8 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.models.account import usual_account
+from desktop_agent.core.providers.catalog import account_provider, key_credential
 from desktop_agent.core.providers.http_provider import SILENCE_S, HttpProvider
-from desktop_agent.core.providers.vendor_provider import account_provider, key_credential
 
 
 def keyed_provider(

@@ -268,8 +268,7 @@ _MODULES = (
     *("core/providers/provider.py", "core/providers/http_provider.py", "core/providers/http_connection.py"),
     "core/providers/wire_format.py",
     *("core/providers/faults.py", "core/providers/auth/credential.py"),
-    *("core/providers/vendor_provider.py", "core/providers/catalog.py"),
-    *("core/providers/auth/keys.py", "core/providers/auth/sign_in_failures.py"),
+    *("core/providers/catalog.py", "core/providers/auth/keys.py", "core/providers/auth/sign_in_failures.py"),
     *(
         "core/mentions/prompts.py",
         "core/mentions/files.py",

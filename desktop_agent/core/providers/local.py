@@ -7,7 +7,7 @@ anything. Where nothing listens, no HTTP client is imported.
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from importlib import import_module
 from typing import cast
 from urllib.parse import urlsplit
@@ -20,8 +20,8 @@ from desktop_agent.core.base.web_address import has_userinfo, is_loopback
 from desktop_agent.core.models.account import Account, accounts_of, usual_account
 from desktop_agent.core.models.vendors import VENDORS, LocalServer, LocalSign, Vendor, vendor_of
 from desktop_agent.core.providers.auth.credential import NoCredential
+from desktop_agent.core.providers.catalog import account_provider
 from desktop_agent.core.providers.faults import FailedCall, RefusedError
-from desktop_agent.core.providers.vendor_provider import account_provider
 
 _ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - what a server listens on, which is this machine
 _PORTS = {"http": 80, "https": 443}
@@ -171,13 +171,11 @@ async def _asked(get: _Get, sign: LocalSign) -> _Seen:
 
 async def _with_models(found: LocalServer, limit_s: float) -> LocalServer:
     account = replace(usual_account(found.provider), address=found.address)
-    provider = account_provider(account, NoCredential(), silence_s=limit_s)
     try:
-        listed = await provider.list_models()
+        async with aclosing(account_provider(account, NoCredential(), silence_s=limit_s)) as provider:
+            listed = await provider.list_models()
     except ProviderError as error:
         return replace(found, state="locked" if error.fault == "authentication" else "silent")
-    finally:
-        await provider.aclose()
     return replace(found, models=tuple(model.name for model in listed))
 
 
@@ -196,10 +194,8 @@ async def _connected(address: str, limit_s: float) -> AsyncGenerator[_Get]:
         except connection.failures as error:
             raise connection.explain(error, FailedCall(address=root)) from None
 
-    try:
+    async with aclosing(connection):
         yield get
-    finally:
-        await connection.aclose()
 
 
 def _sign_of(provider: str) -> LocalSign:

@@ -7,7 +7,7 @@ and never replaces one that the user gave; when it fails, the beginning of the f
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from random import Random
 
@@ -131,12 +131,9 @@ class Titling:
         model = self.transcript.session.model
         assert model is not None
         turn = self.transcript.turn
-        provider = await self.provider_source(model)
-        try:
+        async with aclosing(await self.provider_source(model)) as provider:
             request = await asyncio.to_thread(self._request, model.model)
             completion = await answer_aside(self.log, provider, model, request, turn, "title")
-        finally:
-            await provider.aclose()
         if (title := clean_title(completion.text)) and not self.transcript.session.is_title_given:
             await self.log.record(ev.SessionRenamed(title=title, is_generated=True))
 
@@ -189,12 +186,9 @@ class SessionModel(Struct, frozen=True, kw_only=True, eq=False):
         if await self.spending.why_stop(turn) is not None:
             raise AgentError("The session has reached its spending limit.")
         model = self._model()
-        provider = await self.provider_source(model)
-        try:
+        async with aclosing(await self.provider_source(model)) as provider:
             asked = replace(request, model=model.model)
             completion = await answer_aside(self.log, provider, model, asked, turn, "server", self.retries.wait)
-        finally:
-            await provider.aclose()
         await self.spending.note(turn, completion.usage, model)
         return AsideAnswer(text=completion.text, stop=completion.stop_reason)
 

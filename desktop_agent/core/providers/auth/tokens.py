@@ -155,9 +155,7 @@ class TokenEndpoint:
             return await self._answer(client, client.build_request("POST", self._address, data=data, json=json))
 
     async def _answer(self, client: "httpx2.AsyncClient", request: "httpx2.Request") -> bytes:
-        import httpx2
-
-        from desktop_agent.core.providers.http_connection import network_error
+        from desktop_agent.core.providers.http_connection import FAILURES, network_error
 
         try:
             response = await client.send(request)
@@ -168,7 +166,7 @@ class TokenEndpoint:
                 hint="Check the network, and a gateway or proxy in between.",
                 detail=f"{error.title} {error.detail}".strip(),
             ) from None
-        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+        except FAILURES as error:
             proxy = proxy_for(self._address, self._environ)
             known = network_error(error, address_of(self._address) or self.service, proxy)
             title = f"{self.service} could not be reached for the sign-in."

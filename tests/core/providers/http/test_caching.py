@@ -19,11 +19,11 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.providers.anthropic import AnthropicFormat
 from desktop_agent.core.providers.auth.credential import KeyCredential
+from desktop_agent.core.providers.catalog import wire_format_of
 from desktop_agent.core.providers.chat import ChatFormat
 from desktop_agent.core.providers.http_provider import ApiEndpoint, HttpProvider
 from desktop_agent.core.providers.provider import Completion
 from desktop_agent.core.providers.responses import ResponsesFormat
-from desktop_agent.core.providers.vendor_provider import wire_format_of
 from desktop_agent.core.providers.wire_format import EncodedPictures, WireFormat
 from tests.core.providers.http.conftest import KEY
 from tests.servers.dialects.anthropic import ANTHROPIC

@@ -9,9 +9,9 @@ from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest
 from desktop_agent.core.providers.auth.credential import KeyCredential
+from desktop_agent.core.providers.catalog import account_provider, wire_format_of
 from desktop_agent.core.providers.http_provider import ApiEndpoint, HttpProvider
 from desktop_agent.core.providers.provider import Completion
-from desktop_agent.core.providers.vendor_provider import account_provider, wire_format_of
 from tests.core.providers.http.conftest import KEY
 from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.chat import CHAT, OPENROUTER

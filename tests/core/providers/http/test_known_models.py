@@ -18,9 +18,9 @@ from desktop_agent.core.protocol.model import (
     ModelRequest,
 )
 from desktop_agent.core.providers.auth.credential import KeyCredential
+from desktop_agent.core.providers.catalog import account_provider
 from desktop_agent.core.providers.http_provider import HttpProvider
 from desktop_agent.core.providers.provider import Completion, whole_answer
-from desktop_agent.core.providers.vendor_provider import account_provider
 from tests.core.providers.http.conftest import KEY, Spoken
 from tests.harness import FrozenClock
 from tests.servers import fault
