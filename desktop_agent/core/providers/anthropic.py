@@ -36,7 +36,6 @@ from desktop_agent.core.providers.wire_format import (
     WireFormat,
     call_id_in,
     data_of,
-    encode_body,
     json_object,
     offered_tool,
     size_in,
@@ -204,7 +203,7 @@ class AnthropicFormat(WireFormat):
         return read_refusal(error)
 
     def encode_count(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
-        return encode_body(request, self.body, pictures, _ONLY_FOR_ANSWERS)
+        return self._encoded(request, pictures, _ONLY_FOR_ANSWERS)
 
     def read_count(self, answer: bytes, call: FailedCall) -> int:
         count = size_in(json_object(answer, call, "the count of tokens is not JSON"), "input_tokens")

@@ -78,6 +78,12 @@ def _unreachable(causes: list[BaseException], address: str) -> tuple[str, str]:
     return title, f"Check the network connection and the address {address}."
 
 
+def token_client(proxy: Proxy | None, headers: Mapping[str, str], answer_s: float) -> httpx2.AsyncClient:
+    client = model_client(proxy=proxy, timeout=httpx2.Timeout(answer_s, connect=CONNECT_S))
+    client.headers.update(dict(headers))
+    return client
+
+
 class ApiConnection:
     """Requests to one address with one key, each sent once. Belongs to one event loop."""
 

@@ -9,7 +9,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from base64 import b64encode
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from secrets import token_hex
 from typing import ClassVar, Generic, TypeVar, cast
@@ -66,24 +66,6 @@ class EncodedPictures:
         return encoded
 
 
-def encode_body(
-    request: ModelRequest,
-    make_body: Callable[[ModelRequest, Pictures], JsonObject],
-    pictures: EncodedPictures,
-    left_out: Collection[str],
-) -> bytes:
-    """Return what `make_body` makes of `request`, without what is left out, as JSON with its pictures in it."""
-    encoded = pictures.encode(request.images)
-    # Megabytes of pictures are put in at the end: the JSON encoder would hold every other thread up meanwhile.
-    token = token_hex(16)
-    whole = make_body(request, {digest: f"{token}:{digest}" for digest in encoded})
-    body = {name: value for name, value in whole.items() if name not in left_out}
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-    parts = re.split(rb"%s:([0-9a-f]+)" % token.encode(), text)
-    parts[1::2] = [encoded[part.decode()] for part in parts[1::2]]
-    return b"".join(parts)
-
-
 def data_of(image: BlobRef, pictures: Pictures) -> str | None:
     """Return the data of a picture that models take, or `None`: it is gone, or of another kind."""
     return pictures.get(image.blob) if image.media_type in _PICTURE_TYPES else None
@@ -122,7 +104,18 @@ class WireFormat(ABC):
 
     def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
         """Return the body as JSON. Takes milliseconds: call it from a thread. Raises `ProviderError` for a bad tool."""
-        return encode_body(request, self.body, pictures, self.left_out(request.model))
+        return self._encoded(request, pictures, self.left_out(request.model))
+
+    def _encoded(self, request: ModelRequest, pictures: EncodedPictures, left_out: Collection[str]) -> bytes:
+        encoded = pictures.encode(request.images)
+        # Megabytes of pictures are put in at the end: the JSON encoder would hold every other thread up meanwhile.
+        token = token_hex(16)
+        whole = self.body(request, {digest: f"{token}:{digest}" for digest in encoded})
+        body = {name: value for name, value in whole.items() if name not in left_out}
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        parts = re.split(rb"%s:([0-9a-f]+)" % token.encode(), text)
+        parts[1::2] = [encoded[part.decode()] for part in parts[1::2]]
+        return b"".join(parts)
 
     def encode_count(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
         """Return the body of a question for how many tokens `request` takes, as JSON. Otherwise like `encode`."""

@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Protocol
+from importlib import import_module
+from typing import Annotated, Protocol
 
 import msgspec
 
@@ -20,10 +21,9 @@ from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
 from desktop_agent.core.providers.faults import fault_of_status
-from desktop_agent.core.system.network.connections import Proxy, proxy_for
+from desktop_agent.core.system.network.connections import proxy_for
 
-if TYPE_CHECKING:
-    import httpx2
+_CONNECTION = "desktop_agent.core.providers.http_connection"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,6 @@ def _no_grant(service: str, detail: str) -> ProviderError:
 ANSWER_S = 30.0
 """How long an answer is waited for."""
 
-_CONNECT_S = 10.0
 _CODE = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 
@@ -150,27 +149,25 @@ class TokenEndpoint:
                 fault="configuration",
                 hint="Use an https:// address.",
             )
-        client = await asyncio.to_thread(_made_client, proxy_for(self._address, self._environ), self._headers)
-        async with client:
-            return await self._answer(client, client.build_request("POST", self._address, data=data, json=json))
+        await asyncio.to_thread(import_module, _CONNECTION)  # the import and the certificates take a moment
+        from desktop_agent.core.providers.http_connection import FAILURES, network_error, token_client
 
-    async def _answer(self, client: "httpx2.AsyncClient", request: "httpx2.Request") -> bytes:
-        from desktop_agent.core.providers.http_connection import FAILURES, network_error
-
-        try:
-            response = await client.send(request)
-        except ProviderError as error:
-            raise ProviderError(
-                f"{self.service} gave no answer that a sign-in may have.",
-                fault=error.fault,
-                hint="Check the network, and a gateway or proxy in between.",
-                detail=f"{error.title} {error.detail}".strip(),
-            ) from None
-        except FAILURES as error:
-            proxy = proxy_for(self._address, self._environ)
-            known = network_error(error, address_of(self._address) or self.service, proxy)
-            title = f"{self.service} could not be reached for the sign-in."
-            raise ProviderError(title, fault=known.fault, hint=known.hint, detail=known.detail) from None
+        proxy = proxy_for(self._address, self._environ)
+        async with await asyncio.to_thread(token_client, proxy, self._headers, ANSWER_S) as client:
+            request = client.build_request("POST", self._address, data=data, json=json)
+            try:
+                response = await client.send(request)
+            except ProviderError as error:
+                raise ProviderError(
+                    f"{self.service} gave no answer that a sign-in may have.",
+                    fault=error.fault,
+                    hint="Check the network, and a gateway or proxy in between.",
+                    detail=f"{error.title} {error.detail}".strip(),
+                ) from None
+            except FAILURES as error:
+                known = network_error(error, address_of(self._address) or self.service, proxy)
+                title = f"{self.service} could not be reached for the sign-in."
+                raise ProviderError(title, fault=known.fault, hint=known.hint, detail=known.detail) from None
         if response.is_success:
             return response.content
         fault = fault_of_status(response.status_code)
@@ -182,17 +179,6 @@ class TokenEndpoint:
                 detail=f"HTTP {response.status_code}",
             )
         raise RefusedGrantError(response.status_code, _code_in(response.content))
-
-
-def _made_client(proxy: Proxy | None, headers: Mapping[str, str]) -> "httpx2.AsyncClient":
-    """Make a client, in a thread: the import and the certificates take a moment."""
-    import httpx2
-
-    from desktop_agent.core.system.network.http_client import model_client
-
-    client = model_client(proxy=proxy, timeout=httpx2.Timeout(ANSWER_S, connect=_CONNECT_S))
-    client.headers.update(dict(headers))
-    return client
 
 
 def _code_in(body: bytes) -> str:
