@@ -224,6 +224,12 @@ def known_vendor(provider: str) -> Vendor | None:
     return _BY_ID.get(provider)
 
 
+def local_sign(provider: str) -> LocalSign:
+    sign = vendor_of(provider).local
+    assert sign is not None, "only servers of this machine are looked for"
+    return sign
+
+
 def usual_model(provider: str) -> str:
     """Return the model to begin with. Raises `UsageError` where only the server knows which there are."""
     if provider == DEMO:
@@ -285,11 +291,11 @@ class LocalServer(Struct, frozen=True, kw_only=True):
     def hint(self) -> str:
         match self.state:
             case "running":
-                return "" if self.models else self._sign.add_model
+                return "" if self.models else local_sign(self.provider).add_model
             case "starting":
                 return "Look again in a moment."
             case "not_running":
-                return self._sign.start
+                return local_sign(self.provider).start
             case "locked":
                 return f"If that is {self.label}, enter its key in Settings."
             case "silent":
@@ -300,12 +306,6 @@ class LocalServer(Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         return f"{self.title} {self.hint}".strip()
-
-    @property
-    def _sign(self) -> LocalSign:
-        sign = vendor_of(self.provider).local
-        assert sign is not None, "only servers of this machine are looked for"
-        return sign
 
 
 def _counted(models: int) -> str:

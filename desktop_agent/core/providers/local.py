@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.web_address import has_userinfo, is_loopback
 from desktop_agent.core.models.account import Account, accounts_of, usual_account
-from desktop_agent.core.models.vendors import VENDORS, LocalServer, LocalSign, Vendor, vendor_of
+from desktop_agent.core.models.vendors import VENDORS, LocalServer, LocalSign, Vendor, local_sign
 from desktop_agent.core.providers.auth.credential import NoCredential
 from desktop_agent.core.providers.catalog import account_provider
 from desktop_agent.core.providers.faults import FailedCall, RefusedError
@@ -134,7 +134,7 @@ async def _recognised(found: LocalServer, limit_s: float) -> LocalServer:
     """Return who answers: the vendor that is looked for, or which other one, if it is any."""
     others = [vendor.id for vendor in VENDORS if vendor.is_local and vendor.id != found.provider]
     async with _connected(found.address, limit_s) as get:
-        seen = await _asked(get, _sign_of(found.provider))
+        seen = await _asked(get, local_sign(found.provider))
         if seen.is_it:
             return replace(found, state="running")
         match seen.status:
@@ -147,7 +147,7 @@ async def _recognised(found: LocalServer, limit_s: float) -> LocalServer:
             case _:
                 pass
         for other in others:
-            if (await _asked(get, _sign_of(other))).is_it:
+            if (await _asked(get, local_sign(other))).is_it:
                 return replace(found, state="other", instead=other)
     return replace(found, state="other")
 
@@ -196,9 +196,3 @@ async def _connected(address: str, limit_s: float) -> AsyncGenerator[_Get]:
 
     async with aclosing(connection):
         yield get
-
-
-def _sign_of(provider: str) -> LocalSign:
-    sign = vendor_of(provider).local
-    assert sign is not None, "only servers of this machine are looked for"
-    return sign

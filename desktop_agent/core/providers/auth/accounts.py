@@ -60,7 +60,12 @@ class LoadedAccounts(Struct, frozen=True):
             raise UnsafeSettingsError(self.problems)
         account = self.find(model.provider, model.account)
         if account is None:
-            raise self._no_account(model)
+            known = ", ".join(f"{one.label} ({one.where})" for one in self.of(model.provider))
+            raise AccountGoneError(
+                f"There is no account {model.account!r} for {vendor_of(model.provider).label}.",
+                hint=f"Choose another: {known}. Or add it again with `desktop-agent auth set {model.provider} "
+                f"--account {model.account}`.",
+            )
         if not model.base_url or model.base_url.rstrip("/") == account.where.rstrip("/"):
             return account
         if account.is_usual:
@@ -69,14 +74,6 @@ class LoadedAccounts(Struct, frozen=True):
             f"The account {account.name!r} of {vendor_of(account.provider).label} belongs to {account.where}, "
             f"not to {model.base_url}.",
             hint="A credential goes to its own address only. Choose another account, or add one for that address.",
-        )
-
-    def _no_account(self, model: ModelRef) -> AccountGoneError:
-        known = ", ".join(f"{account.label} ({account.where})" for account in self.of(model.provider))
-        return AccountGoneError(
-            f"There is no account {model.account!r} for {vendor_of(model.provider).label}.",
-            hint=f"Choose another: {known}. Or add it again with `desktop-agent auth set {model.provider} "
-            f"--account {model.account}`.",
         )
 
 
@@ -112,8 +109,17 @@ class AccountsFile:
         if reason := why_unusable(account):
             raise UsageError(f"The account cannot be used: {reason}.")
 
+        usual = usual_account(account.provider)
+        values: dict[str, object | None] = {  # what is None is as usual, and left out in the file
+            "provider": account.provider or None,
+            "name": account.name or None,
+            "address": account.address or None,
+            "kind": account.kind if account.kind != usual.kind else None,
+            "header": account.header if account.header != usual.header else None,
+            "headers": dict(account.headers) or None,
+        }
+
         def put(tables: TableList) -> None:
-            values = _table(account)
             place = tables.find(lambda table: _is_entry_of(account, table))
             if place is None:
                 tables.append({key: value for key, value in values.items() if value is not None})
@@ -142,19 +148,6 @@ class AccountsFile:
 
 def _is_entry_of(account: Account, entry: Mapping[str, object]) -> bool:
     return entry.get("provider") == account.provider and is_same_name(str(entry.get("name", "")), account.name)
-
-
-def _table(account: Account) -> dict[str, object | None]:
-    """Return the account as it stands in the file; what is None is as usual, and left out there."""
-    usual = usual_account(account.provider)
-    return {
-        "provider": account.provider or None,
-        "name": account.name or None,
-        "address": account.address or None,
-        "kind": account.kind if account.kind != usual.kind else None,
-        "header": account.header if account.header != usual.header else None,
-        "headers": dict(account.headers) or None,
-    }
 
 
 def _account(entry: object, others: Collection[Account]) -> Account:
