@@ -33,7 +33,7 @@ from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.core.search.symbols import FoundSymbol
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.runner import ProcessRunner
-from desktop_agent.core.tools.files.listing import ListingGround
+from desktop_agent.core.tools.files.ripgrep import SearchGround
 from desktop_agent.ui.chat.composer.field_offers import MentionOffers
 
 _PAUSE_S = 0.1
@@ -140,10 +140,10 @@ class SymbolFinding(QObject):
 
 
 @asynccontextmanager
-async def _ground(workspace: Path, environ: Mapping[str, str]) -> AsyncGenerator[ListingGround]:
+async def _ground(workspace: Path, environ: Mapping[str, str]) -> AsyncGenerator[SearchGround]:
     processes = ProcessRunner(SystemClock())
     try:
-        yield ListingGround(await asyncio.to_thread(Boundary, workspace), processes, child_environment(environ))
+        yield SearchGround(await asyncio.to_thread(Boundary, workspace), processes, child_environment(environ))
     finally:
         await processes.aclose()
 

@@ -17,7 +17,8 @@ from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.git.repository import RepoStatus
 from desktop_agent.core.system.processes.runner import ProcessRunner
-from desktop_agent.core.tools.files.listing import ListingGround, list_paths
+from desktop_agent.core.tools.files.listing import list_paths
+from desktop_agent.core.tools.files.ripgrep import SearchGround
 
 _FRESH_S = 5.0
 """How long a list of files counts as fresh. A stale list still answers while it is rebuilt."""
@@ -72,7 +73,7 @@ async def _paths_of(workspace: Path, environ: Mapping[str, str]) -> FolderPaths:
     boundary = await asyncio.to_thread(Boundary, workspace)
     processes = ProcessRunner(SystemClock())
     try:
-        listing = await list_paths(boundary.root, ".", ListingGround(boundary, processes, child_environment(environ)))
+        listing = await list_paths(boundary.root, ".", SearchGround(boundary, processes, child_environment(environ)))
     except (ToolError, OSError):  # also a folder that is removed meanwhile
         return FolderPaths()
     finally:

@@ -27,7 +27,6 @@ from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from desktop_agent.core.tools.builtin.run_terminal_cmd import SPOOL_KEY, RunTerminalCmd
-from desktop_agent.core.tools.tool import unconfined
 from desktop_agent.ui.runtime.eventloop import run
 from tests.core.printed import until_logged
 from tests.core.stubborn import STUBBORN, survivors
@@ -180,7 +179,9 @@ async def test_ending_a_stubborn_tree(tmp_path: Path, capsys: pytest.CaptureFixt
     async with workspace(tmp_path) as work:
         processes = ProcessRunner(SystemClock())
         jobs = Jobs(processes, SystemClock(), folder=tmp_path / "logs")
-        context = replace(work.context, processes=processes, jobs=jobs, confine=confined if wrapped else unconfined)
+        context = replace(
+            work.context, processes=processes, jobs=jobs, confine=confined if wrapped else work.context.confine
+        )
         arguments: JsonObject = {"command": STUBBORN.format(mark=shlex.quote(str(root))), "timeout": 1.0}
 
         async def by_timeout() -> float:

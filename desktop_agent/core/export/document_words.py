@@ -117,7 +117,6 @@ def call_title(entry: ToolEntry) -> str:
 
 
 def explanation_in(entry: ToolEntry) -> str:
-    """What the model said the call is for, on one line; empty if it said nothing."""
     return one_line(explanation_of(entry.call), 600)
 
 

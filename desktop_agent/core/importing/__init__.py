@@ -6,11 +6,11 @@ Nothing in the file is run or trusted: it gives no permission, names no file to 
 by its line. The journal is written in a temporary folder and gets its name when it is complete.
 """
 
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -32,6 +32,7 @@ from desktop_agent.core.protocol.model import ApprovalPolicy, JsonObject, ModelR
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.session_folder import new_session_folder
+from desktop_agent.core.system.files import new_hasher
 from desktop_agent.core.system.private_files import make_private_file
 from desktop_agent.core.system.workspace import why_no_workspace
 from desktop_agent.core.transcript.entries import first_line
@@ -40,7 +41,6 @@ _LOOKED_AT = 200
 """Lines. A file may begin with some that several programs could have written."""
 _MAX_NAMED = 20
 _MAX_TITLE = 200
-_BLOCK_BYTES = 2**20
 
 
 class ImportPlan(Struct, frozen=True, kw_only=True):
@@ -221,14 +221,11 @@ def _notice(file: Path, facts: FileFacts, left_out: Sequence[str], note: str) ->
 
 
 def _digest(file: Path) -> str:
-    hasher = blake2b(digest_size=32)
     try:
         with file.open("rb") as content:
-            while block := content.read(_BLOCK_BYTES):
-                hasher.update(block)
+            return hashlib.file_digest(content, new_hasher).hexdigest()
     except OSError as error:
         raise StorageError("The file could not be read.", detail=f"{file}: {error}") from error
-    return hasher.hexdigest()
 
 
 class _Format(NamedTuple):

@@ -4,7 +4,7 @@ What a server wants to ask the model (`sampling/createMessage`) is not to be tru
 conversation of a session.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -33,7 +33,6 @@ class Challenge:
     header: str
     """Its `WWW-Authenticate`, in plain ASCII and bounded."""
     scopes: frozenset[str]
-    """What it wants."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +41,6 @@ class SignInRequest:
 
     address: Address
     headers: Mapping[str, str] = field(repr=False)
-    """What goes with the requests to the server."""
     redirect: str = ""
     """Where the browser comes back to; empty when there is none."""
     client_secret: str = field(default="", repr=False)
@@ -143,17 +141,14 @@ class SignInNeededError(ServerError):
         """`scopes` are what it wants besides what you have signed in for; without any it wants a sign-in at all."""
         self.scopes = scopes
         if scopes:
-            wanted = _some(sorted(scopes))
+            wanted = ", ".join(scope[:_LONGEST_SCOPE] for scope in sorted(scopes)[:_MOST_SCOPES])
+            if len(scopes) > _MOST_SCOPES:
+                wanted += f" and {len(scopes) - _MOST_SCOPES} more"
             super().__init__(
                 f"It needs you to allow more: {wanted}.", hint=f"Sign in again: `desktop-agent mcp sign-in {name}`."
             )
         else:
             super().__init__("It needs you to sign in.", hint=f"Sign in: `desktop-agent mcp sign-in {name}`.")
-
-
-def _some(texts: Sequence[str]) -> str:
-    shown = ", ".join(text[:_LONGEST_SCOPE] for text in texts[:_MOST_SCOPES])
-    return f"{shown} and {len(texts) - _MOST_SCOPES} more" if len(texts) > _MOST_SCOPES else shown
 
 
 class BearerTokens(Protocol):
@@ -184,8 +179,6 @@ class Surroundings(Struct, frozen=True, kw_only=True):
 
 
 class ServerCredentials(Protocol):
-    """What proves to a server at an address who asks."""
-
     async def headers(self, definition: ServerDefinition) -> Mapping[str, str]: ...
 
     async def tokens(self, definition: ServerDefinition) -> BearerTokens | None: ...

@@ -75,7 +75,6 @@ _RUNNERS = (
 
 
 def runner_of(program: Program) -> PackageRunner | None:
-    """Return what downloads the server before it runs, if something does."""
     name = Path(program.command).name
     return next((runner for runner in _RUNNERS if name in runner.programs), None)
 
@@ -98,7 +97,6 @@ _FOLDERS_OF_PROGRAMS = frozenset({"bin", "sbin", "Scripts", "shims"})
 
 class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
     search: Callable[[Path], Awaitable[SandboxSearch]]
-    """Finds what this machine can confine with, for a workspace."""
     cache: Path
     """The folder for what they download, and for their temporary files."""
     environ: Mapping[str, str]
@@ -245,8 +243,6 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class _Run(Struct, frozen=True, kw_only=True, eq=False):
-    """One run of a server in the sandbox."""
-
     kernel: Sandbox
     limits: ServerSandbox
     workspace: Path

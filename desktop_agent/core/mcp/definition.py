@@ -18,7 +18,6 @@ from desktop_agent.core.settings.table_file import flag_in, texts_in
 from desktop_agent.core.system.processes.shell import find_program
 
 SANDBOX_KEYS = ("sandbox", "folders", "read_folders", "hosts")
-"""How a definition says it."""
 
 NOT_CONFINED = "Not confined: it can do all that you can do."
 
@@ -140,8 +139,6 @@ class Program(Struct, frozen=True, kw_only=True, tag="stdio"):
 
 
 class Address(Struct, frozen=True, kw_only=True, tag="http"):
-    """A server that is reached by streamable HTTP."""
-
     url: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     """What goes with every request and is no secret."""
@@ -165,8 +162,6 @@ class Address(Struct, frozen=True, kw_only=True, tag="http"):
 
 
 class ServerDefinition(Struct, frozen=True, kw_only=True):
-    """One server."""
-
     name: str
     reached_by: Program | Address
     startup_timeout_ms: int = STARTUP_TIMEOUT_MS

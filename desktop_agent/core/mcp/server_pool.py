@@ -72,7 +72,9 @@ class ServerPool:
 
     def lease(self, definition: ServerDefinition, workspace: Path) -> Lease:
         """Return the use of a server; nothing is started by it."""
-        self._drop_unused()
+        for unused, users in tuple(self._users.items()):
+            if not users and self._connections[unused].status.state not in ("starting", "ready"):
+                del self._users[unused], self._connections[unused]
         key = _Key(definition.name, definition.fingerprint, workspace)
         connection = self._connections.get(key)
         if connection is None:
@@ -111,11 +113,6 @@ class ServerPool:
             await asyncio.gather(*(connection.aclose() for connection in closing))
         finally:
             await self._processes.aclose()
-
-    def _drop_unused(self) -> None:
-        for key, users in tuple(self._users.items()):
-            if not users and self._connections[key].status.state not in ("starting", "ready"):
-                del self._users[key], self._connections[key]
 
     def _connection(self, definition: ServerDefinition, workspace: Path) -> Connection:
         path = self._logs / f"{definition.name}.log" if self._logs is not None else None

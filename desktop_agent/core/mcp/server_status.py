@@ -64,8 +64,6 @@ class ResourceTemplate(Struct, frozen=True, kw_only=True):
 
 
 class ServerFacts(Struct, frozen=True, kw_only=True):
-    """Who answers, and how."""
-
     protocol: str
     """The version that is spoken, such as `2026-07-28`."""
     era: Era
@@ -142,18 +140,13 @@ STATE_WORDS: dict[ServerState, str] = {
 
 
 class LastCall(Struct, frozen=True, kw_only=True):
-    """A call that is over."""
-
     tool: str
     at: datetime
     duration_s: float
     problem: str = ""
-    """Why it failed; empty when it did not."""
 
 
 class ServerStatus(Struct, frozen=True, kw_only=True):
-    """One server as it is now."""
-
     name: str
     state: ServerState = "idle"
     problem: str = ""
@@ -165,7 +158,6 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     """As they were when it started."""
     resources: tuple[OfferedResource, ...] = ()
     templates: tuple[ResourceTemplate, ...] = ()
-    """Likewise."""
     pid: int | None = None
     started_at: datetime | None = None
     failures: int = 0

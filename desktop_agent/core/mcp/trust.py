@@ -128,8 +128,6 @@ class _Record(Struct, frozen=True):
 
 
 class _Known(Struct, frozen=True):
-    """The last look at a file."""
-
     stamp: FileStamp | None
     content: bytes | None
     found: TrustedTools

@@ -40,7 +40,8 @@ from desktop_agent.core.search.symbols import FoundSymbol, can_be_a_name, extent
 from desktop_agent.core.system.files import new_hasher
 from desktop_agent.core.tools.execution.executor import Toolbox
 from desktop_agent.core.tools.files.file_tool import LARGEST_EDITED_BYTES
-from desktop_agent.core.tools.files.listing import FileListing, ListingGround, list_paths, within_limits
+from desktop_agent.core.tools.files.listing import FileListing, list_paths, within_limits
+from desktop_agent.core.tools.files.ripgrep import SearchGround
 from desktop_agent.core.tools.files.suggest import closest_paths, paths_named
 from desktop_agent.core.tools.files.text_files import (
     MOST_RETURNED_BYTES,
@@ -122,7 +123,7 @@ class FileMentions:
     async def _listed(self, mention: PathMention, place: ResolvedPath, boundary: Boundary) -> Attachment:
         if mention.first:
             raise UsageError("It is a folder, which has no lines.", hint="Mention it without line numbers.")
-        ground = ListingGround(boundary, self._box.processes, self._box.environ)
+        ground = SearchGround(boundary, self._box.processes, self._box.environ)
         try:
             listing = await list_paths(place.absolute, mention.path, ground)
         except ToolError as error:
@@ -354,7 +355,7 @@ class SymbolMentions:
         async def keep(symbols: Sequence[FoundSymbol]) -> None:
             found.extend(symbol for symbol in symbols if symbol.name == name)
 
-        ground = ListingGround(self._box.boundary(), self._box.processes, self._box.environ)
+        ground = SearchGround(self._box.boundary(), self._box.processes, self._box.environ)
         try:
             await search_symbols(name, ground, keep)
         except ToolError as error:

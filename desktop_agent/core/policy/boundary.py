@@ -59,7 +59,11 @@ class Boundary:
     def for_writing(self, text: str) -> ResolvedPath:
         """Resolve a path the model wants to write: inside, and not in a protected folder."""
         resolved = self.for_reading(text)
-        self._require_workspace(resolved, text)
+        if not _lies_in(resolved.target, self.root) or PurePosixPath(resolved.relative).is_absolute():
+            raise ToolError(
+                f"{text!r} is outside the workspace {str(self.root)!r}: it may be read, but not written.",
+                error_type="permission",
+            )
         if resolved.relative == ".":
             raise ToolError("The path is the workspace folder itself; name a file in it.", error_type="validation")
         for path in (resolved.absolute, resolved.target):
@@ -104,13 +108,6 @@ class Boundary:
         if not any(_lies_in(real, folder) for folder in (self.root, *self.allowed)):
             raise ToolError(
                 f"{text!r} is outside the workspace {str(self.root)!r}. Use paths inside it, relative to it.",
-                error_type="permission",
-            )
-
-    def _require_workspace(self, resolved: ResolvedPath, text: str) -> None:
-        if not (_lies_in(resolved.target, self.root) and not PurePosixPath(resolved.relative).is_absolute()):
-            raise ToolError(
-                f"{text!r} is outside the workspace {str(self.root)!r}: it may be read, but not written.",
                 error_type="permission",
             )
 

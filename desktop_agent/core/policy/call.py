@@ -12,7 +12,6 @@ class CallFacts(Struct, frozen=True, kw_only=True):
     tool: str
     capabilities: tuple[Capability, ...]
     command: str | None = None
-    """The command line, for tools that run one."""
     folder: str = ""
     """Where the command would run, absolute."""
     details: tuple[str, ...] = ()

@@ -69,7 +69,6 @@ class _Folders:
         return (self._seen[-1],) if self._is_chain else tuple(dict.fromkeys(self._seen))
 
     def follow(self, segment: Segment) -> None:
-        """Go where a `cd` leads."""
         if segment.program not in CHANGES_FOLDER:
             return
         words = [part for part in segment.parts[1:] if part.text != "--" and part.text not in ("-P", "-L", "-e", "-@")]

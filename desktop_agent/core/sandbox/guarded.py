@@ -20,31 +20,13 @@ from desktop_agent.core.sandbox.path_lists import (
     SECRETS_BESIDE_TOOLS,
     SECRETS_IN_HOME,
     SECRETS_NAMED_BY,
+    STARTED_BY_ITSELF,
     SYSTEM_SECRETS,
 )
 
 OWN_FOLDER = ".desktop-agent"
 """A project's settings and rules for this application."""
 
-_STARTED_BY_ITSELF = (
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".config/fish",
-    ".gitconfig",
-    ".config/git",
-    ".config/autostart",
-    ".config/systemd",
-    ".config/environment.d",
-    ".local/bin",
-    "bin",
-)
 _NESTED_DEPTH = 2
 _NESTED_LIMIT = 2000
 _SUBMODULE_PATH = re.compile(r"^\s*path\s*=(.*)$", re.MULTILINE)
@@ -66,7 +48,7 @@ class Guards(Struct, frozen=True):
         homes = home_folders(environ)
         app = AppPaths.from_environment(environ)
         hidden = list(_secrets(environ))
-        kept = [home / name for home in homes for name in _STARTED_BY_ITSELF]
+        kept = [home / name for home in homes for name in STARTED_BY_ITSELF]
         settings = app.settings_file(environ)  # it may lie in the workspace
         own = [app.config, app.cache, settings, PACKAGE_FOLDER, Path(sys.prefix)]
         folders = _resolved([app.config, app.data, app.cache, app.logs])

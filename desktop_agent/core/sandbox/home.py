@@ -365,7 +365,6 @@ class _InstallLookup(Struct):
 
     writable: Folders
     installed: dict[Path, None] = field(default_factory=dict[Path, None])
-    """Folders of programs."""
     alone: dict[Path, None] = field(default_factory=dict[Path, None])
     """Programs in other folders."""
     _real: dict[str, str] = field(default_factory=dict[str, str])

@@ -46,7 +46,6 @@ class AllowedHosts(Struct, frozen=True):
     entries: tuple[str, ...]
 
     def allow(self, host: str, port: int) -> bool:
-        """Whether a program may ask for `host`, as it names it."""
         return self._best(host, port) is not None and not hands_out_credentials(host)
 
     def allow_address(self, host: str, port: int, address: IpAddress) -> bool:

@@ -72,7 +72,11 @@ class Landlock(Struct, frozen=True):
         options += [f"rule={rights & self._all_files}:{path}" for path, rights in self._rules(confinement).items()]
         if self.is_supervised:
             options.append(f"listener={listener_call()}")
-        code = self._filter(confinement)
+        code = build_filter(is_alone=True, is_supervised=self.is_supervised, is_read_only=not confinement.roots)
+        if code is None:
+            raise SandboxError(
+                "No filter of system calls is known for this machine, so Landlock alone would leave gaps."
+            )
         return replace(command, argv=_launch(options, code, command.argv), environ=outer)
 
     @property
@@ -86,14 +90,6 @@ class Landlock(Struct, frozen=True):
         if self.abi >= 6:
             numbers.append(_SCOPES)
         return ",".join(map(str, numbers))
-
-    def _filter(self, confinement: ConfinementSpec) -> bytes:
-        code = build_filter(is_alone=True, is_supervised=self.is_supervised, is_read_only=not confinement.roots)
-        if code is None:
-            raise SandboxError(
-                "No filter of system calls is known for this machine, so Landlock alone would leave gaps."
-            )
-        return code
 
     def _rules(self, confinement: ConfinementSpec) -> dict[Path, int]:
         write = self._all_files & ~_MAKE_DEVICES & ~_IOCTL_DEVICE

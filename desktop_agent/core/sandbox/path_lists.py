@@ -166,3 +166,10 @@ SECRETS_NAMED_BY = (
 
 SECRETS_BESIDE_TOOLS = (("CARGO_HOME", "credentials"), ("CARGO_HOME", "credentials.toml"))
 """Files with secrets in the folder of a tool chain, by the variable that names the folder."""
+
+STARTED_BY_ITSELF = (
+    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
+    ".config/fish", ".gitconfig", ".config/git", ".config/autostart", ".config/systemd", ".config/environment.d",
+    ".local/bin", "bin",
+)  # fmt: skip
+"""What in a home folder a shell, git or a login reads or runs by itself, relative to it: no command may write it."""

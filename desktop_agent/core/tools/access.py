@@ -45,7 +45,6 @@ ROLES: dict[Role, RoleProfile] = {
     "researcher": RoleProfile(only_reads=True, prompt="researcher.md"),
     "orchestrator": RoleProfile(prompt="orchestrator.md"),
 }
-"""The worker is what an agent is without a role."""
 
 
 UNAVAILABLE = "[UNAVAILABLE:"
@@ -70,8 +69,6 @@ class CallRules(Struct, frozen=True, kw_only=True):
 
 
 class ToolOffer(Struct, frozen=True, kw_only=True):
-    """The tools as one request has them."""
-
     definitions: tuple[ToolDefinition, ...]
     listing: str
     server_tokens: float = 0.0

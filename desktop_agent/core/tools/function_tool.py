@@ -89,7 +89,6 @@ class FunctionTool(ReadTool[ToolArguments]):
         return self._is_read_only
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        """Call the function itself, as the program would without this."""
         return self.function(*args, **kwargs)
 
     def title(self, arguments: ToolArguments) -> str:
@@ -180,7 +179,8 @@ def _arguments_of(name: str, function: Function, told: Mapping[str, str]) -> typ
 
 def _field(name: str, hint: object, parameter: inspect.Parameter, told: str | None) -> tuple[object, object]:
     annotation = for_pydantic(hint)
-    if told and not _is_described(annotation):
+    metadata: tuple[object, ...] = getattr(annotation, "__metadata__", ())
+    if told and not any(isinstance(each, FieldInfo) and each.description for each in metadata):
         annotation = Annotated[annotation, Field(description=told)]
     if parameter.default is parameter.empty:
         return annotation, ...
@@ -191,11 +191,6 @@ def _field(name: str, hint: object, parameter: inspect.Parameter, told: str | No
             f"the default of {parameter.name!r} of the tool {name!r} cannot be told to a model: {parameter.default!r}. "
             "Take None, and put it in when the function runs"
         ) from error
-
-
-def _is_described(annotation: object) -> bool:
-    metadata: tuple[object, ...] = getattr(annotation, "__metadata__", ())
-    return any(isinstance(each, FieldInfo) and each.description for each in metadata)
 
 
 def _hints_of(name: str, function: Function) -> dict[str, object]:
@@ -215,7 +210,6 @@ KNOWN_TYPES = (
     "str, int, float, bool, list, dict, tuple, Literal, Enum, a dataclass, a TypedDict, a msgspec Struct or a pydantic "
     "model"
 )
-"""What an annotation may be made of, in the words of an error."""
 
 _DEFINITIONS = "#/$defs/"
 
@@ -276,7 +270,8 @@ class _ByMsgspec:
     def __get_pydantic_core_schema__(self, source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
         def read(value: object) -> object:
             try:
-                return value if _is_one(value, source) else msgspec.convert(value, learned(source))
+                is_one = not is_typeddict(source) and isinstance(value, source)
+                return value if is_one else msgspec.convert(value, learned(source))
             except msgspec.ValidationError as error:
                 raise PydanticCustomError("msgspec", "{problem}", {"problem": str(error)}) from error
 
@@ -291,10 +286,6 @@ class _ByMsgspec:
 
 def _is_struct(annotation: object) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, msgspec.Struct)
-
-
-def _is_one(value: object, source: type) -> bool:
-    return not is_typeddict(source) and isinstance(value, source)
 
 
 def _inlined(value: object, definitions: JsonObject, above: tuple[str, ...]) -> object:

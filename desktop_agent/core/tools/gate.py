@@ -86,7 +86,6 @@ class ApprovalGate:
         self._policies = policies
         self._judge = judge
         self.asked: dict[CallId, Case] = {}
-        """What the user is being asked about."""
 
     async def enter(self, turn: int, case: Case) -> Permit:
         """Return when the call may act. Raises `ToolError` when it may not, with what the model should know.
@@ -228,11 +227,8 @@ class ApprovalGate:
 
 def _is_same(asked: ApprovalRequest, now: ApprovalRequest) -> bool:
     """Whether a user who answered the one has answered the other. Changes are known by what they do."""
-    return _without_ids(asked) == _without_ids(now)
-
-
-def _without_ids(request: ApprovalRequest) -> ApprovalRequest:
-    return replace(request, changes=tuple(replace(change, id="") for change in request.changes))
+    one, other = ([replace(change, id="") for change in request.changes] for request in (asked, now))
+    return one == other and replace(asked, changes=()) == replace(now, changes=())
 
 
 def _edited(held: HeldQuestion | None) -> str | None:

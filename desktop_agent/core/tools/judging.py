@@ -90,15 +90,11 @@ class Case(Struct, frozen=True, kw_only=True):
 
 
 class Judged(Struct, frozen=True):
-    """A case with everything that was found out about it."""
-
     request: ApprovalRequest
     confinement: SandboxMode | None = None
 
 
 class Judge:
-    """Finds out what is to be known of a call, under what is in force now."""
-
     def __init__(self, policies: Policies, safeguard: Safeguard) -> None:
         self._policies = policies
         self._safeguard = safeguard
@@ -113,7 +109,6 @@ class Judge:
         return await asyncio.to_thread(decide, facts, context)  # a hostile line takes tens of milliseconds to parse
 
     async def question(self, case: Case, verdict: Allow | Ask) -> Judged:
-        """Return the question about a case with everything that it shows."""
         ask = _as_question(verdict)
         if case.reason:
             ask = replace(ask, reason=case.reason)

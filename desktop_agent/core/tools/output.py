@@ -71,8 +71,7 @@ def fit(
     head: str, tail: str = "", *, total_lines: int | None = None, limits: OutputLimits = MODEL_FORMAT
 ) -> FittedText:
     """Fit the output into `limits`. If its middle is missing, `tail` is its end and `total_lines` counts all."""
-    front = _encode(head)
-    back = _encode(tail)
+    front, back = (text.encode("utf-8", "replace") for text in (head, tail))
     lines = line_count(front) if total_lines is None else total_lines
     if not back and len(front) <= limits.max_bytes and lines <= limits.max_lines:
         return FittedText(head, is_truncated=False)
@@ -150,7 +149,3 @@ def _last_lines(content: bytes, count: int) -> bytes:
         if start < 0:
             return content
     return content[start + 1 :]
-
-
-def _encode(text: str) -> bytes:
-    return text.encode("utf-8", "replace")

@@ -12,7 +12,7 @@ that the model should read.
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
@@ -26,7 +26,6 @@ from desktop_agent.core.base.errors import ArgumentsError
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.mcp.client import AskUser, SampleModel, no_model_to_ask, nobody_to_ask
-from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.protocol.model import (
     BlobRef,
     Capability,
@@ -40,7 +39,8 @@ from desktop_agent.core.protocol.model import (
     ToolSource,
 )
 from desktop_agent.core.system.files import FileTransition
-from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+from desktop_agent.core.system.processes.runner import Command
+from desktop_agent.core.tools.files.ripgrep import SearchGround
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.secret_files import SecretNames
@@ -74,22 +74,13 @@ class ToolArguments(BaseModel):
 A = TypeVar("A", bound=ToolArguments)
 
 
-def unconfined(command: Command) -> Command:
-    return command
-
-
-class ToolContext(Struct, frozen=True, kw_only=True):
+class ToolContext(SearchGround, frozen=True, kw_only=True):
     """What a call may use. One per call."""
 
     call_id: CallId
-    boundary: Boundary
     reads: ReadLog
     """What the model has seen of each file, to notice that one changed since."""
-    processes: ProcessRunner
-    """Runs every child process, so that none outlives the application."""
     jobs: Jobs
-    environ: Mapping[str, str]
-    """The environment for child processes, already without secrets."""
     spool_folder: Path
     """Where output too large for memory goes while a call runs."""
     emit_output: Callable[[str], None]
@@ -97,12 +88,10 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     """Stores a payload of that media type for good, beside the journal. Blocks: call it from a thread."""
     clock: Clock = field(default_factory=SystemClock)
     todos: Callable[[], tuple[TodoItem, ...]] = tuple
-    """The session's to-do list as it is now."""
     limits: ContextLimits = field(default_factory=ContextLimits)
     """How much of a result the model will read. A tool that can say how to read on cuts by them itself."""
-    confine: Callable[[Command], Command] = unconfined
+    confine: Callable[[Command], Command] = lambda command: command
     secrets: SecretNames = field(default_factory=lambda: SecretNames(Path()))
-    """Finds which files are secrets by another name."""
     ask_user: AskUser = nobody_to_ask
     """Asks the user what a server wants to know while it is called."""
     sample_model: SampleModel = no_model_to_ask
@@ -120,7 +109,6 @@ _LEAST_ROOM = 256
 
 
 def is_dry_run(arguments: ToolArguments) -> bool:
-    """Whether the model asked for an edit's plan only."""
     return bool(getattr(arguments, "dry_run", False))
 
 
@@ -130,7 +118,6 @@ def edit_answer(answer: JsonObject, arguments: ToolArguments) -> str:
 
 
 def json_text(answer: object) -> str:
-    """Return an answer as the model reads it."""
     return json.dumps(answer, ensure_ascii=False)
 
 
@@ -139,7 +126,6 @@ class EditPlan(Struct, frozen=True, kw_only=True):
 
     writes: tuple[FileTransition, ...]
     content: str
-    """What the model reads when the plan was applied."""
     metadata: JsonObject = field(default_factory=dict[str, object])
 
 
@@ -167,12 +153,8 @@ class Tool(ABC, Generic[A]):
     def title(self, arguments: A) -> str:
         """One line for people that says what this call is about: a path, a command, a pattern."""
 
-    def question(self, arguments: A) -> str:
-        """What the agent itself wants the user to be asked before this call runs, in a line; empty: nothing."""
-        return ""
-
     def why_asked(self, arguments: A) -> str:
-        """Why the agent wants that, in a line."""
+        """Why the agent itself wants the user to be asked before this call runs, in a line; empty: it does not."""
         return ""
 
     def heading(self, title: str) -> str:
@@ -211,8 +193,6 @@ class Tool(ABC, Generic[A]):
 
 
 class ReadTool(Tool[A]):
-    """A tool that looks and answers."""
-
     def paths(self, arguments: A, context: ToolContext) -> tuple[str, ...]:
         """The files to be read, relative to the workspace, symlinks followed. Blocks. Raises `ToolError`."""
         return ()
@@ -233,9 +213,6 @@ class EditTool(Tool[A]):
         """Return none: the changes show their effect."""
         return {}
 
-    def is_dry_run(self, arguments: A) -> bool:
-        return is_dry_run(arguments)
-
 
 class CommandTool(Tool[A]):
     @abstractmethod
@@ -255,7 +232,6 @@ class CommandTool(Tool[A]):
         return {}
 
     def variables(self, arguments: A) -> Collection[str]:
-        """The names of the environment variables that the call sets itself."""
         return ()
 
     def wants_unconfined(self, arguments: A) -> bool:
@@ -279,9 +255,7 @@ class ServerTool(Tool[A]):
     """A tool of another program that offers it. What that program says of it decides nothing."""
 
     server: str
-    """What the user calls the program."""
     server_tool: str
-    """What the program calls the tool."""
     shown_name: str
     """What people call the tool: `server/tool`."""
     tokens: float

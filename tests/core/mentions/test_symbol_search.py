@@ -14,7 +14,7 @@ from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.search.symbols import FoundSymbol
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.runner import ProcessRunner
-from desktop_agent.core.tools.files.listing import ListingGround
+from desktop_agent.core.tools.files.ripgrep import SearchGround
 
 FILES = {
     "src/parse.py": "def parse(text):\n    pass\n\n\nclass ReParse:\n    def parse(self):\n        parse(text)\n",
@@ -31,12 +31,12 @@ FILES = {
 
 
 @pytest.fixture
-async def ground(tmp_path: Path) -> AsyncGenerator[ListingGround]:
+async def ground(tmp_path: Path) -> AsyncGenerator[SearchGround]:
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).write_text(text)
     processes = ProcessRunner(SystemClock())
-    yield ListingGround(Boundary(tmp_path), processes, child_environment({}))
+    yield SearchGround(Boundary(tmp_path), processes, child_environment({}))
     await processes.aclose()
 
 
@@ -49,7 +49,7 @@ class Found:
 
 
 async def test_definitions_are_found_in_code_that_is_neither_ignored_nor_hidden_nor_secret(
-    ground: ListingGround,
+    ground: SearchGround,
 ) -> None:
     found = Found()
     is_whole = await search_symbols("PARSE", ground, found.add)
@@ -65,7 +65,7 @@ async def test_definitions_are_found_in_code_that_is_neither_ignored_nor_hidden_
     }
 
 
-async def test_the_whole_name_comes_first_then_beginnings_and_words(ground: ListingGround) -> None:
+async def test_the_whole_name_comes_first_then_beginnings_and_words(ground: SearchGround) -> None:
     found = Found()
     await search_symbols("parse", ground, found.add)
     offers = symbol_offers(found.symbols, "parse")
@@ -88,7 +88,7 @@ async def test_the_whole_name_comes_first_then_beginnings_and_words(ground: List
 
 
 async def test_a_search_ends_with_more_than_anybody_looks_through(
-    ground: ListingGround, monkeypatch: pytest.MonkeyPatch
+    ground: SearchGround, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(symbol_search, "MOST_COLLECTED", 3)
     for number in range(50):
@@ -99,7 +99,7 @@ async def test_a_search_ends_with_more_than_anybody_looks_through(
     assert len(found.symbols) >= 3
 
 
-async def test_a_search_that_is_cancelled_has_ended(ground: ListingGround) -> None:
+async def test_a_search_that_is_cancelled_has_ended(ground: SearchGround) -> None:
     for number in range(300):
         (ground.boundary.root / f"{number}.py").write_text("def find_me():\n" * 100)
     began = asyncio.Event()

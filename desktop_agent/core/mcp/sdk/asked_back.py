@@ -24,7 +24,6 @@ from desktop_agent.core.base.plain_text import has_hidden, named
 from desktop_agent.core.base.web_address import has_userinfo, is_readable_on_the_way
 from desktop_agent.core.mcp.client import (
     AskUser,
-    SampledAnswer,
     SampledMessage,
     SampleModel,
     SamplingDeniedError,
@@ -226,11 +225,6 @@ def request_of(server: str, fingerprint: str, params: mcp_types.CreateMessageReq
     )
 
 
-def result_of(answer: SampledAnswer) -> mcp_types.CreateMessageResult:
-    content = mcp_types.TextContent(text=answer.text)
-    return mcp_types.CreateMessageResult(role="assistant", content=content, model=answer.model, stop_reason=answer.stop)
-
-
 def refusal_of(error: SamplingRefusedError) -> mcp_types.ErrorData:
     code = USER_REJECTED if isinstance(error, SamplingDeniedError) else mcp_types.INVALID_REQUEST
     return mcp_types.ErrorData(code=code, message=str(error))
@@ -279,8 +273,6 @@ _current: ContextVar[_AskingCall | None] = ContextVar("asking call", default=Non
 
 
 class AskedBack:
-    """Answers what one server asks."""
-
     def __init__(self, server: str, fingerprint: str, log: ServerLog) -> None:
         """`fingerprint` is that of the server's definition."""
         self._server = server
@@ -323,7 +315,10 @@ class AskedBack:
             refusal = error
         else:
             if answer is not None:
-                return result_of(answer)
+                content = mcp_types.TextContent(text=answer.text)
+                return mcp_types.CreateMessageResult(
+                    role="assistant", content=content, model=answer.model, stop_reason=answer.stop
+                )
             refusal = SamplingRefusedError("The call is over.")
         self._log.say(f"It wanted to ask the model, and was refused: {refusal}")
         call.refusal = str(refusal)

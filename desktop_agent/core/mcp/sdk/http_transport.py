@@ -224,7 +224,6 @@ class HttpLink(httpx2.AsyncBaseTransport):
         return self._failures.pop(text_in(as_object(error.error.data), _MARK), None)
 
     def hidden(self, text: str) -> str:
-        """Return what a server said, without the credentials it was given."""
         return mask(text, self._hidden)
 
     async def _answer(self, request: httpx2.Request) -> httpx2.Response:

@@ -294,8 +294,6 @@ async def _ping(client: httpx2.AsyncClient, request: SignInRequest, auth: httpx2
 
 
 class _Flow:
-    """One sign-in, as the SDK carries it out."""
-
     def __init__(self, request: SignInRequest, require_allowed: Callable[[str], object], ask: AskInBrowser) -> None:
         """`require_allowed` raises `ServerError` for a page that is not to be opened: a server may name any."""
         self._ask = ask

@@ -44,7 +44,12 @@ _LONGEST_NAME = 100
 
 
 def offered_tool(tool: mcp_types.Tool) -> OfferedTool:
-    hints = tool.annotations
+    hints, meta = tool.annotations, tool.meta or {}
+    ui = object_in(meta, "ui")
+    view = ui.get("resourceUri", meta.get("ui/resourceUri"))
+    unusable = ONLY_FOR_VIEW if ui.get("visibility") == ["app"] else ""
+    if tool.execution is not None and tool.execution.task_support == "required":
+        unusable = NEEDS_TASK
     return OfferedTool(
         name=tool.name,
         title=tool.title or (hints.title if hints and hints.title else ""),
@@ -53,8 +58,8 @@ def offered_tool(tool: mcp_types.Tool) -> OfferedTool:
         only_reads=hints.read_only_hint if hints else None,
         destroys=hints.destructive_hint if hints else None,
         annotations=hints.model_dump(mode="json", by_alias=True, exclude_none=True) if hints else {},
-        view=_view_of(tool),
-        unusable=_why_unusable(tool),
+        view=view[:_LONGEST_ADDRESS] if isinstance(view, str) else "",
+        unusable=unusable,
     )
 
 
@@ -67,18 +72,6 @@ def unused_in(can: mcp_types.ServerCapabilities) -> tuple[str, ...]:
     names = [*(can.extensions or {}), *(f"experimental: {name}" for name in can.experimental or {})]
     said = [*(words for words, is_there in known.items() if is_there), *(name[:_LONGEST_NAME] for name in names)]
     return tuple(said[:_MOST_UNUSED])
-
-
-def _view_of(tool: mcp_types.Tool) -> str:
-    meta = tool.meta or {}
-    address = object_in(meta, "ui").get("resourceUri", meta.get("ui/resourceUri"))
-    return address[:_LONGEST_ADDRESS] if isinstance(address, str) else ""
-
-
-def _why_unusable(tool: mcp_types.Tool) -> str:
-    if tool.execution is not None and tool.execution.task_support == "required":
-        return NEEDS_TASK
-    return ONLY_FOR_VIEW if object_in(tool.meta or {}, "ui").get("visibility") == ["app"] else ""
 
 
 def reply_of(result: mcp_types.CallToolResult) -> CallReply:

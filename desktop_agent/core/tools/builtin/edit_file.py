@@ -53,7 +53,6 @@ class EditFile(FileEditTool[EditFileArguments]):
     arguments_type = EditFileArguments
 
     def plan(self, arguments: EditFileArguments, context: ToolContext) -> EditPlan:
-        """Plan the edit. Raises `ToolError` when it would not be exactly what was asked for."""
         target = edit_target(arguments.path, context)
         if not arguments.old_str:
             return _plan_new_content(arguments, target)

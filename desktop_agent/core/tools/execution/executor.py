@@ -60,6 +60,7 @@ from desktop_agent.core.tools.tool import (
     ServerTool,
     ToolArguments,
     ToolContext,
+    is_dry_run,
 )
 
 
@@ -200,22 +201,20 @@ class ToolExecutor:
         call, arguments, context = ready.call, ready.arguments, ready.context
         paths = await asyncio.to_thread(tool.paths, arguments, context)
         disguised = await asyncio.to_thread(context.secrets.behind, paths)
-        asks = tool.question(arguments)
-        why = tool.why_asked(arguments) or asks
         facts = replace(
             self._facts(call),
             paths=paths,
             disguised=tuple(disguised.items()),
-            asks=why,
+            asks=tool.why_asked(arguments),
             details=tool.circumstances(arguments),
         )
-        await self._enter(call, self._case(ready, facts, asks or tool.heading(call.title)))
+        await self._enter(call, self._case(ready, facts, tool.heading(call.title)))
         return await tool.run(arguments, context)
 
     async def _edit(self, tool: EditTool[ToolArguments], ready: _ReadyCall) -> ToolResult:
         call = ready.call
         plan = await asyncio.to_thread(tool.plan, ready.arguments, ready.context)
-        changes = () if tool.is_dry_run(ready.arguments) else await self._effects.prepare(call.turn, plan.writes)
+        changes = () if is_dry_run(ready.arguments) else await self._effects.prepare(call.turn, plan.writes)
         notes: tuple[str, ...] = ()
         if changes:
             notes = await asyncio.to_thread(self._effects.broken_links, changes)
@@ -372,7 +371,6 @@ class ToolExecutor:
         return structs.replace(result, content=fitted.text)
 
     async def _drop(self, result: ToolResult) -> None:
-        """Remove the spooled output of a run that is not the call's result."""
         spool = result.metadata.get(SPOOL_KEY)
         if isinstance(spool, str):
             await asyncio.to_thread(Path(spool).unlink, missing_ok=True)

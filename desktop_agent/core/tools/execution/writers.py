@@ -27,8 +27,6 @@ _FORGETS_NS = 600 * 10**9
 
 
 class Maker(Struct, frozen=True):
-    """Whose work a change is."""
-
     turn: int
     call_id: CallId
     author: Author
@@ -106,8 +104,6 @@ class RunningServer(Struct, frozen=True, eq=False):
 
 
 class WatchedServer(_Program, kw_only=True):
-    """A server of tools, as one session knows it."""
-
     running: RunningServer
     turn: int = 0
     call_id: CallId = ""
@@ -130,8 +126,6 @@ Writer = WatchedJob | WatchedServer
 
 
 class _Found(Struct, eq=False):
-    """A change, and who may have made it."""
-
     transition: FileTransition
     at_ns: int | None
     least: int
@@ -148,8 +142,6 @@ class _Found(Struct, eq=False):
 
 
 class _Claim(Struct, frozen=True, eq=False):
-    """That a program made a change."""
-
     writer: Writer
     rank: tuple[bool, bool, int]
     then: tuple[Stretch, ...]

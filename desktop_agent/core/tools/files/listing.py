@@ -13,17 +13,15 @@ last part of a path, one with `/` with the whole path.
 import asyncio
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.system.git.git_process import PinnedGit, pinned
 from desktop_agent.core.system.git.repository import NoStatus, Repository, find_repository
-from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.tools.files.ripgrep import SKIPPED, SearchGround, prepare, run_ripgrep
 
 MOST_COLLECTED = 200_000
@@ -40,14 +38,6 @@ class FileListing(Struct, frozen=True):
 
     paths: list[str]
     is_partial: bool = False
-
-
-class ListingGround(Struct, frozen=True):
-    """What a listing outside of a call works with."""
-
-    boundary: Boundary
-    processes: ProcessRunner
-    environ: Mapping[str, str]
 
 
 Select = Callable[[list[str]], list[str]]

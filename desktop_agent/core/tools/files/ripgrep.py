@@ -18,7 +18,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -41,15 +41,14 @@ LONGEST_RECORD_BYTES = 1024 * 1024
 SKIPPED = frozenset({".git", "node_modules", "__pycache__"})
 
 
-class SearchGround(Protocol):
+class SearchGround(Struct, frozen=True):
     """What a search works with: a `ToolContext` is one."""
 
-    @property
-    def boundary(self) -> Boundary: ...
-    @property
-    def processes(self) -> ProcessRunner: ...
-    @property
-    def environ(self) -> Mapping[str, str]: ...
+    boundary: Boundary
+    processes: ProcessRunner
+    """Runs every child process, so that none outlives the application."""
+    environ: Mapping[str, str]
+    """The environment for child processes, already without secrets."""
 
 
 class SearchEnd(Struct, frozen=True, kw_only=True):

@@ -79,7 +79,6 @@ class TextFile:
 
     @property
     def total_lines(self) -> int:
-        """How many lines the text has; a last one without a newline counts."""
         return self.text.count("\n") + (bool(self.text) and not self.text.endswith("\n"))
 
     @property
@@ -101,7 +100,6 @@ class TextFile:
             raise NotTextError(f"{self._encoding} cannot hold the new text") from error
 
     def line_at(self, index: int) -> int:
-        """Return the line (from 1) of the character at `index` of the text."""
         return self.text.count("\n", 0, index) + 1
 
     def places(self, wanted: str) -> list[int]:
@@ -113,7 +111,8 @@ class TextFile:
         return found
 
     def replace(self, old: str, new: str) -> Replacement:
-        shifts = self._positions_of_crlf()
+        # The indices, in the text as seen, of the newlines that are `\r\n` on disk.
+        shifts = [match.start() - number for number, match in enumerate(re.finditer("\r\n", self._raw))]
         pieces: list[str] = []
         lines: list[int] = []
         done = line = seen = 0
@@ -132,10 +131,6 @@ class TextFile:
     @property
     def _errors(self) -> str:
         return "surrogateescape" if self._encoding == "utf-8" else "surrogatepass"
-
-    def _positions_of_crlf(self) -> list[int]:
-        r"""Return the indices, in the text as seen, of the newlines that are `\r\n` on disk."""
-        return [match.start() - number for number, match in enumerate(re.finditer("\r\n", self._raw))]
 
     def _with_endings(self, new: str, raw_start: int, raw_end: int) -> str:
         if "\n" not in new:

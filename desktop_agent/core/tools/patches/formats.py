@@ -30,8 +30,6 @@ class HunkLine(Struct, frozen=True):
 
 
 class PatchHunk(Struct, frozen=True, kw_only=True):
-    """Lines to find, and what to make of them."""
-
     lines: tuple[HunkLine, ...]
     start: int | None = None
     """The line (from 0) at which it says it begins. None: it does not say."""
@@ -122,19 +120,13 @@ def _read_sections(lines: Sequence[str]) -> list[FilePatch]:
             path = header[2].strip()
             if not path:
                 raise PatchError(f"line {at} of the patch names no file: {line!r}")
-            end = _section_end(lines, at)
+            rest = range(at, len(lines))
+            end = next((each for each in rest if _HEADER.match(lines[each]) or _OUTER.match(lines[each])), len(lines))
             patches.append(_section(_ACTIONS[header[1]], path, lines[:end], at))
             at = end
         elif line and not _OUTER.match(line) and not _WRAPPING.match(line):
             raise PatchError(f"line {at} of the patch belongs to no file: {line[:120]!r}. {FORMS}")
     return patches
-
-
-def _section_end(lines: Sequence[str], at: int) -> int:
-    return next(
-        (index for index in range(at, len(lines)) if _HEADER.match(lines[index]) or _OUTER.match(lines[index])),
-        len(lines),
-    )
 
 
 def _section(action: Action, path: str, lines: Sequence[str], at: int) -> FilePatch:
@@ -179,8 +171,11 @@ def _hunks(lines: Sequence[str], at: int) -> list[PatchHunk]:
         if is_diff_header(lines, at):
             at += 2  # the same file, named once more as in a unified diff
             continue
-        read = read_hunk if is_hunk_header(lines[at]) else read_bare_hunk
-        hunk, at = read(lines, at)
+        if is_hunk_header(lines[at]):
+            hunk, at = read_hunk(lines, at)
+        else:
+            end = _next_header(lines, at)
+            hunk, at = _hunk(lines, at, end), end
         hunks.append(hunk)
     return hunks
 
@@ -239,12 +234,6 @@ def read_hunk(lines: Sequence[str], at: int) -> tuple[PatchHunk, int]:
         at += 1
     end = _next_header(lines, at)
     return replace(_hunk(lines, at, end), anchors=tuple(anchors)), end
-
-
-def read_bare_hunk(lines: Sequence[str], at: int) -> tuple[PatchHunk, int]:
-    """Return the hunk without a header whose first line is `at`, and the index of the line after it."""
-    end = _next_header(lines, at)
-    return _hunk(lines, at, end), end
 
 
 def bare_readings(hunk: PatchHunk) -> tuple[tuple[PatchHunk, ...], ...]:
@@ -343,8 +332,6 @@ def _hunk(lines: Sequence[str], at: int, end: int) -> PatchHunk:
     return PatchHunk(lines=tuple(read), is_at_end=is_at_end, ends_with_newline=ends_with_newline)
 
 
-BINARY = "binary patches are not supported"
-
 _NOWHERE = "/dev/null"
 _ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abtnvfr])')
 _ESCAPED = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
@@ -385,7 +372,7 @@ class _Part(Struct):
             if line.startswith(GIT_HEADER) or (self.hunks and is_diff_header(self.lines, at)):
                 break
             if line.startswith(("GIT binary patch", "Binary files ")):
-                raise PatchError(BINARY)
+                raise PatchError("binary patches are not supported")
             key = next((key for key in _HEADERS if line.startswith(f"{key} ")), None)
             if key is not None and not self.hunks:
                 self.named[key] = line.removeprefix(f"{key} ")

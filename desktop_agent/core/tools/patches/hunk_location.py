@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import islice
+from operator import methodcaller
 
 from msgspec import Struct
 
@@ -22,13 +23,9 @@ _MOST_VOTES_PER_LINE = 200
 _LONGEST_SHOWN = 200
 
 
-def _without_ending(line: str) -> str:
-    return line.removesuffix("\r")
-
-
 LEVELS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("", str),
-    ("", _without_ending),
+    ("", methodcaller("removesuffix", "\r")),
     ("white space at the end of lines was ignored", str.rstrip),
     ("white space at both ends of lines was ignored", str.strip),
 )
@@ -196,7 +193,8 @@ class _File:
         wanted = [line.strip() for line in hunk.old]
         view = self._view(ANY_INDENT)
         start, fitting = self._best_start(hunk, wanted)
-        done = self._done_before(hunk)
+        applied = self._find(hunk.new, ANY_ENDING) if hunk.new else []
+        done = f" Its new lines already stand at line {applied[0] + 1}; it may have been applied." if applied else ""
         if not fitting:
             return f"none of its lines is in the file.{self._similar(hunk.old)}{done}"
         numbers = [number for number, line in enumerate(hunk.lines, start=1) if line.sign != "+"]
@@ -225,10 +223,6 @@ class _File:
             return 0, 0
         expected = self._after if hunk.start is None else hunk.start + self._drift
         return max(votes.items(), key=lambda item: (item[1], -abs(item[0] - expected)))
-
-    def _done_before(self, hunk: PatchHunk) -> str:
-        found = self._find(hunk.new, ANY_ENDING) if hunk.new else []
-        return f" Its new lines already stand at line {found[0] + 1}; it may have been applied." if found else ""
 
     def _similar(self, wanted: Sequence[str]) -> str:
         text = "\n".join(self._lines)

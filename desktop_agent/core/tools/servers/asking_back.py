@@ -191,10 +191,11 @@ class ServerQuestions:
     async def ask(self, turn: int, call: ToolCall, question: ServerQuestion) -> Decision:
         if self._policies.approval() == "never":
             return Denied()
+        verb = "asks you" if question.sampling is None else "wants to ask the model"
         request = ApprovalRequest(
             call_id=call.id,
             tool=call.name,
-            title=_title(question),
+            title=f"{question.server} {verb} something",
             reason="",
             arguments_digest=arguments_digest(call),
             question=question,
@@ -211,9 +212,3 @@ class ServerQuestions:
 
         async with self._one_at_a_time:
             return await self._approvals.ask(request, announce, confirm, conclude)
-
-
-def _title(question: ServerQuestion) -> str:
-    if question.sampling is not None:
-        return f"{question.server} wants to ask the model something"
-    return f"{question.server} asks you something"

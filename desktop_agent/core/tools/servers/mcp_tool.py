@@ -171,7 +171,6 @@ def _plain_names(properties: Mapping[str, object]) -> tuple[JsonObject, dict[str
 
 
 def _with_items(schema: JsonObject) -> JsonObject:
-    """Return a schema that says what is in it if it is an array."""
     kind = schema.get("type")
     is_array = kind == "array" or (isinstance(kind, list) and "array" in kind)
     is_open = is_array and not {"items", "prefixItems"} & schema.keys()
@@ -364,7 +363,6 @@ class McpTool(ServerTool[McpArguments]):
         return found
 
     def _mistake_by(self, now: OfferedTool, arguments: McpArguments) -> str:
-        """Return what is wrong with arguments by another definition than the model was told."""
         is_told = is_same_definition(now, self._told)
         return "" if is_told else ArgumentCheck(now.input_schema).mistake_in(arguments.values)
 

@@ -58,7 +58,9 @@ class SearchTools(ReadTool[SearchToolsArguments]):
         tools = self._tools()
         found = await asyncio.to_thread(best_tools, tools, arguments.query, arguments.limit)
         if not found:
-            return ToolResult(content=_nothing_found(arguments.query, tools), metadata={FOUND_KEY: []})
+            servers = servers_in_words(tools)
+            text = f"No tool fits {arguments.query!r}. Try other words, or the name of a server:\n{servers}"
+            return ToolResult(content=text if tools else "No MCP server has tools now.", metadata={FOUND_KEY: []})
         text = "\n\n".join((_FOUND, *map(_described, found)))
         return ToolResult(content=text, metadata={FOUND_KEY: [tool.name for tool in found]})
 
@@ -74,18 +76,11 @@ def _described(tool: AnyServerTool) -> str:
     return f"{tool.name} (of the server {tool.server})\n{definition.description}\nArguments: {schema}"
 
 
-def _nothing_found(query: str, tools: tuple[AnyServerTool, ...]) -> str:
-    if not tools:
-        return "No MCP server has tools now."
-    return f"No tool fits {query!r}. Try other words, or the name of a server:\n{servers_in_words(tools)}"
-
-
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 """Between the words of `listPullRequests` and `HTTPServer`."""
 _LEAST_PREFIX = 3
 _MOST_WORDS = 32
-"""Of a query."""
 _LONGEST_TEXT = 4_000
 """Characters of a description that are looked at: it comes from a server."""
 _RANKED = "SELECT rowid FROM tool WHERE tool MATCH ? ORDER BY bm25(tool, 4.0, 2.0, 1.0, 0.5), rowid LIMIT ?"
@@ -140,18 +135,14 @@ class DefinitionBudget(Struct, frozen=True):
     """In percent; 0: none, all are left to the search; 100: as much as they want."""
 
     def is_enough_for(self, tokens: float) -> bool:
-        """Whether definitions of so many tokens may all be in a request."""
         return self.share >= 100 or (self.share > 0 and tokens <= self.window * self.share / 100)
 
     @property
     def for_found(self) -> float:
-        """How many tokens those may take that were found."""
         return self.window * max(self.share, _LEAST_SHARE) / 100
 
 
 class Choice(Struct, frozen=True):
-    """The tools of servers, as a request has them."""
-
     offered: tuple[AnyServerTool, ...]
     deferred: tuple[AnyServerTool, ...] = ()
     """Those that are left to the search; none unless they would take too much."""

@@ -23,16 +23,12 @@ LONGEST_SNIPPET = 500
 
 
 class SearchResult(Struct, frozen=True, kw_only=True):
-    """One hit. Title and snippet are plain text."""
-
     title: str
     link: str
     snippet: str
 
 
 class Engine(Struct, frozen=True, kw_only=True):
-    """One engine: where it answers, what it is asked, and how its answer is read."""
-
     name: str
     address: str
     query: Callable[[str, int], Mapping[str, str]]

@@ -17,7 +17,7 @@ from desktop_agent.core.tools.builtin.edit_file import EditFile
 from desktop_agent.core.tools.builtin.line_edit import LineEdit
 from desktop_agent.core.tools.builtin.rename_file import RenameFile
 from desktop_agent.core.tools.builtin.template_block import TemplateBlock
-from desktop_agent.core.tools.tool import EditTool
+from desktop_agent.core.tools.tool import EditTool, is_dry_run
 
 if TYPE_CHECKING:
     from tests.core.tools.conftest import Workspace
@@ -64,8 +64,8 @@ def test_a_dry_run_plans_the_same_and_says_so(work: "Workspace", edit: Edit) -> 
     work.write("a.txt", "old\n")
     arguments = edit.on("a.txt") | {"dry_run": True}
     plan = work.plan(edit.tool, **arguments)
-    assert edit.tool.is_dry_run(edit.tool.parse(arguments))
-    assert not edit.tool.is_dry_run(edit.tool.parse(edit.on("a.txt")))
+    assert is_dry_run(edit.tool.parse(arguments))
+    assert not is_dry_run(edit.tool.parse(edit.on("a.txt")))
     assert plan.writes == work.plan(edit.tool, **edit.on("a.txt")).writes
     assert json.loads(plan.content) == json.loads(work.plan(edit.tool, **edit.on("a.txt")).content) | {"dry_run": True}
     assert work.bytes_of("a.txt") == b"old\n"
