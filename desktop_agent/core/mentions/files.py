@@ -60,14 +60,13 @@ _TEXT = "text/plain"
 _ASK_INSTEAD = "Ask the agent to read it: then you are asked, and can allow it."
 
 
-class FileMentions:
+class FileMentions(Struct, eq=False):
     """The files and folders of one session, as its tools may read them."""
 
-    def __init__(self, box: Toolbox, policies: Policies, takes_pictures: Callable[[], Awaitable[bool | None]]) -> None:
-        """`takes_pictures` says whether the model that answers is known to take pictures, or not to."""
-        self._box = box
-        self._policies = policies
-        self._takes_pictures = takes_pictures
+    _box: Toolbox
+    _policies: Policies
+    _takes_pictures: Callable[[], Awaitable[bool | None]]
+    """Says whether the model that answers is known to take pictures, or not to."""
 
     async def attach(self, mention: PathMention) -> Attachment | None:
         """Return what the mention stands for; None for mere text. Raises `UsageError` and `StorageError`."""
@@ -311,12 +310,11 @@ class SymbolTarget(Struct, frozen=True):
         return cls(match["name"], match["path"] or "", int(match["line"] or 0))
 
 
-class SymbolMentions:
+class SymbolMentions(Struct, eq=False):
     """The symbols of one session's workspace, as its tools may read them."""
 
-    def __init__(self, files: FileMentions, box: Toolbox) -> None:
-        self._files = files
-        self._box = box
+    _files: FileMentions
+    _box: Toolbox
 
     async def attach(self, mention: Mention) -> Attachment:
         """Return the definition as it is now. Raises `UsageError` that says what is in the way, and `StorageError`."""

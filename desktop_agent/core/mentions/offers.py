@@ -239,7 +239,6 @@ def _can_be_written(path: str) -> bool:
 
 
 def shown_text(text: str) -> str:
-    """Return a server's text as a row shows it."""
     return " ".join(named(text[:_LONGEST_TEXT]).split())
 
 
@@ -254,8 +253,6 @@ def _folders_above(files: Iterable[str]) -> set[str]:
 
 
 class TypedPart(Struct, frozen=True):
-    """The part of a template that is being typed."""
-
     template: str
     name: str
     value: str

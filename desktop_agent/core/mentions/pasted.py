@@ -10,6 +10,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError, UsageError
@@ -21,6 +22,7 @@ from desktop_agent.core.protocol.model import Attachment
 from desktop_agent.core.store.journal.lines import open_regular
 from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
+from desktop_agent.core.system.staged_file import free_path
 from desktop_agent.core.tools.output import OutputLimits, fit
 from desktop_agent.core.tools.servers.results import Keep, read_parts
 
@@ -36,11 +38,10 @@ _TEXT_LIMIT = OutputLimits(max_bytes=400_000, max_lines=400_000)
 """What the model reads of a text: of one that is longer, the beginning and the end."""
 
 
-class PastedContents:
+class PastedContents(Struct, eq=False):
     """The folder of what was pasted. Methods block."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    _folder: Path
 
     @classmethod
     def of(cls, paths: AppPaths) -> "PastedContents":
@@ -57,11 +58,11 @@ class PastedContents:
         try:
             make_private_folder(self._folder)
             self._remove_old(now)
-            name = self._unused(f"{kind}-{now:%H%M%S}", suffix)
-            write_atomically(self._folder / name, content, mode=PRIVATE_FILE)
+            path = free_path(self._folder, f"{kind}-{now:%H%M%S}", f".{suffix}")
+            write_atomically(path, content, mode=PRIVATE_FILE)
         except OSError as error:
             raise StorageError("What was pasted could not be kept.", hint="Check the free space.") from error
-        return name
+        return path.name
 
     def read(self, name: str) -> bytes:
         """Return a content. Raises `UsageError` when there is none of that name any more."""
@@ -73,14 +74,6 @@ class PastedContents:
         except OSError as error:
             raise UsageError("It is not kept any more.", hint="Paste it again.") from error
 
-    def _unused(self, beginning: str, suffix: str) -> str:
-        name = f"{beginning}.{suffix}"
-        number = 2
-        while (self._folder / name).exists():
-            name = f"{beginning}-{number}.{suffix}"
-            number += 1
-        return name
-
     def _remove_old(self, now: datetime) -> None:
         oldest = (now - KEPT).timestamp()
         for path in self._folder.iterdir():
@@ -89,16 +82,13 @@ class PastedContents:
                     path.unlink()
 
 
-class PastedMentions:
+class PastedMentions(Struct, eq=False):
     """What messages of one session bring along of it."""
 
-    def __init__(
-        self, contents: PastedContents, keep: Keep, takes_pictures: Callable[[], Awaitable[bool | None]]
-    ) -> None:
-        """`takes_pictures` says whether the model that answers is known to take pictures, or not to."""
-        self._contents = contents
-        self._keep = keep
-        self._takes_pictures = takes_pictures
+    _contents: PastedContents
+    _keep: Keep
+    _takes_pictures: Callable[[], Awaitable[bool | None]]
+    """Says whether the model that answers is known to take pictures, or not to."""
 
     async def attach(self, mention: Mention) -> Attachment:
         """Return what was pasted. Raises `UsageError` and `StorageError`."""

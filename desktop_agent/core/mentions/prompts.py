@@ -6,6 +6,8 @@ A prompt whose mention cannot be fetched is not sent: the user wrote it for a mo
 import asyncio
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from desktop_agent.core.base.errors import AgentError, ServerError, StorageError, UsageError
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.mentions.files import FileMentions, SymbolMentions
@@ -23,20 +25,12 @@ MOST_LOOKED_AT = 500
 AnyMention = Mention | PathMention
 
 
-class PromptMentions:
-    def __init__(
-        self,
-        resources: ResourceMentions,
-        files: FileMentions,
-        symbols: SymbolMentions,
-        sessions: SessionMentions,
-        pasted: PastedMentions,
-    ) -> None:
-        self._resources = resources
-        self._files = files
-        self._symbols = symbols
-        self._sessions = sessions
-        self._pasted = pasted
+class PromptMentions(Struct, eq=False):
+    _resources: ResourceMentions
+    _files: FileMentions
+    _symbols: SymbolMentions
+    _sessions: SessionMentions
+    _pasted: PastedMentions
 
     def found_in(self, text: str) -> tuple[AnyMention, ...]:
         """Return what a prompt may mention, each once, in its order. Looks at no file: some may turn out as text."""

@@ -7,6 +7,7 @@ one. `@server:resource` is fetched from the server.
 import asyncio
 from collections.abc import Callable, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SessionNotFoundError, UsageError
@@ -26,10 +27,9 @@ LARGEST_SESSION_BYTES = 64 * 2**20
 _EITHER_END = RESULT_LIMIT.max_bytes
 
 
-class SessionMentions:
-    def __init__(self, catalog: Catalog, blobs: Blobs) -> None:
-        self._catalog = catalog
-        self._blobs = blobs
+class SessionMentions(Struct, eq=False):
+    _catalog: Catalog
+    _blobs: Blobs
 
     async def attach(self, mention: Mention) -> Attachment:
         """Return the transcript as it is now. Raises `UsageError`, `SessionNotFoundError` and `StorageError`."""
@@ -92,12 +92,11 @@ READ_TIMEOUT_S = 60.0
 _LONGEST_FIELD = 1_000
 
 
-class ResourceMentions:
+class ResourceMentions(Struct, eq=False):
     """The mentions of one session, by the servers that it may use."""
 
-    def __init__(self, servers: Callable[[], Sequence[Connection]], keep: Keep) -> None:
-        self._servers = servers
-        self._keep = keep
+    _servers: Callable[[], Sequence[Connection]]
+    _keep: Keep
 
     def names(self) -> frozenset[str]:
         return frozenset(each.definition.name for each in self._servers())

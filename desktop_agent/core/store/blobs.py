@@ -108,19 +108,13 @@ class Blobs:
         try:
             self._put_all(wanted)
         except OSError as error:
-            raise self._not_saved(error) from error
+            title = "A file's content could not be saved, so nothing was changed."
+            hint = "Free some disk space, or check the permissions of the data folder."
+            if is_disk_full(error):
+                title = "The disk is full: a file's content could not be saved, so nothing was changed."
+                hint = "Free some disk space, then go on."
+            raise StorageError(title, hint=hint, detail=f"{self.folder}: {error}") from error
         return digests
-
-    def _not_saved(self, error: OSError) -> StorageError:
-        detail = f"{self.folder}: {error}"
-        if is_disk_full(error):
-            title = "The disk is full: a file's content could not be saved, so nothing was changed."
-            return StorageError(title, hint="Free some disk space, then go on.", detail=detail)
-        return StorageError(
-            "A file's content could not be saved, so nothing was changed.",
-            hint="Free some disk space, or check the permissions of the data folder.",
-            detail=detail,
-        )
 
     def adopt(self, path: Path, media_type: str) -> BlobRef:
         """Move a file of any size into the store, without holding it in memory. It must be on the same disk."""

@@ -182,11 +182,24 @@ class CacheFile(Struct, frozen=True):
         write: Callable[["CacheFile"], bool],
         is_stopped: Callable[[], bool],
         on_wait: Callable[[], None] | None = None,
-    ) -> None:
+    ) -> "CacheFile":
         """Let `write` bring it up to date when it is our turn; once more, from nothing, if it is damaged or worn.
 
-        `write` returns whether it is worn. Raises `OSError` and `sqlite3.Error`.
+        `write` returns whether it is worn. If this one cannot be written, a spare file is brought up to date. Returns
+        the file that was. Raises `OSError` and `sqlite3.Error`.
         """
+        try:
+            self._update(write, is_stopped, on_wait)
+        except (OSError, sqlite3.Error):
+            if is_stopped() or (spare := self.spare()) is None:
+                raise
+            spare._update(write, is_stopped, on_wait)
+            return spare
+        return self
+
+    def _update(
+        self, write: Callable[["CacheFile"], bool], is_stopped: Callable[[], bool], on_wait: Callable[[], None] | None
+    ) -> None:
         with self.writing(is_stopped, on_wait) as may_write:
             if not may_write:
                 return

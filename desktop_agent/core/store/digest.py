@@ -58,7 +58,6 @@ class SpendingSums:
         self._sums: dict[_Key, _Sum] = {}
 
     def add(self, at: bytes, reported: Reported) -> None:
-        """Count a request of a moment, as its line writes it."""
         day = at[:10] if at.endswith(b"Z") else moment_of(at.decode()).date().isoformat().encode()
         model, usage = reported.model, reported.usage
         key = (day, model.provider, model.model) if model is not None else (day, "", "")

@@ -7,6 +7,7 @@ session (`file_session`) are appended to its journal, and removing it takes its 
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
@@ -25,9 +26,10 @@ from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.collect import SessionUse, report_storage
 from desktop_agent.core.store.journal.journal import Journal, encode_line
-from desktop_agent.core.store.journal.journal_reader import Damage, externalise, internalise, read_line, refuse_links
+from desktop_agent.core.store.journal.journal_reader import externalise, internalise, refuse_links
 from desktop_agent.core.store.journal.journal_scan import JOURNAL_NAME
 from desktop_agent.core.store.journal.lines import decode_line, open_regular, read_lines
+from desktop_agent.core.store.journal.records import read_last_records
 from desktop_agent.core.store.session_folder import SessionLock, new_session_folder
 from desktop_agent.core.system.staged_file import TEMPORARY_MARK, sync_folders
 from desktop_agent.core.transcript import SessionInfo
@@ -198,21 +200,10 @@ def file_session(path: Path, filing: Filing, now: datetime, blobs: Blobs) -> Non
 
 def _last_seq(path: Path, blobs: Blobs) -> int:
     """The number of the last record: from the end of the file, or all of it when that says nothing."""
-    try:
-        size = path.stat().st_size
-        found = 0
-        for start in (max(0, size - _TAIL_BYTES), 0):
-            with open_regular(path) as file:
-                file.seek(start)
-                if start:
-                    file.readline(_TAIL_BYTES)  # the rest of a line
-                for line in read_lines(file):
-                    record = read_line(line, blobs)
-                    found = found if isinstance(record, Damage) else max(found, record.event.seq)
-            if found:
-                return found
-    except OSError as error:
-        raise StorageError("The session could not be read.", detail=f"{path}: {error}") from error
+    for max_bytes in (_TAIL_BYTES, sys.maxsize):
+        records = read_last_records(path, blobs, count=sys.maxsize, max_bytes=max_bytes, yield_gil=lambda: None)
+        if found := max((record.event.seq for record in records if record.event is not None), default=0):
+            return found
     return 0
 
 

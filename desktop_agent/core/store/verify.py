@@ -33,7 +33,7 @@ from desktop_agent.core.store.session_folder import SessionLock, is_locked
 from desktop_agent.core.store.session_upkeep import NEVER_WRITTEN, discard_session
 from desktop_agent.core.store.unfinished import Unfinished
 from desktop_agent.core.system.files import read_state
-from desktop_agent.core.system.staged_file import StagedFile, sync_folders
+from desktop_agent.core.system.staged_file import StagedFile, free_path, sync_folders
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -199,14 +199,6 @@ def _of_journal(path: Path, blobs: Blobs, *, is_open: bool) -> Iterator[tuple[Fi
 
 def references(event: ev.JournalEvent) -> Iterator[tuple[Digest, int]]:
     yield from _named_in(encode_event(event))
-
-
-def images(event: ev.JournalEvent) -> Iterator[tuple[str, FileImage]]:
-    """Yield the path and image of every file that an event says was in the workspace at its end."""
-    if isinstance(event, ev.ChangesRecorded | ev.ChangesUndone | ev.ChangesRedone):
-        for change in event.changes:
-            if change.after is not None:
-                yield change.path, change.after
 
 
 def blob_problem(blobs: Blobs, digest: Digest, size: int) -> str | None:
@@ -381,11 +373,7 @@ def _rewrite(path: Path, blobs: Blobs) -> Path:
 
 def _keep(path: Path) -> Path:
     """Give the journal a second name, beside it."""
-    kept = path.with_name(path.name + KEPT_SUFFIX)
-    number = 1
-    while kept.exists():
-        number += 1
-        kept = path.with_name(f"{path.name}{KEPT_SUFFIX}-{number}")
+    kept = free_path(path.parent, f"{path.name}{KEPT_SUFFIX}")
     try:
         os.link(path, kept)
     except OSError:  # not every file system has hard links
@@ -440,10 +428,13 @@ def _bring_back(path: Path, blobs: Blobs) -> None:
             workspace = Path(found.event.workspace)
         if workspace is None or not workspace.is_absolute():
             return
+        if not isinstance(found.event, ev.ChangesRecorded | ev.ChangesUndone | ev.ChangesRedone):
+            continue
         sizes = dict(references(found.event))
-        for name, image in images(found.event):
-            if image.digest in sizes and blob_problem(blobs, image.digest, image.size) is not None:
-                _store_again(workspace / name, image, blobs)
+        for change in found.event.changes:
+            image = change.after
+            if image and image.digest in sizes and blob_problem(blobs, image.digest, image.size) is not None:
+                _store_again(workspace / change.path, image, blobs)
 
 
 def _store_again(file: Path, image: FileImage, blobs: Blobs) -> None:

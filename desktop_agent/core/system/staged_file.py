@@ -8,6 +8,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import chain, count
 from pathlib import Path
 from types import TracebackType
 from typing import ParamSpec, Self, TypeVar
@@ -29,7 +30,6 @@ def retried(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 
 def write_all(descriptor: int, content: bytes) -> None:
-    """Write everything, also where the system takes it in parts."""
     rest = memoryview(content)
     while rest:
         rest = rest[retried(os.write, descriptor, rest) :]
@@ -125,6 +125,12 @@ def sync_folder(folder: Path) -> None:
 def temporary_beside(path: Path, intended: str = "") -> Path:
     middle = f".{intended}" if intended else ""
     return path.parent / f"{TEMPORARY_MARK}{secrets.token_hex(8)}{middle}{_TEMPORARY_SUFFIX}"
+
+
+def free_path(folder: Path, stem: str, suffix: str = "") -> Path:
+    """Return a path where no file is: of this name, or with a number behind the stem."""
+    names = chain((stem,), (f"{stem}-{number}" for number in count(2)))
+    return next(path for name in names if not os.path.lexists(path := folder / f"{name}{suffix}"))
 
 
 def is_left_over(path: Path) -> bool:

@@ -34,6 +34,7 @@ from desktop_agent.core.system.staged_file import (
     O_NOFOLLOW,
     StagedFile,
     close,
+    free_path,
     read_all,
     sync_folders,
     write_all,
@@ -222,11 +223,7 @@ def _is_whole(descriptor: int, start: int, size: int) -> bool:
 
 def _keep(path: Path, descriptor: int, start: int) -> Path:
     """Copy everything from `start` on to a new file beside the journal; it is on the disk when this returns."""
-    kept = path.with_name(f"{path.name}.{start}.torn")
-    number = 1
-    while kept.exists():  # a later record was cut off at the same place
-        number += 1
-        kept = path.with_name(f"{path.name}.{start}-{number}.torn")
+    kept = free_path(path.parent, f"{path.name}.{start}", ".torn")  # a later record may be cut off at the same place
     os.lseek(descriptor, start, os.SEEK_SET)
     with StagedFile(path.parent) as draft:
         while block := os.read(descriptor, BLOCK_BYTES):

@@ -90,7 +90,6 @@ def goes_on(file: BinaryIO, mark: JournalMark) -> bool:
 
 
 def mark_at(file: BinaryIO, state: State, read_bytes: int) -> JournalMark:
-    """Return the mark of a journal that was read up to `read_bytes`, and was in `state` before."""
     return JournalMark(state, read_bytes, _witness(file, read_bytes))
 
 
@@ -179,8 +178,6 @@ class ReportedModel(Struct, frozen=True, gc=False):
 
 
 class Reported(Struct, frozen=True, gc=False):
-    """What a `usage_reported` tells of its request."""
-
     usage: _CheckedUsage
     model: ReportedModel | None = None
 

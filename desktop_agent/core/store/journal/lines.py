@@ -35,7 +35,6 @@ class Line(Struct, frozen=True):
     number: int
     """From 1."""
     offset: int
-    """Where it begins, in bytes."""
     size: int
     content: bytes | None
     """Without its newline; None when it is longer than is read."""

@@ -89,7 +89,11 @@ def read_records(
     for line, found in read_each_line(path, blobs, start, blobs_of if is_thin else None):
         if not line.is_ended or (end is not None and line.offset >= end):
             return
-        yield _record(line, found)
+        line_end = line.offset + line.size
+        if isinstance(found, Damage):
+            yield Record(line.offset, line_end, None, (found.reason,))
+        else:
+            yield Record(line.offset, line_end, found.event, tuple(found.lost))
         yield_gil()
 
 
@@ -114,13 +118,6 @@ def _is_result(line: Line) -> bool:
     """Whether it is a tool's result without a plan in it."""
     content = line.content or b""
     return content.find(b'"tool_call_finished"', 0, _TYPE_BYTES) >= 0 and b'"todos"' not in content
-
-
-def _record(line: Line, found: Readable | Damage) -> Record:
-    end = line.offset + line.size
-    if isinstance(found, Damage):
-        return Record(line.offset, end, None, (found.reason,))
-    return Record(line.offset, end, found.event, tuple(found.lost))
 
 
 def _start_of_last_lines(file: BinaryIO, count: int, max_bytes: int) -> int:
