@@ -13,7 +13,6 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from functools import lru_cache
 from pathlib import Path
 
@@ -55,8 +54,6 @@ def _split(identifier: str) -> str:
 
 
 class CodeQuestion(Struct, frozen=True):
-    """A question as the index understands it."""
-
     expression: str
     """For `MATCH`. Every term is quoted, so that no sign of the question is an operator."""
     terms: tuple[str, ...]
@@ -97,7 +94,6 @@ class CodePassage(Struct, frozen=True):
     symbols: tuple[str, ...]
     """What it defines, after what it is part of: the definition before it."""
     words: str
-    """The words of its camelCase."""
     content: str
 
 
@@ -148,57 +144,53 @@ def index_file(path: Path) -> CacheFile:
     return CacheFile(path, _FORMAT, _SCHEMA, ("text", "passage", "file"))
 
 
-class IndexDatabase:
+class IndexDatabase(Struct, eq=False):
     """An open index. All methods block."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._sql = connection
-
-    def transaction(self) -> AbstractContextManager[None]:
-        return transaction(self._sql)
+    sql: sqlite3.Connection
 
     def signatures(self) -> dict[str, str]:
-        return dict(self._sql.execute("SELECT path, signature FROM file"))
+        return dict(self.sql.execute("SELECT path, signature FROM file"))
 
     def left_out(self) -> dict[str, int]:
         counts = "SELECT left_out, count(*) FROM file WHERE left_out IS NOT NULL GROUP BY left_out ORDER BY left_out"
-        return dict(self._sql.execute(counts))
+        return dict(self.sql.execute(counts))
 
     def put(self, path: str, signature: str, content: Iterable[CodePassage], left_out: str | None = None) -> None:
         self.remove(path)
-        self._sql.execute("INSERT INTO file (path, signature, left_out) VALUES (?, ?, ?)", (path, signature, left_out))
-        (file,) = self._sql.execute("SELECT last_insert_rowid()").fetchone()
+        self.sql.execute("INSERT INTO file (path, signature, left_out) VALUES (?, ?, ?)", (path, signature, left_out))
+        (file,) = self.sql.execute("SELECT last_insert_rowid()").fetchone()
         searchable_path = f"{path} {humps(path)}"
         for passage in content:
             symbols = "\n".join(passage.symbols)
-            row = self._sql.execute(
+            row = self.sql.execute(
                 "INSERT INTO passage (file, first, symbols) VALUES (?, ?, ?)", (file, passage.first, symbols)
             ).lastrowid
-            self._sql.execute(
+            self.sql.execute(
                 "INSERT INTO text (rowid, path, symbols, words, content) VALUES (?, ?, ?, ?, ?)",
                 (row, searchable_path, f"{symbols} {humps(symbols)}", passage.words, passage.content),
             )
 
     def remove(self, path: str) -> None:
-        row = self._sql.execute("SELECT id FROM file WHERE path = ?", (path,)).fetchone()
+        row = self.sql.execute("SELECT id FROM file WHERE path = ?", (path,)).fetchone()
         if row is not None:
-            self._sql.execute("DELETE FROM text WHERE rowid IN (SELECT id FROM passage WHERE file = ?)", row)
-            self._sql.execute("DELETE FROM passage WHERE file = ?", row)
-            self._sql.execute("DELETE FROM file WHERE id = ?", row)
+            self.sql.execute("DELETE FROM text WHERE rowid IN (SELECT id FROM passage WHERE file = ?)", row)
+            self.sql.execute("DELETE FROM passage WHERE file = ?", row)
+            self.sql.execute("DELETE FROM file WHERE id = ?", row)
 
     def hits(self, expression: str, wanted: Callable[[str], bool] | None) -> Iterator[Hit]:
         """Yield the passages that match, best first, in files that are `wanted`."""
         scope = ""
         if wanted is not None:
-            ids = [(file,) for file, path in self._sql.execute("SELECT id, path FROM file") if wanted(path)]
-            self._sql.execute("CREATE TEMP TABLE scope (file INTEGER PRIMARY KEY)")
-            self._sql.execute("BEGIN")
-            self._sql.executemany("INSERT INTO scope VALUES (?)", ids)
-            self._sql.execute("COMMIT")
+            ids = [(file,) for file, path in self.sql.execute("SELECT id, path FROM file") if wanted(path)]
+            self.sql.execute("CREATE TEMP TABLE scope (file INTEGER PRIMARY KEY)")
+            self.sql.execute("BEGIN")
+            self.sql.executemany("INSERT INTO scope VALUES (?)", ids)
+            self.sql.execute("COMMIT")
             scope = "AND rowid IN (SELECT id FROM passage JOIN scope USING (file))"
         ranked = f"SELECT rowid, rank FROM text WHERE text MATCH ? AND rank MATCH ? {scope} ORDER BY rank"  # noqa: S608
-        for rowid, rank in self._sql.execute(ranked, (expression, _WEIGHTS)):
-            found = self._sql.execute(
+        for rowid, rank in self.sql.execute(ranked, (expression, _WEIGHTS)):
+            found = self.sql.execute(
                 "SELECT file.path, passage.first, passage.symbols, text.content FROM passage "
                 "JOIN file ON file.id = passage.file JOIN text ON text.rowid = passage.id WHERE passage.id = ?",
                 (rowid,),
@@ -262,12 +254,7 @@ class CodeIndex:
             self._update(index, paths, progress, stop, is_partial)
             return False
 
-        try:
-            self._file.update(write, stop.is_set, progress.note_waiting)
-        except (OSError, sqlite3.Error):
-            if stop.is_set() or not self.use_spare():
-                raise
-            self._file.update(write, stop.is_set, progress.note_waiting)
+        self._file = self._file.update(write, stop.is_set, progress.note_waiting)
 
     def use_spare(self) -> bool:
         """Go on in a spare place; False if there is none, or it is already in use."""
@@ -329,22 +316,19 @@ class CodeIndex:
 
     def _forget(self, database: IndexDatabase, gone: Sequence[str]) -> None:
         for begin in range(0, len(gone), _BATCH_FILES):
-            with database.transaction():
+            with transaction(database.sql):
                 for path in gone[begin : begin + _BATCH_FILES]:
                     database.remove(path)
 
     def _take_in(self, database: IndexDatabase, changed: dict[str, os.stat_result], progress: IndexProgress) -> None:
         if not changed:
             return
-        with database.transaction():
+        with transaction(database.sql):
             for path, status in changed.items():
-                self._read(database, path, status)
+                reason, text = self._text_of(path, status)
+                content = passages(path, text) if reason is None else ()
+                database.put(path, signature_of(status), content, reason)
                 progress.done += 1
-
-    def _read(self, database: IndexDatabase, path: str, status: os.stat_result) -> None:
-        reason, text = self._text_of(path, status)
-        content = passages(path, text) if reason is None else ()
-        database.put(path, signature_of(status), content, reason)
 
     def _text_of(self, path: str, status: os.stat_result) -> tuple[str | None, str]:
         """Return why the file is left out, or None and its text."""

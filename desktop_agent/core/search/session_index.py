@@ -21,6 +21,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.codec import object_in, objects_in, text_in
@@ -69,7 +71,6 @@ class SessionQuestion(NamedTuple):
 
 
 def parse_question(text: str) -> SessionQuestion:
-    """Return what `text` asks for; no phrases when it has no word."""
     phrases: list[tuple[str, ...]] = []
     is_open = False
     text = unicodedata.normalize("NFC", text[:_MOST_CHARS])
@@ -276,11 +277,10 @@ def number_of(moment: datetime) -> int:
     return max(1, min(_LATEST, int(moment.astimezone(UTC).timestamp() * 1000)))
 
 
-class SearchDatabase:
+class SearchDatabase(Struct, eq=False):
     """An open index. All methods block and raise `sqlite3.Error`."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._sql = connection
+    _sql: sqlite3.Connection
 
     # -- what is known --
 

@@ -66,17 +66,8 @@ class SessionSearch:
     def update(self, is_stopped: Callable[[], bool] = not_stopped) -> None:
         """Index what is new, the newest sessions first, in a spare place if need be. Raises `StorageError`."""
         try:
-            self._file.update(partial(self._update, is_stopped), is_stopped)
-            self._file.discard_spare()
-        except (sqlite3.Error, OSError) as error:
-            if not is_stopped():
-                self._update_spare(error, is_stopped)
-
-    def _update_spare(self, first: Exception, is_stopped: Callable[[], bool]) -> None:
-        try:
-            if (spare := self._file.spare()) is None:
-                raise first
-            spare.update(partial(self._update, is_stopped), is_stopped)
+            if self._file.update(partial(self._update, is_stopped), is_stopped) is self._file:
+                self._file.discard_spare()
         except (sqlite3.Error, OSError) as error:
             if not is_stopped():
                 raise StorageError(
@@ -218,7 +209,6 @@ class Answerer:
 
 
 def _spread(found: Iterator[FoundPiece], limit: int) -> Iterator[FoundPiece]:
-    """Yield the first `limit` of those that are not too many of one session."""
     taken: dict[str, int] = {}
     count = 0
     for item in found:

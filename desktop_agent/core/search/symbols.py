@@ -119,14 +119,12 @@ SymbolKind = Literal["function", "class", "type", "constant", "module"]
 class LineSymbol(Struct, frozen=True):
     kind: SymbolKind
     name: str
-    """Its own: `load` for `Store::load`."""
 
 
 class FoundSymbol(Struct, frozen=True):
     kind: SymbolKind
     name: str
     path: str
-    """Relative to the workspace, with `/`."""
     line: int
     """From 1."""
 
