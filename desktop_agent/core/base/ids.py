@@ -41,7 +41,6 @@ _CHANGE_ID = re.compile(r"(\d{1,15})\.(\d{1,15})(~\d{1,15})?", re.ASCII)
 
 
 def new_session_id(now: datetime) -> SessionId:
-    """Return a fresh session id stamped with `now` (UTC)."""
     return f"{now:%Y%m%d-%H%M%S}-{_random_text(6)}"
 
 
@@ -92,7 +91,6 @@ def is_digest(text: str) -> bool:
 
 
 def change_id(turn: int, number: int) -> ChangeId:
-    """Return the id of the `number`-th change (from 1) of `turn`."""
     return f"{turn}.{number}"
 
 

@@ -38,7 +38,6 @@ def find_matches(names: Sequence[str], query: str, *, limit: int) -> Matches:
 
 
 def spans_of_words(path: str, words: Sequence[str]) -> tuple[Span, ...]:
-    """Return where the words are, each at its last place."""
     lower = path.lower()
     if len(lower) != len(path):
         return ()  # some letters have a longer lower-case form: positions would be wrong

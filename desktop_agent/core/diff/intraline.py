@@ -24,8 +24,6 @@ Spans = tuple[tuple[int, int], ...]
 
 
 class ChangedWords(NamedTuple):
-    """The changed parts of an old and a new line."""
-
     old: Spans
     new: Spans
 

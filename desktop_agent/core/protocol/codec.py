@@ -26,30 +26,25 @@ from desktop_agent.core.protocol.model import JsonObject, Message
 
 
 def as_object(value: object) -> JsonObject:
-    """Return `value` if it is an object, else an empty one."""
     return cast("JsonObject", value) if isinstance(value, dict) else {}
 
 
 def text_in(fields: JsonObject, key: str) -> str:
-    """Return the text under `key`; empty when there is none."""
     value = fields.get(key)
     return value if isinstance(value, str) else ""
 
 
 def object_in(fields: JsonObject, key: str) -> JsonObject:
-    """Return the object under `key`; an empty one when there is none."""
     return as_object(fields.get(key))
 
 
 def texts_in(fields: JsonObject, key: str) -> list[str]:
-    """Return the texts of the list under `key`; what else is in it is passed over."""
     value = fields.get(key)
     items = cast("list[object]", value) if isinstance(value, list) else []
     return [item for item in items if isinstance(item, str)]
 
 
 def objects_in(fields: JsonObject, key: str) -> list[JsonObject]:
-    """Return the objects of the list under `key`; what else is in it is passed over."""
     value = fields.get(key)
     items = cast("list[object]", value) if isinstance(value, list) else []
     return [cast("JsonObject", item) for item in items if isinstance(item, dict)]
@@ -90,12 +85,10 @@ def decode_event(fields: JsonObject) -> JournalEvent:
 
 
 def encode(value: Struct) -> JsonObject:
-    """Return the JSON object of a value of the vocabulary."""
     return cast("JsonObject", _lists_for_tuples(to_builtins(value, enc_hook=_encode_other)))
 
 
 def encode_message(message: Message) -> JsonObject:
-    """Return the JSON object of a message."""
     return encode(message) | {"content": _encode_blocks(message.content)}
 
 

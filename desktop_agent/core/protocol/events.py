@@ -178,7 +178,6 @@ class Queued(DurableEvent, frozen=True, kw_only=True):
     prompt_id: PromptId
     text: str
     attachments: tuple[Attachment, ...] = ()
-    """What it mentions, as that was when the prompt was sent."""
     is_steering: bool = False
     """Whether it waits only for the next request of the turn, and for its end if there is none."""
     before: PromptId = ""
@@ -200,7 +199,6 @@ class PromptSubmitted(DurableEvent, frozen=True, kw_only=True):
     prompt_id: PromptId
     text: str
     attachments: tuple[Attachment, ...] = ()
-    """What it mentions, as that was when the prompt was sent."""
     type: Literal["prompt_submitted"] = "prompt_submitted"
 
 
@@ -211,7 +209,6 @@ class Steered(DurableEvent, frozen=True, kw_only=True):
     prompt_id: PromptId
     text: str
     attachments: tuple[Attachment, ...] = ()
-    """What it mentions, as that was when it was sent."""
     type: Literal["steered"] = "steered"
 
 
@@ -587,7 +584,6 @@ class ModelRequestReported(Struct, frozen=True, kw_only=True):
     """`stopped`: the answer was not waited for."""
     purpose: RequestPurpose = "turn"
     fault: ProviderFault | None = None
-    """What went wrong, of one that failed."""
     message_id: str = ""
     """What the provider calls the answer."""
     stop_reason: StopReason | None = None
@@ -634,7 +630,6 @@ class CommandJudged(Struct, frozen=True, kw_only=True):
     digest: Digest | None = None
     """What an answer to it carries (`Allowed.judged`); None while the safety copy is still being found out."""
     obstacle: str = ""
-    """Why it must not run."""
     type: Literal["command_judged"] = "command_judged"
 
 

@@ -74,7 +74,6 @@ class Services(Struct, frozen=True, kw_only=True):
 
     @property
     def commands(self) -> tuple[Declaration, ...]:
-        """The built-in commands that can be carried out."""
         missing = {
             name
             for name, service in (("config", self.config), ("fork", self.forker), ("export", self.exporter))
@@ -103,7 +102,6 @@ class CommandParts(Struct, frozen=True, kw_only=True):
     accounts: AccountsFile
     """By which models can be asked."""
     servers: Callable[[], tuple[Connection, ...]]
-    """The MCP servers that the session may use."""
 
 
 class Performed(Struct, frozen=True):
@@ -137,9 +135,7 @@ class SessionHands(Struct, frozen=True, kw_only=True):
     prompt_later: Callable[[str], None]
     """Sends a prompt after what the session does now: for a command that does not keep it waiting."""
     say: Callable[[ev.CommandRun], Awaitable[None]]
-    """Records what a command came to."""
     is_busy: Callable[[], bool]
-    """Whether the agent works."""
 
 
 class Reply(Struct, frozen=True):
@@ -403,6 +399,7 @@ async def status(invocation: Invocation, parts: CommandParts, hands: SessionHand
     await parts.context_manager.pins.expire()
     transcript, model = parts.transcript, parts.transcript.session.model
     name = f"{model.provider}/{model.model}" if model is not None else "none"
+    effort = f", effort {code(model.effort)}" if model is not None and model.effort else ""
     state = {"idle": "idle", "working": "working", "waiting": "waiting for you"}[transcript.turns.status]
     queued = f", {len(transcript.turns.queued)} waiting" if transcript.turns.queued else ""
     lines = [
@@ -411,7 +408,7 @@ async def status(invocation: Invocation, parts: CommandParts, hands: SessionHand
         f"Last compaction: {_last_compaction(parts)}",
         f"Active pins: {len(transcript.context.pins) or 'none'}",
         *(f"  {pin_words(pin)}" for pin in transcript.context.pins.values()),
-        f"Model: {code(name)}{_effort(model)}",
+        f"Model: {code(name)}{effort}",
         *await _destination(parts, model),
         f"Mode: approval {code(transcript.session.approval)}, sandbox {code(transcript.session.sandbox)}",
         f"State: {state}{queued}, {number_of(transcript.turn, 'turn')}",
@@ -441,10 +438,6 @@ async def _destination(parts: CommandParts, model: ModelRef | None) -> list[str]
         return []
     address = await asyncio.to_thread(parts.accounts.address_of, model)
     return [f"Requests go to: {code(address or vendor.address)}"]
-
-
-def _effort(model: ModelRef | None) -> str:
-    return f", effort {code(model.effort)}" if model is not None and model.effort else ""
 
 
 def _auto(parts: CommandParts) -> str:

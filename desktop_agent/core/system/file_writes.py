@@ -415,7 +415,6 @@ def is_torn(current: bytes, before: bytes, after: bytes) -> bool:
 
 
 def _make_folder(path: Path, mode: int, *, is_there: bool) -> None:
-    """Make `path` a folder with these permission bits, whatever file was there."""
     if not is_there:
         with suppress(FileNotFoundError):
             retried(os.unlink, path)

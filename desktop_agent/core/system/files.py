@@ -82,9 +82,7 @@ class FileTransition(Struct, frozen=True):
     new_folders: tuple[str, ...] = ()
     """Folders that come into being with it, outermost first."""
     moved_from: str = ""
-    """The path this file had before, when it was renamed."""
     moved_to: str = ""
-    """The path this file has now, when it was renamed."""
     is_shared: bool = False
     """Whether it may be the work of another session's command, which ran at the same time."""
     is_new_name: bool = False

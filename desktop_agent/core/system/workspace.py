@@ -135,7 +135,7 @@ def why_no_workspace(folder: Path, named_by: NamedBy = "user") -> str:
     choose what commands can reach.
     """
     names = folder.parts[1:]
-    place = "/" + "/".join(names).casefold()
+    place = _as_place(folder)
     if not names:
         return "is a whole file system"
     plain = [name.casefold().rstrip(". ") for name in names]
@@ -461,7 +461,6 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def _kind(entry: os.DirEntry[str]) -> tuple[bool, bool]:
-    """Return whether an entry can be opened as a folder, and whether it is a link."""
     try:
         return entry.is_dir(), entry.is_symlink()
     except OSError:  # a link in a circle, or one that may not be followed

@@ -147,7 +147,6 @@ class Emulator:
 
     @property
     def is_amid(self) -> bool:
-        """Whether a sequence has begun and is not over."""
         return self._tokenizer.is_amid
 
     @property
@@ -294,14 +293,11 @@ def scroll_in(screen: Screen, lines: list[str]) -> None:
     rows = [*screen.grid.rows[:-1], *lines]
     left = len(rows) - (screen.height - 1)
     screen.keep_all(row.kept() if isinstance(row, Row) else KeptRow(row.rstrip(BLANK)) for row in rows[:left])
-    screen.grid.rows = [row if isinstance(row, Row) else _row_of(row, screen.columns) for row in rows[left:]]
-    screen.grid.rows.append(Row(screen.columns))
-
-
-def _row_of(line: str, columns: int) -> Row:
-    row = Row(columns)
-    row.put(0, line, PLAIN)
-    return row
+    shown = [row if isinstance(row, Row) else Row(screen.columns) for row in (*rows[left:], "")]
+    for row, line in zip(shown, rows[left:], strict=False):
+        if isinstance(line, str):
+            row.put(0, line, PLAIN)
+    screen.grid.rows = shown
 
 
 MOST_BYTES: Final = 1024 * 1024

@@ -229,7 +229,7 @@ class Writer:
         for character in text:
             match width(character):
                 case 0:
-                    if not self._row().add_mark(self._last_written(), character):
+                    if not self._row().add_mark(max(0, cursor.column - (not cursor.is_past_end)), character):
                         self._write_narrow(character)
                 case 1:
                     self._write_narrow(character)
@@ -283,9 +283,6 @@ class Writer:
 
     def _row(self) -> Row:
         return self._screen.grid.rows[self._screen.cursor.row]
-
-    def _last_written(self) -> int:
-        return self._screen.cursor.column if self._screen.cursor.is_past_end else max(0, self._screen.cursor.column - 1)
 
     def tab(self) -> None:
         """Write a tab where nothing is written yet, and move over what is."""

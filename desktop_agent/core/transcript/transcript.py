@@ -346,7 +346,6 @@ class Transcript(Struct):
 
     @property
     def turn(self) -> int:
-        """The number of the last turn; 0 before the first."""
         return self.turns.turn
 
     @property

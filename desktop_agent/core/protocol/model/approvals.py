@@ -53,9 +53,7 @@ class SamplingQuestion(Struct, frozen=True, kw_only=True):
     """Whether a server may ask the session's model something, beside the conversation."""
 
     texts: tuple[SampledText, ...]
-    """All that is sent, in order."""
     max_tokens: int
-    """The longest answer."""
     model: str
     """Who would answer, by its provider's name."""
     price: str = ""
@@ -167,7 +165,6 @@ class ToolChange(Struct, frozen=True, kw_only=True):
     before: str = ""
     """The definition as it was allowed, in lines; empty when it is not known."""
     after: str
-    """As it is now."""
     diff: str
     """What differs, in lines that begin with `-`, `+` or a blank; all of it when there is nothing to compare with."""
     digest: Digest
@@ -199,7 +196,6 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     arguments: JsonObject = field(default_factory=dict[str, object])
     """What the tool would be called with, except what `command`, `changes` and `details` show in full."""
     explanation: str = ""
-    """What the model says the call is for."""
     changes: tuple[FileChange, ...] = ()
     risks: tuple[str, ...] = ()
     """Plain notes, found locally, on what makes this dangerous: deletes, network, history, credentials."""
@@ -224,9 +220,7 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     """For a command that would run outside the sandbox: where a rule for it would count, as in `Rule`."""
     repository_mark: Digest = ""
     spending: SpendingQuestion | None = None
-    """The limit that asks, in place of a call."""
     question: ServerQuestion | None = None
-    """What the server of the call asks of the user."""
     tool_change: ToolChange | None = None
     """What changed about a server's tool since the user allowed it; a yes for more than once is for it as it is now."""
     tool_definition: str = ""

@@ -85,9 +85,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
     new_folders: tuple[str, ...] = ()
     """Folders that had to be made for a created file, outermost first; of an undo, those that go with the file."""
     moved_from: str = ""
-    """The path this file had before the call, when it was renamed."""
     moved_to: str = ""
-    """The path this file has since the call, when it was renamed."""
     reverts: tuple[Reverted, ...] = ()
     """For an undo or redo: what it took back of earlier changes, or applied again."""
     is_shared: bool = False
@@ -188,7 +186,6 @@ class ChangeSelection(Struct, frozen=True, kw_only=True):
 
     turn: int | None = None
     since_turn: int | None = None
-    """This turn and all that follow."""
     call_id: CallId | None = None
     path: str | None = None
     change_ids: tuple[ChangeId, ...] = ()
@@ -359,7 +356,6 @@ class FileDiff(Struct, frozen=True, kw_only=True):
     """How the lines become bytes again: `utf-8` (other bytes are surrogate escapes), `utf-16-le` or `utf-16-be`."""
     new_encoding: str = "utf-8"
     moved_from: str = ""
-    """The path the file had before, when it was renamed."""
     undone: frozenset[HunkKey] = frozenset()
     """Hunks that are shown and not in force any more: the file is there as it was before them."""
     authors: tuple[tuple[HunkKey, tuple[Author, ...]], ...] = ()
@@ -379,10 +375,8 @@ class FileDiff(Struct, frozen=True, kw_only=True):
 
     @property
     def added(self) -> int:
-        """How many lines are new."""
         return sum(edit.new_end - edit.new_start for edit in self.edits)
 
     @property
     def removed(self) -> int:
-        """How many lines are gone."""
         return sum(edit.old_end - edit.old_start for edit in self.edits)

@@ -58,7 +58,6 @@ class Attachment(Struct, frozen=True, kw_only=True):
     content: BlobRef | None = None
     """The whole text, where `text` has only its beginning and its end."""
     images: tuple[BlobRef, ...] = ()
-    """What the model is shown."""
     files: tuple[BlobRef, ...] = ()
     """What is neither text nor a picture: kept for the user."""
 
@@ -93,7 +92,6 @@ class ToolResult(Struct, frozen=True, kw_only=True):
     metadata: JsonObject = field(default_factory=dict[str, object])
     output: BlobRef | None = None
     images: tuple[BlobRef, ...] = ()
-    """Pictures that the model is shown beside `content`."""
 
 
 TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
@@ -129,7 +127,6 @@ class Job(Struct, frozen=True, kw_only=True):
     memory_bytes: int = 0
     """What its whole process tree holds; 0 when unknown or ended."""
     last_line: str = ""
-    """The end of what it has printed."""
 
 
 class ModelRef(Struct, frozen=True, kw_only=True):
@@ -226,9 +223,7 @@ class HostedCall(Struct, frozen=True, kw_only=True):
     query: str = ""
     """What was searched for, or the page that was read; empty where the provider does not say."""
     pages: tuple[WebPage, ...] = ()
-    """What was found."""
     error: str = ""
-    """Why it failed, in words."""
     state: ToolState = "completed"
 
 

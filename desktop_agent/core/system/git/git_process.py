@@ -85,12 +85,11 @@ class _Look(Struct, frozen=True, kw_only=True):
     """As `LISTING` prints them; None where they are not written plainly."""
 
 
-class PinnedGit:
+class PinnedGit(Struct, frozen=True):
     """Git, bound to one repository: it looks for no other, and runs no program but itself."""
 
-    def __init__(self, repository: Repository, common: Path) -> None:
-        self._repository = repository
-        self._common = common
+    _repository: Repository
+    _common: Path
 
     async def run(self, *arguments: str, limit_bytes: int) -> "tuple[bytes, bool] | NoStatus":
         """Return git's output and whether it is whole, or why there is none. Cancelling kills the process group."""
@@ -143,7 +142,6 @@ async def run_git(repository: Repository, *arguments: str, limit_bytes: int) -> 
 
 
 def _look_at(repository: Repository) -> _Look:
-    """Look at all that is asked before git is. Blocks."""
     if not is_still_there(repository):
         return _Look(why_not=NoStatus(reason="replaced", detail=_REPLACED.format(repository.root / ".git")))
     try:
@@ -366,7 +364,6 @@ _PARSE_IN_THREAD_BYTES: Final = 64 * 1024
 
 
 async def query_status(folder: Path) -> RepoStatus | NoStatus:
-    """Return the state of the repository within `folder`, or why there is no answer."""
     repository = await asyncio.to_thread(find_repository, folder)
     return NoStatus(reason="not_a_repository") if repository is None else await status_of(repository)
 

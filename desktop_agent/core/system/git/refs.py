@@ -55,8 +55,6 @@ class Refs(Struct, frozen=True, kw_only=True):
 
 
 class RefProblem(Struct, frozen=True, kw_only=True):
-    """A ref that was not put back, and why."""
-
     change: RefChange
     reason: str
 
@@ -85,7 +83,9 @@ async def _read_refs(git: PinnedGit | None) -> Refs | None:
     names = {name: oid for oid, _, name in (line.partition(" ") for line in listing.splitlines())}
     if head is None:
         head = await _ask(git, "rev-parse", "-q", "--verify", "HEAD") or ""
-    stash = await _read_stash(git) if names.pop("refs/stash", None) else ()
+    listed = await _ask(git, "stash", "list", "--format=%H%x09%gs") if names.pop("refs/stash", None) else None
+    pairs = (line.partition("\t") for line in (listed or "").splitlines())
+    stash = tuple(StashEntry(oid=oid, message=message) for oid, _, message in pairs)
     kept = {name: oid for name, oid in names.items() if not name.startswith(_PASSED_OVER)}
     return Refs(head=head.strip(), names=kept, stash=stash)
 
@@ -178,12 +178,6 @@ async def _is_gone(git: PinnedGit, change: RefChange) -> bool:
     return not oid.startswith("refs/") and await _ask(git, "cat-file", "-e", oid) is None
 
 
-async def _read_stash(git: PinnedGit) -> tuple[StashEntry, ...]:
-    listing = await _ask(git, "stash", "list", "--format=%H%x09%gs")
-    pairs = (line.partition("\t") for line in (listing or "").splitlines())
-    return tuple(StashEntry(oid=oid, message=message) for oid, _, message in pairs)
-
-
 @asynccontextmanager
 async def _git_of(folder: Path) -> AsyncGenerator[PinnedGit | None]:
     """Give git for the repository that `folder` is in; None when there is none, or it cannot be asked."""
@@ -244,7 +238,6 @@ class KnownRefs:
         self._known: dict[Path, tuple[RefsStamp, Refs]] = {}
 
     async def read(self, folder: Path) -> Refs | None:
-        """Return the refs of the repository that `folder` is in; None when there is none, or git cannot say."""
         stamp = await asyncio.to_thread(refs_stamp, folder)
         if (known := self._still(folder, stamp)) is not None:
             return known

@@ -40,24 +40,15 @@ if TYPE_CHECKING:
 _KEEP_ALIVE_S = 60
 
 
-def model_client(
-    *, proxy: Proxy | None, timeout: httpx2.Timeout, environ: Mapping[str, str] = os.environ
-) -> httpx2.AsyncClient:
+def model_client(*, proxy: Proxy | None, timeout: httpx2.Timeout) -> httpx2.AsyncClient:
     """Return a client for an address that gets a key. Raises `ProviderError` when it cannot be built."""
-    guarded = GuardedTransport(_transport(proxy, environ), head_s=timeout.read or _KEEP_ALIVE_S)
+    guarded = GuardedTransport(server_transport(proxy), head_s=timeout.read or _KEEP_ALIVE_S)
     return _client(guarded, timeout, {"Accept-Encoding": "identity"})
 
 
-def page_client(
-    headers: Mapping[str, str], *, timeout_s: float, proxy: Proxy | None = None, environ: Mapping[str, str] = os.environ
-) -> httpx2.AsyncClient:
+def page_client(headers: Mapping[str, str], *, timeout_s: float, proxy: Proxy | None) -> httpx2.AsyncClient:
     """Return a client for web pages, without a key and without limits. Raises `ProviderError`."""
-    return _client(_transport(proxy, environ), httpx2.Timeout(timeout_s), headers)
-
-
-def server_transport(*, proxy: Proxy | None, environ: Mapping[str, str] = os.environ) -> httpx2.AsyncBaseTransport:
-    """Return the way to an MCP server, which bounds nothing. Raises `ProviderError` when it cannot be built."""
-    return _transport(proxy, environ)
+    return _client(server_transport(proxy), httpx2.Timeout(timeout_s), headers)
 
 
 def server_client(transport: httpx2.AsyncBaseTransport, *, timeout: httpx2.Timeout) -> httpx2.AsyncClient:
@@ -92,8 +83,9 @@ def _client(
     )
 
 
-def _transport(proxy: Proxy | None, environ: Mapping[str, str]) -> httpx2.AsyncHTTPTransport:
-    context = _tls_context(environ)
+def server_transport(proxy: Proxy | None) -> httpx2.AsyncHTTPTransport:
+    """Return the way to an address, which bounds nothing. Raises `ProviderError` when it cannot be built."""
+    context = _tls_context(os.environ)
     try:
         through = httpx2.Proxy(proxy.url) if proxy is not None else None
         if through is not None and through.url.scheme == "https":

@@ -366,8 +366,6 @@ def _remove(folder: Path) -> None:
 
 def _wait_until_empty(folder: Path) -> None:
     """Wait for the kernel, which ends processes after it has answered, but not for one that it cannot end."""
-    import select
-
     with (folder / "cgroup.events").open("rb", buffering=0) as events:
         changed = select.poll()
         changed.register(events, select.POLLPRI)

@@ -210,7 +210,6 @@ class ChildProcess:
         return self._pipes.input is not None
 
     def end_input(self) -> None:
-        """Close what the command reads, which asks many programs to end."""
         if (pipe := self._pipes.input) is not None:
             pipe.close()
 

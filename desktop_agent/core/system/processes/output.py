@@ -38,17 +38,16 @@ Sink = Callable[[bytes], "asyncio.Future[None] | None"]
 class Spool:
     """A private file for the whole output, created when something is first written to it. Blocks."""
 
-    def __init__(self, folder: Path, limit_bytes: int = SPOOL_LIMIT_BYTES) -> None:
+    def __init__(self, folder: Path) -> None:
         self.path = folder / f"output-{secrets.token_hex(8)}.log"
         self.written_bytes = 0
         """How much of the output is in the file; a mark that says what is missing does not count."""
         self.error = ""
         """Why writing ended early; what came after it is lost."""
-        self._limit_bytes = limit_bytes
         self._file: FileIO | None = None
 
     def write(self, content: bytes) -> None:
-        content = content[: self._limit_bytes - self.written_bytes]
+        content = content[: SPOOL_LIMIT_BYTES - self.written_bytes]
         if content and not self.error:
             self._append(content)
             self.written_bytes += 0 if self.error else len(content)
@@ -157,8 +156,6 @@ class CapturedOutput(Struct, frozen=True, kw_only=True):
 
 
 class Ends:
-    """The first and the last bytes of something long."""
-
     def __init__(self) -> None:
         self.head = bytearray()
         self.total_bytes = 0
@@ -281,7 +278,6 @@ class OutputCapture:
         )
 
     async def discard(self) -> None:
-        """Forget everything and leave no file behind."""
         if self._live is not None:
             self._live.finish()
         if self._spool is not None:

@@ -267,7 +267,6 @@ class Stretch(Struct):
     written: int | None
     """How many bytes it wrote elsewhere than to us; None where nobody counts."""
     ran_ns: int = 0
-    """For how long it had a processor."""
 
     def holds(self, at_ns: int, slack_ns: int) -> bool:
         """Whether a file changed in this stretch may have this date: the clock of files lags a little."""
@@ -290,25 +289,17 @@ class Activity:
     changes how it runs. Methods may be called in any thread.
     """
 
-    def __init__(
-        self,
-        tree: ProcessTree,
-        received: Callable[[], int],
-        clock_ns: Callable[[], int] = time.time_ns,
-        *,
-        started_ns: int | None = None,
-    ) -> None:
+    def __init__(self, tree: ProcessTree, received: Callable[[], int], *, started_ns: int | None = None) -> None:
         """`received` says how many bytes have come from it. Nothing of it ran before `started_ns`."""
         self._tree = tree
         self._received_of = received
-        self._clock_ns = clock_ns
         self._guard = threading.Lock()
         self._stretches: deque[Stretch] = deque(maxlen=_MOST_STRETCHES)
         self._cpu: dict[int, int] = {}
         self._counted: dict[tuple[int, float], _Counted] = {}
         self._received = 0
         self._is_partial = False
-        self.started_ns = clock_ns() if started_ns is None else started_ns
+        self.started_ns = time.time_ns() if started_ns is None else started_ns
         self.seen_ns = self.started_ns
         """Up to when it is known what it did."""
         self.ended_ns: int | None = None
@@ -321,7 +312,7 @@ class Activity:
         """Note that nothing of it runs any more. What it did after the last look is not known."""
         with self._guard:
             if self.ended_ns is None:
-                self.ended_ns = self._clock_ns()
+                self.ended_ns = time.time_ns()
                 self._stretches.append(Stretch(self.seen_ns, self.ended_ns, None))
                 self.seen_ns = self.ended_ns
 
@@ -330,7 +321,7 @@ class Activity:
         if not self._guard.acquire(blocking=False):
             return False
         try:
-            now_ns = self._clock_ns()
+            now_ns = time.time_ns()
             if not self.has_ended:
                 if self._is_partial or self._have_known_run():
                     return False
@@ -353,7 +344,7 @@ class Activity:
                 return
             is_brief = is_brief and bool(self._counted)
             # What happens while the counters are read may be in this stretch or the next: the two overlap.
-            begun_ns = self._clock_ns()
+            begun_ns = time.time_ns()
             # The clocks before the table: who forks after it was read shows that by having run. Whom we meet for the
             # first time may have forked meanwhile, so that the table is read once more.
             known = {key: _cpu_ns(key[0]) for key in self._counted}
@@ -364,7 +355,7 @@ class Activity:
                 known = {key: _cpu_ns(key[0]) for key in (*known, *(member.key for member in members))}
                 members = self._tree.members()
             counted = {member.key: _Counted(member, _written_by(member.pid)) for member in members}
-            received, ended_ns = self._received_of(), self._clock_ns()
+            received, ended_ns = self._received_of(), time.time_ns()
             written = self._written_since(counted, received)
             ran_ns = sum(
                 max(0, known.get(member.key, _cpu_ns(member.pid)) - max(0, self._cpu.get(member.pid, 0)))
@@ -376,7 +367,6 @@ class Activity:
             self._is_partial = is_brief
 
     def pause(self) -> None:
-        """Stop all of its processes until `resume`. Blocks."""
         with self._guard:
             if not self.has_ended:
                 self._tree.pause()
@@ -389,7 +379,6 @@ class Activity:
             return any(has_open_for_writing(member.pid, folder) for member in self._tree.members())
 
     def resume(self) -> None:
-        """Let all of its processes run again. Blocks."""
         with self._guard:
             if not self.has_ended:
                 self._tree.resume()

@@ -69,7 +69,6 @@ class Command(Struct, frozen=True, kw_only=True):
     takes_input: bool = False
     """Whether it is sent input while it runs, by `ChildProcess.send`. Only for programs that are started by `start`."""
     tty: bool = False
-    """Whether its input and output are a terminal; `stdin` is then typed."""
     stand_ins: tuple[Path, ...] = ()
     """Folders that must be there while it runs, for a sandbox to mount on; who starts it has them made and removed."""
 
@@ -162,7 +161,7 @@ class ProcessRunner:
         happens. Raises `OSError` when it cannot be started.
         """
         limits = self._limits()
-        groups = (await self._prepare()).groups
+        groups = (await self.prepare()).groups
         name = secrets.token_hex(4)
         group = None if groups is None else await asyncio.to_thread(groups.make, name, limits)
 
@@ -192,10 +191,6 @@ class ProcessRunner:
         Raises `OSError`.
         """
         return await self._start(lambda mark: _spawn_interactive(command, mark, terminal, output), keeps_detached=True)
-
-    async def prepare(self) -> None:
-        """Have what ends everything even when this application is killed. Raises `OSError` after `aclose`."""
-        await self._prepare()
 
     def activity(self, pid: int) -> Activity | None:
         return next((child.activity for child in self._children if child.pid == pid), None)
@@ -244,7 +239,7 @@ class ProcessRunner:
     async def _watch(
         self, spawn: _Spawn, group: CommandGroup | None, stand_ins: Sequence[Path], *, keeps_detached: bool
     ) -> ChildProcess:
-        await self._prepare()
+        await self.prepare()
         self._started += 1
         mark = f"{self._mark}.{self._started}"
         held, since, started_ns = ExitStack(), started_now(), time.time_ns()
@@ -271,7 +266,7 @@ class ProcessRunner:
         child.when_gone(self._children.discard)
         return child
 
-    async def _prepare(self) -> "_LastResort":
+    async def prepare(self) -> "_LastResort":
         """Have what ends commands even when we cannot; the first call makes it. Raises `OSError` after `aclose`."""
         if self._last_resort is None and not self._is_closed:
             self._last_resort = asyncio.create_task(
@@ -343,35 +338,32 @@ async def _spawn_read(command: Command, mark: str, output: ThreadSink, *, types_
             reading, theirs = open_pipe()
             ours.callback(os.close, theirs)
             reader = OutputReader(reading, output)
-        try:
-            pipes = ChildPipes({}, reader)
-            transport = await _spawn(command, argv, mark, pipes, stdin=stdin, stdout=theirs, stderr=theirs)
-        except BaseException:
-            reader.close()
-            raise
-    give_way(transport)
-    reader.start()
-    return pipes, transport
+        return await _spawn_listened(command, argv, mark, reader, stdin, theirs)
 
 
 async def _spawn_interactive(command: Command, mark: str, terminal: Terminal, output: ThreadSink) -> _Spawned:
-    reader = OutputReader(terminal.ours, output)
+    reader, theirs = OutputReader(terminal.ours, output), terminal.theirs
+    try:
+        return await _spawn_listened(command, terminal.launching(command.argv), mark, reader, theirs, theirs)
+    finally:
+        os.close(theirs)
+
+
+async def _spawn_listened(
+    command: Command, argv: tuple[str, ...], mark: str, reader: OutputReader, stdin: int, theirs: int
+) -> _Spawned:
     try:
         pipes = ChildPipes({}, reader)
-        theirs, argv = terminal.theirs, terminal.launching(command.argv)
-        transport = await _spawn(command, argv, mark, pipes, stdin=theirs, stdout=theirs, stderr=theirs)
+        transport = await _spawn(command, argv, mark, pipes, stdin=stdin, stdout=theirs, stderr=theirs)
     except BaseException:
         reader.close()
         raise
-    finally:
-        os.close(terminal.theirs)
     give_way(transport)
     reader.start()
     return pipes, transport
 
 
 async def _spawn_piped(command: Command, mark: str, pipes: ChildPipes) -> _Spawned:
-    """Start `command` with a pipe of the event loop's for each stream."""
     with ExitStack() as ours:
         pipe = subprocess.PIPE
         stdin = pipe if command.takes_input else await _stdin(command, ours)

@@ -22,7 +22,6 @@ _GREETING: Final = b"\0desktop-agent answers\0"
 _MOST_NOISE_BYTES: Final = 2**20
 
 NO_WINDOW: Final[int] = subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0
-"""Creation flags of a process without a window."""
 
 
 class WorkerDiedError(Exception):
