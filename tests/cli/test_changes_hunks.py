@@ -52,34 +52,6 @@ def test_several_hunks_are_undone_at_once_and_numbers_stay(changes: Command, ses
     assert session.read("a.txt") == TEXT
 
 
-def test_a_dry_run_of_a_hunk_writes_nothing(changes: Command, session: RecordedSession) -> None:
-    start(session)
-    ran = changes("undo", session.id, "--file", "a.txt", "--hunk", "1", "--dry-run", "--json")
-    assert (ran.code, [outcome["state"] for outcome in ran.json["outcomes"]]) == (0, ["restored"])
-    assert session.read("a.txt") == edited(FIRST, SECOND, THIRD)
-
-
-def test_hunks_of_several_turns_are_undone_in_any_order(changes: Command, session: RecordedSession) -> None:
-    (session.folder / "a.txt").write_bytes(TEXT)
-    for turn, edits in ((1, (FIRST,)), (2, (FIRST, SECOND)), (3, (FIRST, SECOND, THIRD))):
-        session.write("a.txt", edited(*edits), turn=turn)
-    assert changes("undo", session.id, "--file", "a.txt", "--hunk", "2").code == 0
-    assert session.read("a.txt") == edited(FIRST, THIRD)
-    assert changes("undo", session.id, "--file", "a.txt", "--hunk", "1", "--turn", "1").code == 0
-    assert session.read("a.txt") == edited(THIRD)
-    assert changes("redo", session.id, "--file", "a.txt").code == 0
-    assert session.read("a.txt") == edited(FIRST, SECOND, THIRD)
-
-
-def test_a_hunk_leaves_what_the_person_wrote_elsewhere(changes: Command, session: RecordedSession) -> None:
-    start(session)
-    mine = (b"line 20\n", b"mine\n")
-    (session.folder / "a.txt").write_bytes(edited(FIRST, SECOND, THIRD, mine))
-    ran = changes("undo", session.id, "--file", "a.txt", "--hunk", "1", "--json")
-    assert (ran.code, [outcome["state"] for outcome in ran.json["outcomes"]]) == (0, ["merged"])
-    assert session.read("a.txt") == edited(SECOND, THIRD, mine)
-
-
 def test_a_hunk_that_clashes_is_left_alone_and_the_versions_are_told(
     changes: Command, session: RecordedSession
 ) -> None:
@@ -102,17 +74,6 @@ def test_a_hunk_of_a_renamed_file_is_undone_where_the_file_is(changes: Command, 
     assert changes("undo", session.id, "--file", "b.txt", "--hunk", "1").code == 0
     assert session.read("b.txt") == edited(SECOND)
     assert not (session.folder / "a.txt").exists()
-
-
-def test_all_hunks_of_a_renamed_file_leave_it_renamed(changes: Command, session: RecordedSession) -> None:
-    (session.folder / "a.txt").write_bytes(TEXT)
-    session.write("a.txt", edited(FIRST))
-    session.rename("a.txt", "b.txt", turn=2)
-    session.write("b.txt", edited(FIRST, SECOND), turn=2)
-    assert changes("undo", session.id, "--file", "b.txt", "--hunk", "1", "--hunk", "2").code == 0
-    assert session.read("b.txt") == TEXT
-    assert changes("redo", session.id, "--file", "b.txt", "--hunk", "1").code == 0
-    assert session.read("b.txt") == edited(FIRST)
 
 
 def test_a_file_that_was_only_renamed_goes_back_as_its_one_hunk(changes: Command, session: RecordedSession) -> None:

@@ -1,4 +1,4 @@
-"""Whatever a command does to the files: all of it is in the review and in the patch, and is undone and redone exactly.
+"""Z-83: whatever a command does to the files is in the review and in the patch, and is undone and redone exactly.
 
 Whole sessions with a real shell, real git and the sandbox of this machine. A scene says what the model runs, and which
 rows the review then has; everything else follows from what the folder held before and after.

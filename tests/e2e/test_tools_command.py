@@ -50,13 +50,6 @@ def test_the_list_names_every_tool_once_in_the_order_of_the_registry(agent: Agen
     assert all(set(tool) == keys and tool["available"] for tool in tools)
 
 
-def test_a_reading_call_is_answered(agent: Agent) -> None:
-    code, document = agent.call("read_file", {"path": "a.txt", "offset": 2, "limit": 1})
-    assert (code, document["tool"], document["status"]) == (0, "read_file", "completed")
-    assert (document["content"], document["is_error"], document["error_type"]) == ("two", False, None)
-    assert document["changes"] == []
-
-
 def test_a_change_is_made_on_record_and_can_be_undone(agent: Agent, workspace: Path) -> None:
     edit = {"path": "a.txt", "old_str": "two", "new_str": "2"}
     code, document = agent.call("edit_file", edit, "--approval", "on_request")

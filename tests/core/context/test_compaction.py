@@ -88,23 +88,10 @@ def test_a_second_compaction_replaces_the_first_and_has_its_summary_to_begin_wit
     assert texts(history.messages()) == [rendered(newer), "prompt 4", "answer 4"]
 
 
-def test_an_undone_compaction_gives_back_the_same_request() -> None:
-    before = fold(turns(1, 2, 3))
-    undone = fold([*turns(1, 2, 3), compacted(2), ev.CompactionUndone(compaction_id="c")])
-    assert request(undone) == request(before)
-    assert undone.fold.is_compaction_undone
-
-
 def test_undoing_the_second_compaction_shows_the_first_summary_again() -> None:
     first = [*turns(1, 2, 3), compacted(1, "a"), *turns(4)]
     undone = fold([*first, compacted(3, "b"), ev.CompactionUndone(compaction_id="b")])
     assert request(undone) == request(fold(first))
-
-
-def test_the_model_sees_the_summary_as_the_person_edited_it() -> None:
-    mine = Summary(constraints=("never push",))
-    history = fold([*turns(1, 2), compacted(1), ev.SummaryEdited(compaction_id="c", summary=mine)])
-    assert texts(history.messages())[0] == rendered(mine)
 
 
 def test_going_back_to_before_a_summarised_turn_drops_the_summary() -> None:
@@ -137,23 +124,6 @@ def test_shortened_results_keep_their_beginning_and_end_and_an_undo_shows_them_w
     assert texts(history.messages()) == ["prompt 1", "answer 1"], "nothing was summarised"
     undone = fold([*events, ev.CompactionUndone(compaction_id="c")])
     assert request(undone) == request(fold(turn(1, result)))
-
-
-def test_pins_survive_compaction_and_go_when_they_are_removed() -> None:
-    pin = ev.Pinned(pin=Pin(id="p1", text="answer in French"))
-    history = fold([*turns(1, 2), pin, compacted(1)])
-    assert "answer in French" in request(history).pinned
-    history.fold.apply(ev.Unpinned(pin_id="p1"))
-    assert request(history).pinned == ""
-
-
-def test_guidance_that_holds_everywhere_stands_in_the_system_prompt_whatever_is_compacted() -> None:
-    mine = GuidanceFile(path="/home/me/AGENTS.md", scope="person", text="Be brief.")
-    root = GuidanceFile(path="AGENTS.md", scope="workspace", text="Run make test.")
-    history = fold([ev.GuidanceLoaded(files=(mine, root)), *turns(1, 2), compacted(1)])
-    system = request(history).system
-    assert system.startswith("S\n\n")
-    assert system.index("Be brief.") < system.index("Run make test.")
 
 
 def test_guidance_of_a_folder_comes_where_it_was_read_and_stays_after_a_compaction() -> None:

@@ -55,46 +55,6 @@ async def test_a_job_runs_on_while_its_starter_goes_on(jobs: Jobs, tmp_path: Pat
     assert await asyncio.to_thread(ended.log.read_text) == "up\ngo\n"
 
 
-async def test_the_output_so_far_can_be_read(jobs: Jobs, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "gate")
-    script = "printf 'grüße\\nüber\\n'; echo ready > gate; sleep 100"
-    job = await jobs.start(shell(script, tmp_path), shown="x")
-    await asyncio.to_thread((tmp_path / "gate").read_text)
-    text = ""
-    while not text.endswith("über\n"):
-        text = await jobs.tail(job.id)
-    assert text == "grüße\nüber\n"
-    assert await jobs.tail(job.id, max_bytes=5) == "ber\n"
-
-
-async def test_stopping_ends_the_whole_tree(jobs: Jobs, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "gate")
-    script = "trap '' TERM; setsid sleep 100 & echo $! > gate; while :; do sleep 0.01; done"
-    job = await jobs.start(shell(script, tmp_path), shown="x")
-    grandchild = int(await asyncio.to_thread((tmp_path / "gate").read_text))
-    assert is_alive(grandchild)
-    stopped = await jobs.stop(job.id)
-    assert (stopped.state, stopped.exit_code) == ("stopped", 128 + signal.SIGKILL)
-    assert not is_alive(job.pid)
-    assert not is_alive(grandchild)
-    assert await jobs.stop(job.id) == stopped
-
-
-async def test_a_job_with_a_limit_ends_when_it_passes(jobs: Jobs, tmp_path: Path) -> None:
-    """Z-47: a background command's timeout is not ignored."""
-    job = await jobs.start(shell("sleep 100", tmp_path), shown="x", timeout_s=0.1)
-    ended = await jobs.wait(job.id)
-    assert (ended.state, ended.exit_code) == ("timed_out", 128 + signal.SIGTERM)
-
-
-async def test_closing_ends_every_job(processes: ProcessRunner, tmp_path: Path) -> None:
-    jobs = Jobs(processes, SystemClock(), folder=tmp_path)
-    started = [await jobs.start(shell("sleep 100", tmp_path), shown="x") for _ in range(3)]
-    await jobs.aclose()
-    assert [job.state for job in jobs.list()] == ["stopped"] * 3
-    assert not any(is_alive(job.pid) for job in started)
-
-
 async def test_closing_the_process_runner_ends_jobs_too(processes: ProcessRunner, tmp_path: Path) -> None:
     jobs = Jobs(processes, SystemClock(), folder=tmp_path)
     job = await jobs.start(shell("sleep 100", tmp_path), shown="x")
@@ -109,13 +69,6 @@ async def test_a_job_that_cannot_start_leaves_nothing(jobs: Jobs, tmp_path: Path
         await jobs.start(command, shown="x")
     assert jobs.list() == ()
     assert await asyncio.to_thread(lambda: list((tmp_path / "logs").iterdir())) == []
-
-
-async def test_an_unknown_job_is_a_key_error(jobs: Jobs) -> None:
-    assert jobs.get("job-x") is None
-    for method in (jobs.wait, jobs.stop, jobs.tail):
-        with pytest.raises(KeyError):
-            await method("job-x")
 
 
 async def test_a_snapshot_has_memory_and_the_last_line(jobs: Jobs, tmp_path: Path) -> None:
@@ -153,11 +106,6 @@ async def test_stopping_can_be_asked_for_without_waiting(jobs: Jobs, tmp_path: P
     jobs.ask_to_stop(job.id)
     with pytest.raises(KeyError):
         jobs.ask_to_stop("job-x")
-
-
-async def test_waiting_ends_at_its_limit(jobs: Jobs, tmp_path: Path) -> None:
-    job = await jobs.start(shell("sleep 100", tmp_path), shown="x")
-    assert (await jobs.wait(job.id, 0.01)).state == "running"
 
 
 async def test_a_job_that_prints_much_keeps_the_disk(jobs: Jobs, tmp_path: Path) -> None:

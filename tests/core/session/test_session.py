@@ -141,32 +141,6 @@ async def test_a_command_the_person_edited_runs_as_edited_and_the_model_is_told(
         assert "echo yours > out" in s.results()[0].content
 
 
-async def test_what_a_command_changed_is_recorded_and_undone_like_an_edit(ground: Ground) -> None:
-    """Z-83."""
-    ground.write("a.txt", "one\r\ntwo\r\n")
-    ground.write("gone.bin", b"\x00\xff")
-    command = "sed -i s/two/2/ a.txt && rm gone.bin && mkdir -p new/deep && echo x > new/deep/f && chmod +x a.txt"
-    async with ground.session([[Call("run_terminal_cmd", {"command": command})], [Say("Done.")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        recorded = await s.rx.expect(ev.ChangesRecorded)
-        assert {(c.path, c.kind, c.author) for c in recorded.changes} == {
-            ("a.txt", "modified", "shell"),
-            ("gone.bin", "deleted", "shell"),
-            ("new", "created", "shell"),
-            ("new/deep", "created", "shell"),
-            ("new/deep/f", "created", "shell"),
-        }
-        await s.rx.expect(ev.TurnEnded)
-        s.submit(UNDO_ALL)
-        undone = await s.rx.expect(ev.ChangesUndone)
-        assert {outcome.state for outcome in undone.outcomes} == {"restored"}
-        assert ground.read("a.txt") == "one\r\ntwo\r\n"
-        assert (ground.workspace / "a.txt").stat().st_mode & 0o111 == 0
-        assert (ground.workspace / "gone.bin").read_bytes() == b"\x00\xff"
-        assert not (ground.workspace / "new").exists()
-
-
 async def test_calls_of_one_message_are_answered_in_order_in_one_message(ground: Ground) -> None:
     """C-03, Z-61."""
     ground.write("a", "A")
@@ -509,23 +483,6 @@ async def test_what_was_allowed_for_the_session_is_not_asked_again(ground: Groun
         assert s.rx.all(ev.ApprovalRequested) == [], "the grant outlives a restart"
 
 
-async def test_undo_and_redo_by_turn_restore_exact_bytes(ground: Ground) -> None:
-    path = ground.write("a.py", b"x = 1\r\n\xef\xbb\xbf\x80 end")
-    edit = Call("edit_file", {"path": "a.py", "old_str": "x = 1", "new_str": "x = 2"})
-    before = path.read_bytes()
-    async with ground.session([[edit], [Say("ok")]], approval="never") as s:
-        await s.prompt()
-        after = path.read_bytes()
-        assert after == before.replace(b"1", b"2", 1)
-        for _ in range(2):
-            s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-            await s.rx.expect(ev.ChangesUndone)
-            assert path.read_bytes() == before
-            s.submit(ops.RedoChanges(selection=ChangeSelection(turn=1)))
-            await s.rx.expect(ev.ChangesRedone)
-            assert path.read_bytes() == after
-
-
 async def test_a_file_the_person_changed_since_is_reported_and_the_rest_is_undone(ground: Ground) -> None:
     """Z-75, Z-85."""
     ground.write("a.py", "x = 1\n")
@@ -756,23 +713,6 @@ async def test_a_stop_while_changes_are_written_or_looked_for_waits_until_they_a
         s.submit(UNDO_ALL)
         await s.rx.expect(ev.ChangesUndone)
         assert ground.read("a.py") == "x = 1\n"
-
-
-@pytest.mark.parametrize("command", ["rm -r d && echo x > d", "rm f && mkdir f && echo x > f/in"])
-async def test_a_folder_and_a_file_that_took_each_others_place_are_undone(ground: Ground, command: str) -> None:
-    ground.write("d/deep/a", "a")
-    ground.write("d/b", "b")
-    ground.write("f", "f")
-    async with ground.session([[Call("run_terminal_cmd", {"command": command})], [Say("Done.")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        recorded = await s.rx.expect(ev.ChangesRecorded)
-        assert recorded.uncaptured == ()
-        await s.rx.expect(ev.TurnEnded)
-        s.submit(UNDO_ALL)
-        undone = await s.rx.expect(ev.ChangesUndone)
-        assert {outcome.state for outcome in undone.outcomes} == {"restored"}
-    assert [ground.read(path) for path in ("d/deep/a", "d/b", "f")] == ["a", "b", "f"]
 
 
 async def test_an_address_that_is_not_encrypted_is_warned_of_once_before_it_is_asked(ground: Ground) -> None:

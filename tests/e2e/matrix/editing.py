@@ -10,9 +10,11 @@ EDIT_FILE: tuple[Row, ...] = (
     ok("edit_file", {"path": "link.txt", "old_str": "two", "new_str": "2"}, changes={"a.txt": b"one\n2\nthree\n"}),
     ok("edit_file", {"path": "run.sh", "old_str": "hello", "new_str": "hi"},
        changes={"run.sh": b"#!/bin/sh\necho hi\n"}),
+    # T-39
     ok("edit_file", {"path": "twice.txt", "old_str": "x", "new_str": "w", "replace_all": True},
        has={"replacements": 2}, changes={"twice.txt": b"w\ny\nw\nz\n"}),
     ok("edit_file", {"path": "a.txt", "old_str": "two", "new_str": "2", "dry_run": True}, has={"dry_run": True}),
+    # T-41, T-43
     ok("edit_file", {"path": "n/deep/new.txt", "old_str": "", "new_str": "hi\n"},
        exact={"ok": True, "action": "create", "path": "n/deep/new.txt", "replacements": 1},
        changes={"n/deep/new.txt": b"hi\n"}),

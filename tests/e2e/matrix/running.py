@@ -40,7 +40,7 @@ RUN_TERMINAL_CMD: tuple[Row, ...] = (
     fails("run_terminal_cmd", {"command": "echo x", "timeout": 0}, "validation", "timeout", case="Z-47 timeout 0"),
     fails("run_terminal_cmd", {"command": "pwd", "env": {"A=B": "x"}}, "validation", "is not a variable name"),
     fails("run_terminal_cmd", {"command": "echo a\0b"}, "validation", "NUL"),
-    fails("run_terminal_cmd", {"command": "pwd", "cwd": "nowhere"}, "not_found", "does not exist", is_asked=True),
+    fails("run_terminal_cmd", {"command": "pwd", "cwd": "srk"}, "not_found", "Did you mean src", is_asked=True),
     fails("run_terminal_cmd", {"command": "pwd", "cwd": "a.txt"}, "validation", "not a directory", is_asked=True),
     fails("run_terminal_cmd", {"command": "pwd", "cwd": ".."}, "permission", "..", is_asked=True, case="Z-90 outside"),
     fails("run_terminal_cmd", {"command": "sudo -n rm -r -f ./nowhere > x"}, "permission", "approval", status=3,

@@ -10,15 +10,6 @@ from desktop_agent.ui.approvals.rule_editor import Expiry, RuleDraft, allow_word
 from tests.ui.approvals.stage import NOT_CONFINED, NOW, WordRules, context, push
 
 
-def test_a_rule_says_what_the_person_chose_and_when() -> None:
-    draft = RuleDraft(push(), "project", ("git push",), "week")
-    (rule,) = draft.rules(context())
-    assert (rule.effect, rule.kind, rule.pattern, rule.scope) == ("allow", "command", "git push", "project")
-    assert (rule.workspace, rule.created_at, rule.expires_at) == ("/srv/project", NOW, NOW + timedelta(days=7))
-    assert not rule.is_exact
-    assert not rule.is_unconfined
-
-
 def test_every_rule_has_an_id_of_its_own() -> None:
     draft = RuleDraft(push(), "session", ("git push", "git add"))
     first, second = draft.rules(context())
@@ -87,8 +78,3 @@ def test_the_button_says_what_is_allowed_and_for_how_long(patterns: list[str], s
 def test_the_button_names_edits_and_says_all_of_them_in_words() -> None:
     assert allow_words(["src/**"], "session", "edit") == "Allow edits of “src/**” in this session"
     assert allow_words(["**"], "project", "edit") == "Allow all edits in this folder"
-
-
-def test_the_button_says_that_a_rule_leaves_the_sandbox() -> None:
-    words = allow_words(["make"], "always", is_unconfined=True)
-    assert words == "Always allow “make” outside the sandbox"

@@ -203,33 +203,7 @@ def test_the_wait_for_the_browser_shows_an_address_to_copy(desk: Desk) -> None:
     assert "No browser could be opened." in desk.texts
 
 
-def test_a_wait_is_given_up_and_leads_back_to_where_it_began(desk: Desk) -> None:
-    at_subscription(desk)
-    desk.dialog.show_busy("Preparing the sign-in…")
-    desk.dialog.show_waiting(PAGE, is_open=True)
-    desk.asked.clear()
-    desk.press(Qt.Key.Key_Escape)
-    assert desk.asked == ["cancel"]
-    assert desk.primary == "signInButton"
-
-
-def test_a_declined_sign_in_says_so_where_it_began(desk: Desk) -> None:
-    at_subscription(desk)
-    desk.dialog.show_busy("Preparing the sign-in…")
-    desk.dialog.show_waiting(PAGE, is_open=True)
-    desk.dialog.show_failure(AgentError("The sign-in with ChatGPT was declined."))
-    assert "was declined" in desk.texts
-    assert desk.primary == "signInButton"
-
-
 # --- another address -------------------------------------------------------------------------------------------------
-
-
-def test_openrouter_is_signed_in_with(desk: Desk) -> None:
-    desk.choose("OpenRouter or another address")
-    desk.click("otherAddressButton")
-    desk.press(Qt.Key.Key_Return)
-    assert desk.signed_in == [("openrouter", "")]
 
 
 def test_an_address_becomes_an_account_with_its_key(desk: Desk) -> None:

@@ -1,7 +1,6 @@
 """The page of MCP servers says how each is, and asks for what the user wants."""
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -218,12 +217,6 @@ def test_a_typed_command_line_is_split_as_a_shell_does() -> None:
     program = typed_definition(" a ", "npx -y 'a b' .").reached_by
     assert program == Program(command="npx", args=("-y", "a b", "."))
     assert typed_definition("a", " https://mcp.example/ ").where == "https://mcp.example/"
-
-
-def test_a_file_of_another_tool_is_asked_for_and_handed_on(page: Page) -> None:
-    page.show()
-    page.servers.import_file("/home/me/.mcp.json")
-    assert page.asked == [("import", Path("/home/me/.mcp.json"))]
 
 
 def test_a_known_server_is_chosen_with_what_it_is_good_for_and_needs(page: Page) -> None:

@@ -183,14 +183,6 @@ async def timed_out_after(printed: str, runner: ProcessRunner, command: Command)
     return await task
 
 
-async def test_a_timeout_keeps_what_was_printed(runner: ProcessRunner, tmp_path: Path) -> None:
-    """Z-45."""
-    outcome = await timed_out_after("before\n", runner, shell("echo before; sleep 100", tmp_path))
-    assert outcome.timed_out
-    assert outcome.output.head == "before\n"
-    assert outcome.end.exit_code == 128 + signal.SIGTERM
-
-
 async def test_last_words_after_a_timeout_are_kept(tmp_path: Path) -> None:
     runner = ProcessRunner(SystemClock(), grace_s=30)
     script = "trap 'echo goodbye; exit 7' TERM; echo hello; while :; do sleep 0.01; done"
@@ -199,43 +191,6 @@ async def test_last_words_after_a_timeout_are_kept(tmp_path: Path) -> None:
     assert outcome.output.head.endswith("goodbye\n")
     assert (outcome.timed_out, outcome.end.exit_code) == (True, 7)
     await runner.aclose()
-
-
-TREE = """
-sleep 100 & echo $! > report
-(trap '' TERM; sleep 100 & wait; sleep 100) & echo $! > report
-setsid sleep 100 & echo $! > report
-setsid bash -c 'setsid sleep 100 > /dev/null 2>&1 < /dev/null & echo $! > report'
-env -i setsid sleep 100 & echo $! > report
-echo $$ > report
-wait
-"""
-
-
-async def test_a_timeout_ends_the_whole_tree(runner: ProcessRunner, tmp_path: Path, reports: Reports) -> None:
-    """Z-46: grandchildren, TERM-ignoring ones, new sessions and orphans do not live on."""
-    time = LoopTime()
-    task = asyncio.create_task(runner.run(shell(TREE, tmp_path), timeout_s=600))
-    processes = await reports.pids(6)
-    assert len(living(processes)) == 6
-    await time.let_pass(600)
-    outcome = await task
-    assert living(processes) == []
-    assert outcome.timed_out
-    assert outcome.end.survivors == {}
-
-
-async def test_cancelling_ends_the_whole_tree_before_it_returns(
-    runner: ProcessRunner, tmp_path: Path, reports: Reports
-) -> None:
-    """Z-44: stopping a command stops what runs, not only what is queued."""
-    task = asyncio.create_task(runner.run(shell(TREE, tmp_path)))
-    processes = await reports.pids(6)
-    assert len(living(processes)) == 6
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert living(processes) == []
 
 
 async def test_cancelling_twice_does_not_leave_anything_behind(

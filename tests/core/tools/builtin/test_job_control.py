@@ -60,10 +60,6 @@ async def test_jobs_are_listed_as_they_are_now(work: "Workspace") -> None:
     assert second["pid"] == work.context.jobs.list()[1].pid
 
 
-async def test_without_jobs_the_list_is_empty(work: "Workspace") -> None:
-    assert await ask(work, action="list") == {"jobs": []}
-
-
 async def test_of_many_jobs_the_running_and_the_latest_are_listed(
     work: "Workspace", monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,12 +104,6 @@ async def test_waiting_ends_with_the_job(work: "Workspace") -> None:
         "go\n",
     )
     assert answer["timed_out"] is False
-
-
-async def test_waiting_ends_at_its_timeout_and_leaves_the_job(work: "Workspace") -> None:
-    job_id = await begin(work, "sleep 100")
-    answer = await ask(work, action="wait", job_id=job_id, timeout=0.05)
-    assert (answer["job"]["state"], answer["timed_out"]) == ("running", True)
 
 
 async def test_a_cancelled_wait_leaves_the_job(work: "Workspace") -> None:
