@@ -1,5 +1,5 @@
 """The places and sandboxes of the tests of the sandbox."""
 
-from tests.core.sandbox.conftest import place, runner, sandbox, shell
+from tests.core.sandbox.conftest import place, repository, runner, sandbox, shell
 
-__all__ = ["place", "runner", "sandbox", "shell"]
+__all__ = ["place", "repository", "runner", "sandbox", "shell"]

@@ -44,22 +44,31 @@ class Place:
         return found
 
 
+@pytest.fixture(scope="session")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with one commit, to be copied: three processes of git for each of hundreds of tests take long."""
+    root = tmp_path_factory.mktemp("repository")
+    (root / "src").mkdir()
+    (root / "src" / "a.txt").write_text("a\n")
+    (root / "top.txt").write_text("top\n")
+    git = ["git", "-c", "user.name=T", "-c", "user.email=t@example.org", "-C", str(root)]
+    environ = os.environ | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.check_call([*git, *arguments], env=environ)
+    return root
+
+
 @pytest.fixture
-def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+def place(monkeypatch: pytest.MonkeyPatch, repository: Path) -> Iterator[Place]:
     base = Path(tempfile.mkdtemp(prefix="sandbox-test-", dir="/var/tmp"))
     place = Place(home=base / "home", workspace=base / "home" / "app", outside=base / "outside", temp=base / "temp")
-    for folder in (place.workspace / "src", place.outside, place.temp, place.home / ".ssh", place.home / ".config"):
+    for folder in (place.outside, place.temp, place.home / ".ssh", place.home / ".config"):
         folder.mkdir(parents=True)
     (place.home / ".ssh" / "id_test").write_text("SECRET-KEY")
     (place.home / ".netrc").write_text("SECRET-PASSWORD")
     (place.home / "notes.txt").write_text("mine")
     (place.outside / "file").write_text("theirs")
-    (place.workspace / "src" / "a.txt").write_text("a\n")
-    (place.workspace / "top.txt").write_text("top\n")
-    git = ["git", "-c", "user.name=T", "-c", "user.email=t@example.org", "-C", str(place.workspace)]
-    subprocess.check_call([*git, "init", "-q"])
-    subprocess.check_call([*git, "add", "."])
-    subprocess.check_call([*git, "commit", "-qm", "first"])
+    shutil.copytree(repository, place.workspace)
     monkeypatch.setenv("HOME", str(place.home))
     yield place
     shutil.rmtree(base)
