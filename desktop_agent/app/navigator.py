@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal, SignalInstance
+from PySide6.QtCore import QCoreApplication, QObject, Signal, SignalInstance
 from PySide6.QtWidgets import QFileDialog
 
 from desktop_agent.app.background_tasks import Try, in_background
@@ -19,7 +19,7 @@ from desktop_agent.app.startup.demo import make_demo_workspace
 from desktop_agent.app.welcome import Welcome
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, SessionBusyError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
@@ -28,7 +28,6 @@ from desktop_agent.core.protocol.model import ApprovalPolicy, ChangeSelection, M
 from desktop_agent.core.providers.demo import DEMO_MODEL, DEMO_PROMPT
 from desktop_agent.core.store.drafts import DraftKey, folder_draft, session_draft, viewing_draft
 from desktop_agent.core.system.workspace import usable_workspace
-from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.session_handle import SessionHandle
 
@@ -95,7 +94,9 @@ EXAMPLES = ("What does this project do?", "Run the tests and fix what fails.", "
 
 
 class Navigator(QObject):
-    """Shows one folder or session at a time in the panels of one window.
+    """Shows the folder, the demo or the session that is chosen, wherever in the window; one at a time.
+
+    What the user asks for begins in the background, and errors are in the banner; what is awaited raises them.
 
     Signals:
         workspace_changed: another folder is open (a `Path`).
@@ -110,12 +111,12 @@ class Navigator(QObject):
     def __init__(
         self,
         panels: WindowPanels,
+        theme: Theme,
         bench: Workbench,
         live: LiveSessions,
-        viewing: Viewing,
         drafts: DraftAutosave,
-        clock: Clock,
-        spawner: TaskSpawner,
+        setup: Setup,
+        try_: Try,
         *,
         default_model: Callable[[], ModelRef],
         refresh_list: Callable[[], Awaitable[None]],
@@ -124,23 +125,98 @@ class Navigator(QObject):
         self._panels = panels
         self._bench = bench
         self._live = live
-        self._viewing = viewing
         self._drafts = drafts
-        self._clock = clock
-        self._spawner = spawner
+        self._setup = setup
+        self._try = try_
         self._default_model = default_model
         self._refresh_list = refresh_list
+        self._viewing = Viewing(panels, bench, lost=self.go_to)
         self._model_following = ModelFollowing(panels.session, default_model)
         self._unsubscribe = bench.live.subscribe(self._model_following.on_settings_changed)
+        self._welcome = Welcome(
+            panels.window,
+            theme,
+            bench,
+            try_,
+            start_demo=self._on_demo,
+            choose_folder=self._ask_for_folder,
+            begun=panels.composer.setFocus,
+        )
         self._choosing = asyncio.Lock()
         self._choice = 0
         """Counts choices: the latest is shown, whichever is ready first."""
         self.chosen: SessionId = ""
         """The session that the user chose last, which is shown or will be; empty for a conversation that begins."""
         self.workspace: Path | None = None
+        self._connect()
 
-    def stop(self) -> None:
+    def _connect(self) -> None:
+        panels, actions, entries = self._panels, self._panels.window.actions_, self._panels.transcript.entry_actions
+        for begins in (actions.new_session.triggered, panels.sessions.new_requested):
+            begins.connect(self.begin)
+        for goes in (panels.sessions.session_chosen, entries.session_requested):
+            goes.connect(self.go_to)
+        entries.resend_requested.connect(self._on_resend)
+        panels.search.hit_chosen.connect(in_background(self._try, self.show_hit))
+        panels.conversation.viewing_bar.take_over_requested.connect(self._on_take_over)
+        actions.demo.triggered.connect(self._on_demo)
+        panels.window.top_bar.folder_menu.folder_chosen.connect(self._on_folder_chosen)
+        banner = panels.conversation.banner
+        for asks in (actions.open_folder.triggered, banner.folder_requested, entries.folder_requested):
+            asks.connect(self._ask_for_folder)
+        panels.session.prompts.folder_requested.connect(self.welcome)
+        panels.pasted_keys.found.connect(self._on_key_pasted)
+
+    async def aclose(self) -> None:
         self._unsubscribe()
+        await self._viewing.aclose()
+
+    # -- what the user asks for --
+
+    def begin(self) -> None:
+        """Show an empty conversation in the open folder; the welcome when none is open."""
+        if self.workspace is not None:
+            self._try(self.show_folder(self.workspace))
+        else:
+            self.welcome()
+
+    def go_to(self, session_id: SessionId) -> None:
+        self._try(self.show_session(session_id))
+
+    def welcome(self) -> None:
+        self._welcome.open(self.workspace)
+
+    def _on_take_over(self) -> None:
+        self.go_to(self._panels.session.transcript.session.session_id)
+
+    def _on_resend(self, turn: int, text: str, takes_files_back: bool) -> None:
+        shown = self._panels.session.handle
+        if shown is not None and shown.transcript.session.session_id:
+            self._try(self._resend(shown, turn, text, takes_files_back=takes_files_back))
+
+    def _on_demo(self) -> None:
+        self._try(self.show_demo())
+
+    def _ask_for_folder(self) -> None:
+        dialog = QFileDialog(self._panels.window, QCoreApplication.translate("SessionChoice", "Open a folder"))
+        dialog.setObjectName("folderDialog")
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        if self.workspace is not None:
+            dialog.setDirectory(str(self.workspace))
+        dialog.fileSelected.connect(self._on_folder_chosen)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _on_folder_chosen(self, path: str) -> None:
+        self._welcome.set_folder(Path(path))
+        self._try(self.show_folder(Path(path)))
+
+    def _on_key_pasted(self, key: str) -> None:
+        if not self._welcome.takes_key(key):
+            self._setup.enter_key(key)
+
+    # -- showing it --
 
     async def show_folder(self, folder: Path) -> None:
         """Show an empty conversation in `folder`. Raises `WorkspaceError` when it cannot be used."""
@@ -155,7 +231,7 @@ class Navigator(QObject):
 
     async def show_demo(self) -> None:
         self._choose()
-        root = await asyncio.to_thread(make_demo_workspace, self._bench.paths, self._clock.now())
+        root = await asyncio.to_thread(make_demo_workspace, self._bench.paths, SystemClock().now())
         self._enter_workspace(root)
         self._show_draft(root, DEMO, "on_write")
         self._panels.transcript.status.empty.set_examples([DEMO_PROMPT])
@@ -236,7 +312,7 @@ class Navigator(QObject):
     # -- a draft becomes a session --
 
     def _on_first_prompt(self, draft: DraftSession) -> None:
-        self._spawner.spawn(self._start_session(draft))
+        self._panels.spawner.spawn(self._start_session(draft))
 
     async def _start_session(self, draft: DraftSession) -> None:
         try:
@@ -263,7 +339,7 @@ class Navigator(QObject):
 
     # -- a prompt that is edited and sent again --
 
-    async def resend(self, source: SessionHandle, turn: int, text: str, *, takes_files_back: bool) -> None:
+    async def _resend(self, source: SessionHandle, turn: int, text: str, *, takes_files_back: bool) -> None:
         """Go on before `turn` with another prompt, in a copy; the conversation it was edited in stays as it is."""
         try:
             if takes_files_back:
@@ -282,84 +358,3 @@ class Navigator(QObject):
         if root != self.workspace:
             self.workspace = root
             self.workspace_changed.emit(root)
-
-
-class SessionChoice(QObject):
-    """Shows the folder, the demo or the session that is chosen, wherever in the window; errors are in the banner."""
-
-    def __init__(
-        self, panels: WindowPanels, theme: Theme, bench: Workbench, navigator: Navigator, setup: Setup, try_: Try
-    ) -> None:
-        super().__init__(panels.window)
-        self._window = panels.window
-        self._session = panels.session
-        self._navigator = navigator
-        self._setup = setup
-        self._try = try_
-        self._welcome = Welcome(
-            panels.window,
-            theme,
-            bench,
-            try_,
-            start_demo=self.show_demo,
-            choose_folder=self.choose_folder,
-            begun=panels.composer.setFocus,
-        )
-        actions, entries = panels.window.actions_, panels.transcript.entry_actions
-        actions.new_session.triggered.connect(self.begin)
-        panels.sessions.new_requested.connect(self.begin)
-        panels.sessions.session_chosen.connect(self.show)
-        entries.session_requested.connect(self.show)
-        entries.resend_requested.connect(self._on_resend)
-        panels.search.hit_chosen.connect(in_background(try_, navigator.show_hit))
-        panels.conversation.viewing_bar.take_over_requested.connect(self._on_take_over)
-        actions.open_folder.triggered.connect(self.choose_folder)
-        actions.demo.triggered.connect(self.show_demo)
-        panels.window.top_bar.folder_menu.folder_chosen.connect(self._on_folder_chosen)
-        panels.conversation.banner.folder_requested.connect(self.choose_folder)
-        entries.folder_requested.connect(self.choose_folder)
-        panels.session.prompts.folder_requested.connect(self.welcome)
-        panels.pasted_keys.found.connect(self._on_key_pasted)
-
-    def begin(self) -> None:
-        """Show an empty conversation in the open folder; the welcome when none is open."""
-        if self._navigator.workspace is not None:
-            self._try(self._navigator.show_folder(self._navigator.workspace))
-        else:
-            self.welcome()
-
-    def show(self, session_id: SessionId) -> None:
-        self._try(self._navigator.show_session(session_id))
-
-    def _on_take_over(self) -> None:
-        self.show(self._session.transcript.session.session_id)
-
-    def _on_resend(self, turn: int, text: str, takes_files_back: bool) -> None:
-        shown = self._session.handle
-        if shown is not None and shown.transcript.session.session_id:
-            self._try(self._navigator.resend(shown, turn, text, takes_files_back=takes_files_back))
-
-    def welcome(self) -> None:
-        self._welcome.open(self._navigator.workspace)
-
-    def show_demo(self) -> None:
-        self._try(self._navigator.show_demo())
-
-    def choose_folder(self) -> None:
-        dialog = QFileDialog(self._window, self.tr("Open a folder"))
-        dialog.setObjectName("folderDialog")
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        if self._navigator.workspace is not None:
-            dialog.setDirectory(str(self._navigator.workspace))
-        dialog.fileSelected.connect(self._on_folder_chosen)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
-
-    def _on_folder_chosen(self, path: str) -> None:
-        self._welcome.set_folder(Path(path))
-        self._try(self._navigator.show_folder(Path(path)))
-
-    def _on_key_pasted(self, key: str) -> None:
-        if not self._welcome.takes_key(key):
-            self._setup.enter_key(key)

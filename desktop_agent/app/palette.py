@@ -166,7 +166,7 @@ class PaletteOpening(QObject):
                 else:
                     self._setup.find_setting(entry.key)
             case "session":
-                self._sessions.choice.show(entry.key)
+                self._navigator.go_to(entry.key)
             case "file":
                 self._open_file(entry.key)
             case "command":

@@ -138,7 +138,7 @@ class WindowController:
             await self._show_first()
         except AgentError as error:
             self._panels.conversation.banner.show_error(error)
-            self._sessions.choice.welcome()
+            self._sessions.navigator.welcome()
         self._settings.report_problems()
         self._news.tell()
         self._try(refresh_old_list(self._bench))
@@ -164,7 +164,7 @@ class WindowController:
     async def _welcome_without_key(self) -> None:
         """Open the welcome, but not over a dialog that the user opened while the keyring was waited for."""
         if not await has_key(self._bench) and QApplication.activeModalWidget() is None:
-            self._sessions.choice.welcome()
+            self._sessions.navigator.welcome()
 
     def begin_upkeep(self) -> None:
         """Begin with what the window does beside, once it is shown."""

@@ -12,7 +12,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QProgressDialog, QWidget
 
 from desktop_agent.app.background_tasks import Try
-from desktop_agent.app.navigator import Navigator, SessionChoice
+from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.app.sessions.session_list import SessionListUpdater
 from desktop_agent.app.window_panels import WindowPanels
@@ -94,7 +94,6 @@ class SessionActions(QObject):
         live: LiveSessions,
         listed: SessionListUpdater,
         navigator: Navigator,
-        choice: SessionChoice,
         try_: Try,
     ) -> None:
         super().__init__(panels.window)
@@ -104,7 +103,6 @@ class SessionActions(QObject):
         self._live = live
         self._listed = listed
         self._navigator = navigator
-        self._choice = choice
         self._try = try_
         actions = panels.window.actions_
         actions.import_session.triggered.connect(self._choose_import)
@@ -150,7 +148,7 @@ class SessionActions(QObject):
     async def _close(self, session_id: SessionId) -> None:
         await self._live.close(session_id)
         if self._session.transcript.session.session_id == session_id:
-            self._choice.begin()
+            self._navigator.begin()
 
     # -- filing --
 
@@ -164,7 +162,7 @@ class SessionActions(QObject):
     async def _copy(self, session_id: SessionId) -> None:
         copied = await self._bench.stored.fork(session_id)
         self._try(self._listed.refresh())
-        self._choice.show(copied)
+        self._navigator.go_to(copied)
 
     # -- deleting --
 
@@ -261,12 +259,12 @@ class SessionActions(QObject):
             imported = await self._bench.stored.import_file(file, fallback=self._navigator.workspace, is_again=is_again)
         except AlreadyImportedError as error:
             question = ImportedAlreadyQuestion(self._window)
-            question.opening.connect(partial(self._choice.show, error.session_id))
+            question.opening.connect(partial(self._navigator.go_to, error.session_id))
             question.importing.connect(partial(self._import_again, file))
             question.open()
             return
         self._try(self._listed.refresh())
-        self._choice.show(imported.session_id)  # its last line says what was left out
+        self._navigator.go_to(imported.session_id)  # its last line says what was left out
 
     def _import_again(self, file: Path) -> None:
         self._try(self._import(file, is_again=True))

@@ -1,13 +1,15 @@
 """The session that the window shows while another process writes it: read, followed, taken over when it is free."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 
-from PySide6.QtCore import QCoreApplication, QObject, Signal
+from PySide6.QtCore import QCoreApplication
 
+from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.stored_sessions import POLL_S, ViewedSession
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import SessionBusyError, StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.ops import Op
@@ -15,29 +17,20 @@ from desktop_agent.core.transcript import Transcript, replay
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 
-class Viewing(QObject):
-    """At most one session that is only read.
+class Viewing:
+    """At most one session that is only read."""
 
-    Signals:
-        freed: whether the viewed session can be taken over now; emitted whenever that changes.
-        refused: an `AgentError` that says why something cannot be done with it.
-        lost: its journal was replaced; the session (id) should be reopened.
-    """
-
-    freed = Signal(bool)
-    refused = Signal(object)
-    lost = Signal(str)
-
-    def __init__(self, bench: Workbench, clock: Clock, parent: QObject) -> None:
-        super().__init__(parent)
+    def __init__(self, panels: WindowPanels, bench: Workbench, lost: Callable[[SessionId], None]) -> None:
+        """`lost` is called when the journal was replaced: the session should be reopened."""
+        self._panels = panels
         self._bench = bench
-        self._clock = clock
+        self._lost = lost
         self._handle: SessionHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self, session_id: SessionId) -> SessionHandle:
         """View this session instead of the one before. Raises `AgentError` when it cannot be read."""
-        handle = SessionHandle(Transcript(), self._refuse, read_only=self.reason)
+        handle = SessionHandle(Transcript(), self._refuse, read_only=_reason())
         viewed = await self._bench.view_session(session_id, sink=handle.deliver)
         handle.transcript = await asyncio.to_thread(replay, viewed.events)
         self.leave()  # only now: the user may have opened another one meanwhile
@@ -63,27 +56,31 @@ class Viewing(QObject):
             with suppress(asyncio.CancelledError):
                 await task
 
-    @property
-    def reason(self) -> str:
-        return QCoreApplication.translate("Viewing", "This session is open in another window. You can read it here.")
-
     def _refuse(self, _op: Op) -> None:
         title = QCoreApplication.translate("Viewing", "This session is read-only here. Nothing was done.")
         hint = QCoreApplication.translate("Viewing", "Close it in the other window, then take it over.")
-        self.refused.emit(SessionBusyError(title, hint=hint))
+        self._panels.conversation.banner.show_error(SessionBusyError(title, hint=hint))
 
     async def _follow(self, viewed: ViewedSession, handle: SessionHandle) -> None:
         try:
             await viewed.run()
         except StorageError:
             if self.is_viewing(handle):
-                self.lost.emit(viewed.id)
+                self._lost(viewed.id)
 
     async def _watch(self, viewed: ViewedSession) -> None:
-        """Tell whether it is free, each time that changes."""
-        was_free = False
+        """Show whether it can be taken over, each time that changes."""
+        clock, was_free = SystemClock(), False
         while True:
             if (is_free := await viewed.is_free()) != was_free:
                 was_free = is_free
-                self.freed.emit(is_free)
-            await self._clock.sleep(POLL_S)
+                self._panels.conversation.viewing_bar.show_state(is_free=is_free)
+                take_over = QCoreApplication.translate(
+                    "WindowSessions", "Take this session over to go on with it here."
+                )
+                self._panels.composer.set_blocked(take_over if is_free else _reason())
+            await clock.sleep(POLL_S)
+
+
+def _reason() -> str:
+    return QCoreApplication.translate("Viewing", "This session is open in another window. You can read it here.")

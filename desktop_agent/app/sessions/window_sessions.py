@@ -10,14 +10,13 @@ from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.composing import Pasting
 from desktop_agent.app.inbox import Inbox
 from desktop_agent.app.mention_finding import MentionFinding
-from desktop_agent.app.navigator import DEMO, Navigator, SessionChoice
+from desktop_agent.app.navigator import DEMO, Navigator
 from desktop_agent.app.notifications import InboxNotifier
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.app.sessions.own_sessions import OwnSession
 from desktop_agent.app.sessions.session_actions import SessionActions
 from desktop_agent.app.sessions.session_list import LISTED_EVENTS, SessionListUpdater
-from desktop_agent.app.sessions.viewing import Viewing
 from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.app.shown_folder import FolderFiles
 from desktop_agent.app.window_panels import WindowPanels
@@ -175,31 +174,26 @@ class WindowSessions(QObject):
         self.drafts = DraftAutosave(panels.composer, panels.transcript, drafts, spawner, panels.window)
         self.live = LiveSessions(bench, self.drafts, begun)
         self.listed = SessionListUpdater(panels, bench, self.live)
-        self._viewing = viewing = Viewing(bench, clock, panels.window)
         self._searching = Searching(panels.search, bench, clock, spawner, self.listed.known)
         self.navigator = navigator = Navigator(
             panels,
+            theme,
             bench,
             self.live,
-            viewing,
             self.drafts,
-            clock,
-            spawner,
+            setup,
+            try_,
             default_model=default_model,
             refresh_list=self.listed.refresh,
         )
         self.pasting = Pasting(panels, bench, clock, try_)
         self.files = FolderFiles(bench, navigator, try_)
         self._mentions = MentionFinding(panels, bench, navigator, self.files, self.listed.known, try_)
-        self.choice = choice = SessionChoice(panels, theme, bench, navigator, setup, try_)
-        self._actions = SessionActions(panels, bench, self.live, self.listed, navigator, choice, try_)
+        self._actions = SessionActions(panels, bench, self.live, self.listed, navigator, try_)
         self._inbox = inbox = Inbox(panels, theme, self.live, self.listed, navigator, try_)
         self._left = LeftSessions(self.live, navigator, inbox.has, try_, panels.window)
         self._notifications = InboxNotifier(inbox, panels.window, lambda: bench.live.current.ui, try_)
         navigator.session_opened.connect(self._follow)
-        viewing.freed.connect(self._on_freed)
-        viewing.refused.connect(panels.conversation.banner.show_error)
-        viewing.lost.connect(choice.show)
 
     def _follow(self, handle: SessionHandle) -> None:
         handle.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
@@ -217,9 +211,9 @@ class WindowSessions(QObject):
             self._try(self.listed.refresh_session(handle.transcript.session.session_id))
         match event:
             case CommandRun(is_error=False, opens=opened) if is_shown and opened:
-                self.choice.show(opened)
+                self.navigator.go_to(opened)
             case CommandRun(is_error=False, text=text) if is_shown and parse(text).name == "clear":
-                self.choice.begin()
+                self.navigator.begin()
             case TurnEnded(turn=turn, reason=reason):
                 self._searching.note_news()
                 if turn == 1 and reason == "completed" and is_shown:
@@ -232,19 +226,13 @@ class WindowSessions(QObject):
         if shown.transcript.session.model == DEMO and not self._panels.composer.text():
             self._panels.composer.set_text(DEMO_FOLLOW_UP)
 
-    def _on_freed(self, is_free: bool) -> None:
-        self._panels.conversation.viewing_bar.show_state(is_free=is_free)
-        reason = self.tr("Take this session over to go on with it here.") if is_free else self._viewing.reason
-        self._panels.composer.set_blocked(reason)
-
     async def start(self) -> None:
         self._searching.note_news()
         await self.listed.refresh()
 
     async def aclose(self) -> None:
-        self.navigator.stop()
         await self._notifications.aclose()
         await self.drafts.aclose()
-        await self._viewing.aclose()
+        await self.navigator.aclose()
         await self.live.aclose()
         await self._searching.aclose()
