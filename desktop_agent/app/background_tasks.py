@@ -16,11 +16,13 @@ Try = Callable[[Coroutine[object, object, object]], None]
 P = ParamSpec("P")
 
 
-def in_background(try_: Try, work: Callable[P, Coroutine[object, object, object]]) -> Callable[P, None]:
-    """Return a function that begins `work` in the background and returns at once."""
+def in_background(
+    spawn: Callable[[Coroutine[object, object, None]], None], work: Callable[P, Coroutine[object, object, None]]
+) -> Callable[P, None]:
+    """Return a function that has `spawn` begin `work` in the background, and returns at once."""
 
     def begin(*args: P.args, **kwargs: P.kwargs) -> None:
-        try_(work(*args, **kwargs))
+        spawn(work(*args, **kwargs))
 
     return begin
 

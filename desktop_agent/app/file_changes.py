@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QObject
 
-from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.background_tasks import Try, in_background
 from desktop_agent.app.navigator import Navigator, answer_to
 from desktop_agent.app.shown_folder import FolderFiles
 from desktop_agent.app.window_panels import WindowPanels
@@ -99,26 +99,21 @@ class FileChanging(QObject):
         self._files = panels.files
         self._navigator = navigator
         self._saving = saving
-        self._try = try_
-        panels.files.file_actions.rename_requested.connect(self._on_rename)
-        panels.files.file_actions.delete_requested.connect(self._on_delete)
+        panels.files.file_actions.rename_requested.connect(in_background(try_, self._rename))
+        panels.files.file_actions.delete_requested.connect(in_background(try_, self._delete))
         panels.files.done.undo_requested.connect(saving.undo)
 
-    def _on_rename(self, path: str, to: str) -> None:
-        if (root := self._navigator.workspace) is not None:
-            self._try(self._rename(root, path, to))
-
-    def _on_delete(self, path: str) -> None:
-        if (root := self._navigator.workspace) is not None:
-            self._try(self._delete(root, path))
-
-    async def _rename(self, root: Path, path: str, to: str) -> None:
+    async def _rename(self, path: str, to: str) -> None:
+        if (root := self._navigator.workspace) is None:
+            return
         state = await asyncio.to_thread(_state, root, path)
         op = MoveFile(path=path, to=to, expected=state.digest, is_folder=state.kind == "folder")
         problem, changes = await self._saving.write(root, op)
         self._say(problem or self.tr("{0} is {1} now.").format(path, to), changes)
 
-    async def _delete(self, root: Path, path: str) -> None:
+    async def _delete(self, path: str) -> None:
+        if (root := self._navigator.workspace) is None:
+            return
         state = await asyncio.to_thread(_state, root, path)
         problem, changes = await self._saving.write(root, WriteFile(path=path, expected=state.digest, content=None))
         self._say(problem or self.tr("{0} was deleted.").format(path), changes)
@@ -152,12 +147,9 @@ class CodeApplying(QObject):
         self._theme = theme
         self._files = files
         self._spawn = spawn
-        panels.transcript.entry_actions.apply_requested.connect(self._open)
+        panels.transcript.entry_actions.apply_requested.connect(in_background(spawn, self._open))
 
-    def _open(self, code: str, paths: Sequence[str]) -> None:
-        self._spawn(self._open_with(code, paths))
-
-    async def _open_with(self, code: str, paths: Sequence[str]) -> None:
+    async def _open(self, code: str, paths: Sequence[str]) -> None:
         known = await self._files.latest()
         found = await asyncio.to_thread(likely_paths, paths, known.files if known is not None else frozenset[str]())
         dialog = ApplyDialog(self._theme, code, found, self, self._spawn, self._panels.window)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
+from desktop_agent.app.background_tasks import in_background
 from desktop_agent.app.file_changes import FileWriting
 from desktop_agent.app.file_opening import open_with_application
 from desktop_agent.app.navigator import Navigator
@@ -46,7 +47,7 @@ class FileViewing(QObject):
         self._handle: SessionHandle | None = None
         """The session whose renamings are followed."""
         navigator.shown.connect(self._on_shown)
-        files.listed.connect(self._on_listed)
+        files.listed.connect(in_background(spawn, self._link))
         panels.files.file_actions.file_activated.connect(self.open_file)
         panels.files.file_actions.application_requested.connect(open_with_application)
         panels.transcript.entry_actions.file_requested.connect(self.open_file)
@@ -92,10 +93,7 @@ class FileViewing(QObject):
     async def _list(self) -> None:
         await self._files.latest()
 
-    def _on_listed(self, paths: "FolderPaths", _is_changed: bool) -> None:
-        self._spawn(self._link(paths))
-
-    async def _link(self, paths: "FolderPaths") -> None:
+    async def _link(self, paths: "FolderPaths", _is_changed: bool) -> None:
         root, layout = self._navigator.workspace, self._panels.transcript.row_layout
         names = await asyncio.to_thread(names_alone, paths.files)
         is_current = root == self._navigator.workspace and self._files.known is paths

@@ -214,7 +214,7 @@ class Navigator(QObject):
 
     def _on_key_pasted(self, key: str) -> None:
         if not self._welcome.takes_key(key):
-            self._setup.enter_key(key)
+            self._setup.open().enter_key(key)
 
     # -- showing it --
 

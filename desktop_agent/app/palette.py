@@ -83,7 +83,7 @@ class PaletteOpening(QObject):
         self._open("file")
 
     def _open_keys(self) -> None:
-        self._setup.open_section("keyboard")
+        self._setup.open().show_section("keyboard")
 
     def _open(self, scope: Scope) -> None:
         palette = self._palette or self._build()
@@ -162,9 +162,9 @@ class PaletteOpening(QObject):
             case "setting":
                 sections: dict[str, Section] = {section: section for section in SECTIONS}
                 if (section := sections.get(entry.key)) is not None:
-                    self._setup.open_section(section)
+                    self._setup.open().show_section(section)
                 else:
-                    self._setup.find_setting(entry.key)
+                    self._setup.open().search_for(entry.key)
             case "session":
                 self._navigator.go_to(entry.key)
             case "file":

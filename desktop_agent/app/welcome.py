@@ -122,10 +122,10 @@ class Welcome(QObject):
             start_demo=start_demo,
             choose_folder=choose_folder,
             look_for_servers=in_background(try_, self._look),
-            connect=self._on_connect,
-            sign_in=self._on_sign_in,
+            connect=in_background(self._work.begin, self._connect),
+            sign_in=in_background(self._work.begin, self._sign_in),
             cancel=self._work.cancel,
-            begin=self._on_begin,
+            begin=in_background(self._work.begin, self._begin),
         )
 
     def open(self, folder: Path | None) -> None:
@@ -153,17 +153,6 @@ class Welcome(QObject):
             self._dialog = None
 
     # --- what the dialog asks for -----------------------------------------------------------------------------------
-
-    def _on_connect(self, account: Account, key: str) -> None:
-        self._work.begin(self._connect(account, key))
-
-    def _on_sign_in(self, way: SignInWay, name: str) -> None:
-        self._work.begin(self._sign_in(way, name))
-
-    def _on_begin(self, account: Account, model: str) -> None:
-        self._work.begin(self._begin(account, model))
-
-    # --- carrying it out --------------------------------------------------------------------------------------------
 
     async def _find(self) -> None:
         found = await asyncio.to_thread(_found, self._bench)

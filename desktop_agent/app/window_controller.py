@@ -202,10 +202,10 @@ class WindowController:
 
     def _connect(self) -> None:
         panels, actions, entries = self._panels, self._panels.window.actions_, self._panels.transcript.entry_actions
-        actions.settings.triggered.connect(self._setup.open_settings)
+        actions.settings.triggered.connect(self._setup.open)
         actions.usage.triggered.connect(self._usage.open)
         panels.composer.controls.cost.clicked.connect(self._usage.open)
-        entries.settings_requested.connect(self._setup.open_settings)
+        entries.settings_requested.connect(self._setup.open)
         entries.sign_in_requested.connect(self._on_sign_in)
         panels.session.rules_changed.connect(self._setup.show_rules)
         panels.session.submit_on(self._setup.rule_revoked, RevokeRule, "rule_id")

@@ -52,6 +52,7 @@ class WindowPanels(Struct, frozen=True):
     live: LiveSettings
     spawner: TaskSpawner
     icons: Icons
+    focus: FocusKeeper
 
 
 def build_panels(
@@ -78,7 +79,6 @@ def build_panels(
     files, jobs = FileTree(theme, spawner.spawn), JobsPanel(theme, _now)
     conversation = ConversationPane(transcript)
     window.set_panels(sessions, files, conversation, composer, review, jobs)
-    FocusKeeper(transcript, composer, window)
     shown = SessionPanels(transcript, composer, pickers, review, files, jobs)
     panels = WindowPanels(
         window=window,
@@ -99,6 +99,7 @@ def build_panels(
         live=live,
         spawner=spawner,
         icons=icons,
+        focus=FocusKeeper(transcript, composer, window),
     )
     _connect(panels)
     window.top_bar.attach_icons(icons)

@@ -114,7 +114,7 @@ async def change_setting(user: Driver, key: str, value: str) -> None:
     """Let the settings say this, as the dialog does."""
     setup = user.window.findChild(Setup) or user.window.main_window.findChild(Setup)
     assert setup is not None
-    setup.open_settings()
+    setup.open()
     dialog = await user.see(SettingsDialog, "settingsDialog")
     dialog.settings_actions.change(key, value)
     await user.see(QPushButton, "undoSettingButton")

@@ -11,7 +11,7 @@ from PySide6.QtCore import QElapsedTimer, QLocale, QObject, QProcess, Qt, QUrl, 
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QProgressDialog, QWidget
 
-from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.background_tasks import Try, in_background
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.app.sessions.session_list import SessionListUpdater
@@ -104,6 +104,7 @@ class SessionActions(QObject):
         self._listed = listed
         self._navigator = navigator
         self._try = try_
+        self._file_soon = in_background(try_, self._file)
         actions = panels.window.actions_
         actions.import_session.triggered.connect(self._choose_import)
         actions.export_session.triggered.connect(self._export_shown)
@@ -121,9 +122,9 @@ class SessionActions(QObject):
     def _do(self, action: str, session_id: SessionId) -> None:
         match action:
             case "pin" | "unpin":
-                self._try(self._file(session_id, ev.SessionPinned(is_pinned=action == "pin")))
+                self._file_soon(session_id, ev.SessionPinned(is_pinned=action == "pin"))
             case "archive" | "unarchive":
-                self._try(self._file(session_id, ev.SessionArchived(is_archived=action == "archive")))
+                self._file_soon(session_id, ev.SessionArchived(is_archived=action == "archive"))
             case "copy":
                 self._try(self._copy(session_id))
             case "export":
@@ -153,7 +154,7 @@ class SessionActions(QObject):
     # -- filing --
 
     def _on_rename(self, session_id: SessionId, title: str) -> None:
-        self._try(self._file(session_id, ev.SessionRenamed(title=title)))
+        self._file_soon(session_id, ev.SessionRenamed(title=title))
 
     async def _file(self, session_id: SessionId, filing: Filing) -> None:
         if await self._live.file(session_id, filing):
@@ -177,11 +178,9 @@ class SessionActions(QObject):
             size = await self._bench.stored.size(summary.id)
             size_bytes += size.journal_bytes + size.own_bytes
         question = DeleteQuestion(summaries, size_bytes, self._window)
-        question.confirmed.connect(partial(self._on_delete_confirmed, [summary.id for summary in summaries]))
+        ids = [summary.id for summary in summaries]
+        question.confirmed.connect(partial(in_background(self._try, self._delete), ids))
         question.open()
-
-    def _on_delete_confirmed(self, session_ids: Sequence[SessionId]) -> None:
-        self._try(self._delete(session_ids))
 
     async def _delete(self, session_ids: Sequence[SessionId]) -> None:
         try:
@@ -248,23 +247,19 @@ class SessionActions(QObject):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilter(self.tr("Conversations of Claude Code, Codex and Desktop Agent (*.jsonl)"))
-        dialog.fileSelected.connect(self._on_import_chosen)
+        dialog.fileSelected.connect(in_background(self._try, self._import))
         dialog.open()
 
-    def _on_import_chosen(self, path: str) -> None:
-        self._try(self._import(Path(path), is_again=False))
-
-    async def _import(self, file: Path, *, is_again: bool) -> None:
+    async def _import(self, path: str, *, is_again: bool = False) -> None:
         try:
-            imported = await self._bench.stored.import_file(file, fallback=self._navigator.workspace, is_again=is_again)
+            imported = await self._bench.stored.import_file(
+                Path(path), fallback=self._navigator.workspace, is_again=is_again
+            )
         except AlreadyImportedError as error:
             question = ImportedAlreadyQuestion(self._window)
             question.opening.connect(partial(self._navigator.go_to, error.session_id))
-            question.importing.connect(partial(self._import_again, file))
+            question.importing.connect(partial(in_background(self._try, self._import), path, is_again=True))
             question.open()
             return
         self._try(self._listed.refresh())
         self._navigator.go_to(imported.session_id)  # its last line says what was left out
-
-    def _import_again(self, file: Path) -> None:
-        self._try(self._import(file, is_again=True))

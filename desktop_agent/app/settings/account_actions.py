@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from PySide6.QtCore import QObject
 
-from desktop_agent.app.background_tasks import OneAtATime, Try
+from desktop_agent.app.background_tasks import OneAtATime, Try, in_background
 from desktop_agent.app.connections import WindowBrowser, keep_key, key_of, models_at, signed_in
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, CredentialsError
@@ -34,6 +34,9 @@ class AccountActions(QObject):
         self._fail = fail
         self._sign_in_work = OneAtATime(try_, self._show_sign_in_failure)
         self.dialog: SettingsDialog | None = None
+        self.sign_in = in_background(self._sign_in_work.begin, self._sign_in)
+        """Sign in by a way and under a name, and use the account for new conversations if they use its provider."""
+        self.check_sign_in = in_background(self._sign_in_work.begin, self._check_sign_in)
 
     # --- accounts -------------------------------------------------------------------------------------------------
 
@@ -143,13 +146,6 @@ class AccountActions(QObject):
             editor.show_result(words, is_good=is_good)
 
     # --- sign-ins -------------------------------------------------------------------------------------------------
-
-    def sign_in(self, way: SignInWay, name: str) -> None:
-        """Sign in, and use the account for new conversations if they use its provider."""
-        self._sign_in_work.begin(self._sign_in(way, name))
-
-    def check_sign_in(self, account: Account) -> None:
-        self._sign_in_work.begin(self._check_sign_in(account))
 
     def cancel_sign_in(self) -> None:
         self._sign_in_work.cancel()

@@ -8,7 +8,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, QObject
 
-from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.background_tasks import Try, in_background
 from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
@@ -173,7 +173,7 @@ class ModelOffering(QObject):
         self._has_key: dict[str, bool] = {}
         """By keyring entry."""
         self._lists = ModelLists(bench.models, changed=self._show)
-        self._picker.opened.connect(self._on_opened)
+        self._picker.opened.connect(in_background(try_, self._offer))
         self._pickers.model_shown.connect(self._on_shown)
         self._picker.chosen.connect(self._on_chosen)
         self._picker.connect_requested.connect(self._on_connect)
@@ -192,9 +192,6 @@ class ModelOffering(QObject):
         await self._bench.models.read(account)
         self._pickers.show_label(model, self._bench.models.model(account, model.model).label)
 
-    def _on_opened(self) -> None:
-        self._try(self._offer())
-
     def _on_chosen(self, key: ModelKey, effort: str | None) -> None:
         """Choose it as `/model` does: with the same account, the other settings stay."""
         now = self._session.transcript.session.model
@@ -204,7 +201,7 @@ class ModelOffering(QObject):
         self._session.submit(SetMode(model=self._bench.model_meant(meant, now)))
 
     def _on_connect(self, account: AccountOffers) -> None:
-        self._setup.connect_provider(account.provider)
+        self._setup.open().connect_provider(account.provider)
 
     def _on_refresh(self) -> None:
         self._try(self._lists.refresh([account for account in self._accounts if self._is_connected(account)]))

@@ -21,7 +21,7 @@ from desktop_agent.core.settings.live_settings import LiveSettings, SettingChang
 from desktop_agent.core.settings.model_choice import left_behind
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.runtime.pacing import open_next_turn
-from desktop_agent.ui.settings.settings_view import Section, SettingsActions, SettingsView
+from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsView
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.main_window import MainWindow
 
@@ -128,7 +128,8 @@ class Setup(QObject):
             self._made_ahead.deleteLater()
             self._made_ahead = None
 
-    def _open(self) -> "SettingsDialog":
+    def open(self) -> "SettingsDialog":
+        """Show the dialog, with results of what it asks for until it is closed."""
         dialog = self._dialog
         if dialog is None:
             dialog = self._dialog = self._accounts.dialog = self._new_dialog()
@@ -158,31 +159,13 @@ class Setup(QObject):
 
     # --- what the window asks for ---------------------------------------------------------------------------------
 
-    def open_settings(self) -> None:
-        self._open()
-
-    def open_section(self, section: Section) -> None:
-        self._open().show_section(section)
-
     def open_project(self) -> None:
-        self._open().show_section("project")
-
-    def find_setting(self, key: str) -> None:
-        """Show the setting with this dotted name."""
-        self._open().search_for(key)
-
-    def enter_key(self, pasted: str) -> None:
-        """Show the field for the key, with what was pasted elsewhere in it."""
-        self._open().enter_key(pasted)
-
-    def connect_provider(self, provider: str) -> None:
-        """Show the field for this provider's key; another provider may stay chosen."""
-        self._open().connect_provider(provider)
+        self.open().show_section("project")
 
     def sign_in_again(self, model: ModelRef) -> None:
         """Begin the sign-in of the account by which a conversation goes on."""
         vendor = known_vendor(model.provider)
-        self.connect_provider(model.provider)
+        self.open().connect_provider(model.provider)
         if vendor is not None and vendor.sign_in is not None:
             self._accounts.sign_in(vendor.sign_in, model.account)
 

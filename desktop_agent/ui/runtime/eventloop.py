@@ -12,8 +12,9 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, Final
 
 from PySide6.QtCore import QAbstractEventDispatcher
@@ -32,6 +33,7 @@ of a frame, and one painting can be made to wait for them several times. Each wa
 still lets two threads get on."""
 
 _WORKER_THREADS: Final = 8
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 
 _log = logging.getLogger(__name__)
 
@@ -95,7 +97,7 @@ def _run_main(
 ) -> int:
     task = loop.create_task(main(), name="main")
     task.add_done_callback(lambda _: loop.stop())
-    with _Signals(loop, task, on_signal):
+    with _ending_by_signals(loop, task, on_signal):
         loop.run_forever()
         if not task.done():  # something else ended Qt's loop: the session manager, or Quit in a system menu
             task.cancel()
@@ -139,40 +141,37 @@ async def idle() -> None:
         dispatcher.aboutToBlock.disconnect(is_idle.set)
 
 
-class _Signals:
-    """While entered, signals ask the application to end instead of ending the process."""
+@contextmanager
+def _ending_by_signals(
+    loop: asyncio.AbstractEventLoop, task: asyncio.Task[int], on_signal: Callable[[], None] | None
+) -> Generator[None]:
+    """In the body, signals ask the application to end instead of ending the process."""
+    is_asked = False
 
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, task: asyncio.Task[int], on_signal: Callable[[], None] | None
-    ) -> None:
-        self._loop = loop
-        self._task = task
-        self._on_signal = on_signal
-        self._is_asked = False
+    def ask() -> None:
+        nonlocal is_asked
+        if on_signal is None or is_asked:
+            task.cancel()
+        else:
+            is_asked = True
+            on_signal()
 
-    def __enter__(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            if sys.platform == "win32":
-                signal.signal(number, self._from_interpreter)
-            else:
-                self._loop.add_signal_handler(number, self._ask)
+    def from_interpreter(*_: object) -> None:
+        loop.call_soon_threadsafe(ask)
 
-    def __exit__(self, *_: object) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _ENDING:
+        if sys.platform == "win32":
+            signal.signal(number, from_interpreter)
+        else:
+            loop.add_signal_handler(number, ask)
+    try:
+        yield
+    finally:
+        for number in _ENDING:
             if sys.platform == "win32":
                 signal.signal(number, signal.SIG_DFL)
             else:
-                self._loop.remove_signal_handler(number)
-
-    def _from_interpreter(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._ask)
-
-    def _ask(self) -> None:
-        if self._on_signal is None or self._is_asked:
-            self._task.cancel()
-        else:
-            self._is_asked = True
-            self._on_signal()
+                loop.remove_signal_handler(number)
 
 
 class TaskSpawner:
@@ -187,14 +186,10 @@ class TaskSpawner:
         self._waiting: list[Work] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_started = False
-        self._is_closed = False
+        self.is_closed = False
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._tasks)
-
-    @property
-    def is_closed(self) -> bool:
-        return self._is_closed
 
     def start(self) -> None:
         """Start the work that waits. Call it with the loop running."""
@@ -205,7 +200,7 @@ class TaskSpawner:
 
     def spawn(self, work: Work) -> None:
         """Run `work` in the background. After `aclose` it is dropped without being started."""
-        if self._is_closed:
+        if self.is_closed:
             work.close()
         elif self._is_started:
             self._start(work)
@@ -221,7 +216,7 @@ class TaskSpawner:
 
     async def aclose(self) -> None:
         """Take no more work, cancel what runs, and return when it has ended."""
-        self._is_closed = True
+        self.is_closed = True
         self.cancel_all()
         if self._tasks:
             await asyncio.wait(set(self._tasks))

@@ -1,6 +1,6 @@
 """The main window: where the panels stand, in a wide window and in a narrow one, and what the next start remembers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeVar, cast
 
 import msgspec
@@ -96,35 +96,25 @@ KeptChoice = tuple[Literal["action", "setting", "command", "session", "file"], s
 """What was chosen in the palette: its kind, and its key."""
 
 
+LayoutPart = Literal["geometry", "state", "side_sizes"]
+"""The window's place; the docks in the wide window; how the sessions and the files share the panel at the left."""
+
+
 class WindowMemory:
     """What the next start needs to know of this one, in one file. Damaged values count as missing."""
 
     def __init__(self, store: QSettings) -> None:
         self._store = store
 
-    @property
-    def geometry(self) -> QByteArray | None:
-        return self._bytes("geometry")
+    def layout(self, part: LayoutPart) -> QByteArray | None:
+        value = self._store.value(part)
+        return value if isinstance(value, QByteArray) else None
 
-    @property
-    def state(self) -> QByteArray | None:
-        """The sizes and places of the docks in the wide window."""
-        return self._bytes("state")
-
-    def remember_layout(self, geometry: QByteArray, state: QByteArray | None) -> None:
-        """Without `state`, the docks keep their last remembered places."""
-        self._store.setValue("geometry", geometry)
-        if state is not None:
-            self._store.setValue("state", state)
+    def remember_layout(self, parts: Mapping[LayoutPart, QByteArray]) -> None:
+        """A part that is not named keeps what was remembered last."""
+        for part, value in parts.items():
+            self._store.setValue(part, value)
         self._store.sync()
-
-    @property
-    def side_sizes(self) -> QByteArray | None:
-        """How the sessions and the files share the panel at the left."""
-        return self._bytes("side_sizes")
-
-    def remember_side_sizes(self, sizes: QByteArray) -> None:
-        self._store.setValue("side_sizes", sizes)
 
     @property
     def arrangement(self) -> Arrangement:
@@ -181,10 +171,6 @@ class WindowMemory:
     def _write(self, key: str, value: object) -> None:
         self._store.setValue(key, msgspec.json.encode(value).decode())
 
-    def _bytes(self, key: str) -> QByteArray | None:
-        value = self._store.value(key)
-        return value if isinstance(value, QByteArray) else None
-
 
 NARROW_BELOW = 1180
 """Below this width the side panels are drawers: beside them the transcript would be too narrow to read."""
@@ -232,7 +218,7 @@ class MainWindow(QMainWindow):
         side_title = self.tr("Sessions and files")
         self.side = EdgePanel(self, self._conversation, "left", "sideDock", side_title, _SIDE_WIDTH + 44)
         self.review = EdgePanel(self, self._conversation, "right", "reviewDock", self.tr("Review"), _REVIEW_WIDTH + 80)
-        KeysFirst([self.actions_.command_palette], self)
+        self._keys_first = KeysFirst([self.actions_.command_palette], self)
         self._connect()
         self._restore_layout()
 
@@ -265,9 +251,12 @@ class MainWindow(QMainWindow):
             self._composer.setFocus()
 
     def save_layout(self) -> None:
+        parts: dict[LayoutPart, QByteArray] = {"geometry": self.saveGeometry()}
         if isinstance(side := self.findChild(QSplitter, "sideSplitter"), QSplitter):
-            self.memory.remember_side_sizes(side.saveState())
-        self.memory.remember_layout(self.saveGeometry(), None if self._is_narrow else self.saveState(_LAYOUT_VERSION))
+            parts["side_sizes"] = side.saveState()
+        if not self._is_narrow:
+            parts["state"] = self.saveState(_LAYOUT_VERSION)
+        self.memory.remember_layout(parts)
 
     # -- building --
 
@@ -279,7 +268,7 @@ class MainWindow(QMainWindow):
         side.addWidget(files)
         side.setStretchFactor(0, 0)
         side.setStretchFactor(1, 1)
-        sizes = self.memory.side_sizes
+        sizes = self.memory.layout("side_sizes")
         if sizes is None or not side.restoreState(sizes):
             side.setSizes([240, 420])
         return side
@@ -294,7 +283,7 @@ class MainWindow(QMainWindow):
         self.review.dock.visibilityChanged.connect(self._update_review_button)
 
     def _restore_layout(self) -> None:
-        geometry, state = self.memory.geometry, self.memory.state
+        geometry, state = self.memory.layout("geometry"), self.memory.layout("state")
         if geometry is None or not self.restoreGeometry(geometry):
             share = (self._room * _FIRST_SHARE).boundedTo(_MOST_FIRST_SIZE)
             self.resize(share.expandedTo(_LEAST_FIRST_SIZE).boundedTo(self._room))

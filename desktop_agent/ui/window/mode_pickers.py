@@ -126,16 +126,12 @@ class ModePickers(QObject):
 
     def _add_explained(self, group: QActionGroup, button: PickerButton, words: tuple[str, str], data: str) -> None:
         label, explanation = words
-        action = self._add(group, button.menu(), f"{label}\t{explanation}", data)
+        action = button.menu().addAction(f"{label}\t{explanation}")
         action.setIconText(label)  # what the button says
         action.setToolTip(explanation)
-
-    def _add(self, group: QActionGroup, menu: QMenu, label: str, data: object) -> QAction:
-        action = menu.addAction(label)
         action.setCheckable(True)
         action.setData(data)
         group.addAction(action)
-        return action
 
     def _on_approval(self, action: QAction) -> None:
         self.approval_chosen.emit(action.data())
