@@ -16,7 +16,7 @@ from desktop_agent.core.base.errors import AgentError, WorkspaceError
 from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileDiff
+from desktop_agent.core.protocol.model import ChangeSelection, FileDiff
 from desktop_agent.core.protocol.ops import MoveFile, UndoChanges, WriteFile
 from desktop_agent.core.system.files import FileState, digest_of, read_state
 from desktop_agent.ui.review.code_dialog import ApplyDialog
@@ -64,9 +64,7 @@ class FileWriting(QObject):
             handle.submit(UndoChanges(selection=ChangeSelection(change_ids=changes), includes_others=True))
 
     async def compare(self, path: str, before: bytes | None, after: bytes) -> FileDiff:
-        kind = "created" if before is None else "modified"
-        change = FileChange(id="viewer", path=path, kind=kind, author="person", before=None, after=None)
-        return await self._panels.diffs.compare(change, before, after)
+        return await self._panels.diffs.compare(path, before, after)
 
     async def _ask(self, handle: SessionHandle, op: WriteFile | MoveFile) -> Written:
         def is_answer(event: ev.Event) -> bool:
@@ -170,9 +168,7 @@ class CodeApplying(QObject):
 
     async def compare(self, target: ApplyTarget, new: str) -> FileDiff:
         before = target.text.encode() if target.text is not None else None
-        kind = "created" if before is None else "modified"
-        change = FileChange(id="apply", path=target.path, kind=kind, author="person", before=None, after=None)
-        return await self._panels.diffs.compare(change, before, new.encode())
+        return await self._panels.diffs.compare(target.path, before, new.encode())
 
     async def offers(self, typed: str) -> Sequence[str]:
         known = await self._files.latest()

@@ -13,7 +13,7 @@ from desktop_agent.cli.console import Console, table
 from desktop_agent.core.base.errors import CredentialsError, UnsafeSettingsError, UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.account import Account, AccountKind, is_same_name, named, usual_account, why_unusable
-from desktop_agent.core.models.vendors import VENDORS, LocalServer, Vendor, vendor_of
+from desktop_agent.core.models.vendors import VENDORS, LocalServer, vendor_of
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile, LoadedAccounts
 from desktop_agent.core.providers.auth.keys import ResolvedKey, SystemKeyStore, entry_of, resolve_key
@@ -31,7 +31,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     match args.action:
         case "status":
             live = LiveSettings.load(paths.settings_file(), os.environ)
-            _Status(loaded, store, live, args.environ).show(console)
+            _show_status(loaded, store, live, args.environ, console)
         case "set":
             account = _set(_meant(args, loaded), loaded, file, store)
             live = LiveSettings.load(paths.settings_file(), os.environ)
@@ -62,39 +62,31 @@ _WITHOUT_A_KEY: Mapping[AccountKind, str] = {
 }
 
 
-class _Status:
-    """Says of each account where its key comes from, never the key, and what it is for."""
-
-    def __init__(
-        self, loaded: LoadedAccounts, store: SystemKeyStore, live: LiveSettings, environ: Mapping[str, str]
-    ) -> None:
-        self._loaded = loaded
-        self._store = store
-        self._live = live
-        self._environ = environ
-        self._servers: dict[Place, LocalServer] = {}
-
-    def show(self, console: Console) -> None:
-        accounts = [(vendor, account) for vendor in VENDORS for account in self._loaded.of(vendor.id)]
-        places = [self._place_of(account) for vendor, account in accounts if vendor.is_local]
-        local = list(dict.fromkeys(place for place in places if is_here(place.address)))
-        found = asyncio.run(look_for_servers(local))  # noqa: TID251 - entry point
-        self._servers = dict(zip(local, found, strict=True))
-        documents: list[JsonObject] = []
-        rows: list[list[str]] = []
-        for vendor, account in accounts:
-            document, row = self._of(vendor, account)
-            documents.append(document)
-            rows.append(row)
-        below = ["", *(server.words for server in found)] if found else []
-        console.result({"providers": documents}, "\n".join([table(rows), *below]))
-
-    def _of(self, vendor: Vendor, account: Account) -> tuple[JsonObject, list[str]]:
-        there = destination(account, self._live.loaded, self._environ)
-        server = self._servers.get(self._place_of(account))
-        used_for = "new sessions" if self._is_chosen(account) else ""
+def _show_status(
+    loaded: LoadedAccounts, store: SystemKeyStore, live: LiveSettings, environ: Mapping[str, str], console: Console
+) -> None:
+    """Say of each account where its key comes from, never the key, and what it is for."""
+    accounts = [
+        (vendor, account, destination(account, live.loaded, environ))
+        for vendor in VENDORS
+        for account in loaded.of(vendor.id)
+    ]
+    places = [
+        Place(provider=account.provider, address=there.address)
+        for vendor, account, there in accounts
+        if vendor.is_local
+    ]
+    local = list(dict.fromkeys(place for place in places if is_here(place.address)))
+    found = asyncio.run(look_for_servers(local))  # noqa: TID251 - entry point
+    servers = dict(zip(local, found, strict=True))
+    chosen = live.current.model
+    documents: list[JsonObject] = []
+    rows: list[list[str]] = []
+    for vendor, account, there in accounts:
+        is_chosen = account.provider == chosen.provider and is_same_name(account.name, named(chosen.account))
+        used_for = "new sessions" if is_chosen else ""
         try:
-            key, problem = resolve_key(account, self._environ, self._store), ""
+            key, problem = resolve_key(account, environ, store), ""
         except CredentialsError as error:
             key, problem = ResolvedKey(None, None), str(error)
         words = {
@@ -103,17 +95,13 @@ class _Status:
             "run": "of this run",
             None: problem or _WITHOUT_A_KEY[account.kind],
         }
-        document = _document(account, key.source, there)
-        document |= {"problem": problem, "used_for": used_for, "server": _server_document(server)}
-        return document, [vendor.id, account.label, words[key.source], there.words, used_for]
-
-    def _place_of(self, account: Account) -> Place:
-        there = destination(account, self._live.loaded, self._environ)
-        return Place(provider=account.provider, address=there.address)
-
-    def _is_chosen(self, account: Account) -> bool:
-        chosen = self._live.current.model
-        return account.provider == chosen.provider and is_same_name(account.name, named(chosen.account))
+        server = _server_document(servers.get(Place(provider=account.provider, address=there.address)))
+        documents.append(
+            _document(account, key.source, there) | {"problem": problem, "used_for": used_for, "server": server}
+        )
+        rows.append([vendor.id, account.label, words[key.source], there.words, used_for])
+    below = ["", *(server.words for server in found)] if found else []
+    console.result({"providers": documents}, "\n".join([table(rows), *below]))
 
 
 def _document(account: Account, source: str | None, there: Destination) -> JsonObject:

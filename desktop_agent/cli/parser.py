@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from math import inf
 from pathlib import Path
-from typing import Protocol, get_args
+from typing import get_args
 
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.web_address import address_argument
@@ -15,27 +15,25 @@ APPROVALS = ("always", "on_write", "on_request", "never")
 SANDBOXES = ("restricted", "strict", "none")
 
 
-class Commands(Protocol):
-    """Where commands or actions are added: what `add_subparsers` returns, for which argparse has no public name."""
-
-    def add_parser(
-        self,
-        name: str,
-        *,
-        help: str | None = ...,  # noqa: A002 - the name that argparse gave it
-        description: str | None = ...,
-        epilog: str | None = ...,
-    ) -> argparse.ArgumentParser:
-        """Add one, and return the parser of what stands behind its name."""
-        ...
+Commands = Callable[..., argparse.ArgumentParser]
+"""Adds a command or an action: the `add_parser` of what `add_subparsers` returns."""
 
 
-def command(commands: Commands, name: str, summary: str, example: str) -> argparse.ArgumentParser:
-    parser = commands.add_parser(name, help=summary, description=summary, epilog=f"Example: desktop-agent {example}")
+def command(commands: Commands, name: str, summary: str, example: str, *positionals: str) -> argparse.ArgumentParser:
+    """Add a command with what all of them take; `positionals` are named as its usage shows them: NAME, NAME[/TOOL]."""
+    parser = commands(name, help=summary, description=summary, epilog=f"Example: desktop-agent {example}")
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
     folder = "the folder to work in (default: the current one)"
     parser.add_argument("--workspace", type=Path, metavar="DIR", help=folder)
+    for shown in positionals:
+        parser.add_argument(shown.partition("[")[0].lower(), metavar=shown)
     return parser
+
+
+def group(commands: Commands, name: str, summary: str) -> Commands:
+    """Add a command with actions, and return where they are added."""
+    actions = commands(name, help=summary).add_subparsers(dest="action", required=True, metavar="ACTION")
+    return actions.add_parser
 
 
 def session_command(commands: Commands, name: str, summary: str, example: str) -> argparse.ArgumentParser:
@@ -177,8 +175,7 @@ HIT_KINDS = ("title", "prompt", "reply", "command", "output", "change")
 
 
 def _add_sessions(commands: Commands) -> None:
-    sessions = commands.add_parser("sessions", help="List, show, file, verify, export and import sessions.")
-    actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = group(commands, "sessions", "List, show, file, verify, export and import sessions.")
     listing = command(actions, "list", "List sessions: the pinned ones, then the last used first.", "sessions list")
     which = listing.add_mutually_exclusive_group()
     which.add_argument("--archived", action="store_true", help="only those that were put away")
@@ -205,8 +202,7 @@ def _add_sessions(commands: Commands) -> None:
 
 def _add_filing(actions: Commands) -> None:
     example = 'sessions rename k3f9qx "The slow query"'
-    rename = session_command(actions, "rename", "Give a session another title.", example)
-    rename.add_argument("title", metavar="TITLE")
+    session_command(actions, "rename", "Give a session another title.", example).add_argument("title", metavar="TITLE")
     summaries = {"archive": "Put a session away; nothing of it is removed.", "pin": "Keep a session at the top."}
     for name, summary in summaries.items():
         action = session_command(actions, name, summary, f"sessions {name} k3f9qx")
@@ -231,8 +227,7 @@ def _add_exchange(actions: Commands) -> None:
 
 
 def _add_changes(commands: Commands) -> None:
-    changes = commands.add_parser("changes", help="List, show, undo and redo what a session changed.")
-    actions = changes.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = group(commands, "changes", "List, show, undo and redo what a session changed.")
     summaries = {
         "list": "List the changes of a session.",
         "diff": "Print the changes of a session as a patch.",
@@ -288,15 +283,11 @@ def _add_storage(commands: Commands) -> None:
 
 
 def _add_tools(commands: Commands) -> None:
-    tools = commands.add_parser("tools", help="List, describe and call the model's tools.")
-    actions = tools.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = group(commands, "tools", "List, describe and call the model's tools.")
     command(actions, "list", "List all tools.", "tools list")
-    describe = command(actions, "describe", "Describe one tool.", "tools describe edit_file")
-    describe.add_argument("name", metavar="NAME")
-    call = command(
-        actions, "call", "Run one tool call, as the model would.", """tools call grep '{"pattern": "TODO"}'"""
-    )
-    call.add_argument("name", metavar="NAME")
+    command(actions, "describe", "Describe one tool.", "tools describe edit_file", "NAME")
+    example = """tools call grep '{"pattern": "TODO"}'"""
+    call = command(actions, "call", "Run one tool call, as the model would.", example, "NAME")
     call.add_argument("arguments", metavar="ARGS_JSON", help="the arguments, one JSON object; - reads standard input")
     add_mode(call)
 
@@ -306,8 +297,7 @@ _HEADERS = " (the default) or ".join(get_args(KeyHeader))
 
 
 def _add_auth(commands: Commands) -> None:
-    auth = commands.add_parser("auth", help="Keep accounts with providers, and their keys in the system keyring.")
-    actions = auth.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = group(commands, "auth", "Keep accounts with providers, and their keys in the system keyring.")
     command(actions, "status", "Say of each account where its key comes from, and where it goes.", "auth status")
     keep = command(actions, "set", "Store a key.", "auth set anthropic --account work")
     address = "the address that this key is for: it is sent nowhere else (default: the provider's own)"
@@ -322,14 +312,12 @@ def _add_auth(commands: Commands) -> None:
         ("sign-in", "Sign in by the browser: openai (ChatGPT), openrouter; or use a profile of Anthropic's tools."),
         ("sign-out", "Forget a sign-in."),
     ):
-        action = command(actions, name, summary, f"auth {name} openai")
-        action.add_argument("provider", metavar="PROVIDER")
+        action = command(actions, name, summary, f"auth {name} openai", "PROVIDER")
         action.add_argument("--account", metavar="NAME", help="the account, when there are several of the provider")
 
 
 def _add_models(commands: Commands) -> None:
-    models = commands.add_parser("models", help="List the models of an account, with what is known of each.")
-    actions = models.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = group(commands, "models", "List the models of an account, with what is known of each.")
     listing = command(
         actions, "list", "List them, without asking the network unless told to.", "models list --provider openrouter"
     )
@@ -354,16 +342,14 @@ def add_client_options(add: argparse.ArgumentParser) -> None:
 
 
 def _add_mcp(commands: Commands) -> None:
-    mcp = commands.add_parser("mcp", help="Define, test and switch MCP servers, which offer tools to the model.")
-    actions = mcp.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = group(commands, "mcp", "Define, test and switch MCP servers, which offer tools to the model.")
     command(actions, "list", "List the servers that are defined for this folder. Starts none.", "mcp list")
     summary = "Define a server: what starts it stands behind --, or --url says where it is reached."
-    add = command(actions, "add", summary, "mcp add git --env DEBUG=1 -- uvx mcp-server-git")
+    add = command(actions, "add", summary, "mcp add git --env DEBUG=1 -- uvx mcp-server-git", "NAME")
     add.usage = "desktop-agent mcp add NAME [--env K=V] [--cwd DIR] [--sandbox [--folder DIR] [--host HOST]] "
     add.usage += "-- COMMAND ARGS…\n       "
     add.usage += "desktop-agent mcp add NAME --url URL [--header K=V] [--client-id ID [--client-secret]]"
     add.usage += "\n       desktop-agent mcp add NAME --from KNOWN [--no-sandbox]"
-    add.add_argument("name", metavar="NAME")
     add.add_argument("--url", metavar="URL", help="reach it by streamable HTTP")
     add.add_argument("--from", dest="known", metavar="KNOWN", help="one of `mcp catalogue`, as its makers publish it")
     header_help = "a header for every request, with --url; one that is a secret goes to the system keyring"
@@ -382,44 +368,37 @@ def _add_mcp(commands: Commands) -> None:
     command(actions, "catalogue", "List servers worth knowing, and what each needs. Starts none.", "mcp catalogue")
     take = command(actions, "import", "Define the servers of another tool's JSON file.", "mcp import .mcp.json")
     take.add_argument("file", type=Path, metavar="FILE")
-    test = command(actions, "test", "Start a server, list its tools with what they cost, and end it.", "mcp test git")
-    test.add_argument("name", metavar="NAME")
+    test = command(
+        actions, "test", "Start a server, list its tools with what they cost, and end it.", "mcp test git", "NAME"
+    )
     accept_help = "take its tools as they are now for what you allowed, so that your rules answer for them"
     test.add_argument("--accept", action="store_true", help=accept_help)
     for name, summary in (
         ("sign-in", "Sign in with a server at an address, by the browser."),
         ("sign-out", "Forget the sign-in with a server."),
     ):
-        command(actions, name, summary, f"mcp {name} tickets").add_argument("name", metavar="NAME")
-    remove = command(actions, "remove", "Take a server out of the settings.", "mcp remove git")
-    remove.add_argument("name", metavar="NAME")
-    logs = command(actions, "logs", "Show what a server wrote to its standard error.", "mcp logs git")
-    logs.add_argument("name", metavar="NAME")
+        command(actions, name, summary, f"mcp {name} tickets", "NAME")
+    command(actions, "remove", "Take a server out of the settings.", "mcp remove git", "NAME")
+    command(actions, "logs", "Show what a server wrote to its standard error.", "mcp logs git", "NAME")
     for name, summary in (("enable", "Use a server, or one of its tools."), ("disable", "Use it no longer.")):
-        action = command(actions, name, summary, f"mcp {name} git/git_push")
-        action.add_argument("name", metavar="NAME[/TOOL]")
+        command(actions, name, summary, f"mcp {name} git/git_push", "NAME[/TOOL]")
 
 
 def _add_config(commands: Commands) -> None:
-    config = commands.add_parser("config", help="Show and change the settings.")
-    actions = config.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = group(commands, "config", "Show and change the settings.")
     show = command(actions, "show", "Show all settings, and where each value comes from.", "config show execution")
     show.add_argument("section", nargs="?", metavar="SECTION", help="only this section, such as tools.limits")
     command(actions, "path", "Show where the settings file is.", "config path")
-    get = command(actions, "get", "Show one setting.", "config get model.name")
-    get.add_argument("key", metavar="KEY")
-    reset = command(
-        actions, "reset", "Take one setting out of the file, so that its default holds.", "config reset ui.theme"
-    )
-    reset.add_argument("key", metavar="KEY")
+    command(actions, "get", "Show one setting.", "config get model.name", "KEY")
+    summary = "Take one setting out of the file, so that its default holds."
+    command(actions, "reset", summary, "config reset ui.theme", "KEY")
     trust = command(
         actions, "trust", "Let a project's own settings hold, and its MCP servers start.", "config trust ~/code/app"
     )
     trust.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="the project (default: --workspace)")
     trust.add_argument("--ignore", action="store_true", help="ignore them instead, until they change")
     trust.add_argument("--dry-run", action="store_true", help="only show what they would change")
-    change = command(actions, "set", "Change one setting.", "config set execution.approval always")
-    change.add_argument("key", metavar="KEY")
+    change = command(actions, "set", "Change one setting.", "config set execution.approval always", "KEY")
     change.add_argument("value", metavar="VALUE", help="as in the settings file; text needs no quotes")
 
 
@@ -478,5 +457,5 @@ def build_parser(only: str = "") -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"desktop-agent {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in [only] if only in _COMMANDS else _COMMANDS:
-        _COMMANDS[name](commands)
+        _COMMANDS[name](commands.add_parser)
     return parser

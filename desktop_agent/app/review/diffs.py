@@ -114,8 +114,10 @@ class BlobDiffs:
         before, after = await self.contents((change.before, change.after))
         return await self._comparer.diff(change, before, after)
 
-    async def compare(self, change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
-        """Return how these two versions of a file differ, which need not be stored."""
+    async def compare(self, path: str, before: bytes | None, after: bytes) -> FileDiff:
+        """Return how a write of the user's would change a file; neither version need be stored."""
+        kind = "created" if before is None else "modified"
+        change = FileChange(id="written", path=path, kind=kind, author="person", before=None, after=None)
         return await self._comparer.diff(change, before, after)
 
     async def blob(self, ref: BlobRef) -> bytes:

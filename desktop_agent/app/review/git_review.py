@@ -144,30 +144,18 @@ def _change(root: Path, entry: _Raw, counts: tuple[int, int] | None) -> FileChan
     if before is None and after is None:
         return None
     added, removed = counts or (0, 0)
-    return FileChange(
-        id=f"{GIT_ID}{entry.path}",
-        path=entry.path,
-        kind=kind,
-        author="person",
-        before=before,
-        after=after,
-        added=added,
-        removed=removed,
-        is_binary=counts is None,
-        moved_from=entry.origin if is_moved else "",
-    )
+    change = _found(entry.path, kind, before, after)
+    moved_from = entry.origin if is_moved else ""
+    return replace(change, added=added, removed=removed, is_binary=counts is None, moved_from=moved_from)
+
+
+def _found(path: str, kind: ChangeKind, before: FileImage | None, after: FileImage | None) -> FileChange:
+    return FileChange(id=f"{GIT_ID}{path}", path=path, kind=kind, author="person", before=before, after=after)
 
 
 def _forgotten(root: Path, entry: _Raw) -> FileChange | None:
     """Return how a file that is committed but not in the index differs; None if it does not."""
-    change = FileChange(
-        id=f"{GIT_ID}{entry.origin}",
-        path=entry.origin,
-        kind="modified",
-        author="person",
-        before=_image_in_git(entry),
-        after=_image_on_disk(root, entry.origin),
-    )
+    change = _found(entry.origin, "modified", _image_in_git(entry), _image_on_disk(root, entry.origin))
     try:
         before, after = _contents(root, change)
     except AgentError:  # the review says so when the file is looked at
@@ -188,16 +176,7 @@ def _new_file(root: Path, path: str) -> FileChange | None:
     content = b"" if after.size > _MAX_READ_BYTES or after.kind != "file" else _content_on_disk(root, path)
     has_no_lines = after.size > _MAX_READ_BYTES or is_binary(content)
     lines = 0 if has_no_lines else line_count(content)
-    return FileChange(
-        id=f"{GIT_ID}{path}",
-        path=path,
-        kind="created",
-        author="person",
-        before=None,
-        after=after,
-        added=lines,
-        is_binary=has_no_lines,
-    )
+    return replace(_found(path, "created", None, after), added=lines, is_binary=has_no_lines)
 
 
 def _image_in_git(entry: _Raw) -> FileImage:

@@ -41,22 +41,15 @@ def parse_arguments(argv: Sequence[str]) -> WindowArguments:
         "--resume", nargs="?", const=NEWEST, metavar="ID", help="go on with this session, or the last one"
     )
     start.add_argument("--continue", dest="resume", action="store_const", const=NEWEST, help="go on with the last one")
-    start.add_argument("--demo", action="store_true", help="a scripted model on a small bundled project; needs no key")
+    start.add_argument(
+        "--demo", dest="is_demo", action="store_true", help="a scripted model on a small bundled project; needs no key"
+    )
     providers = f"the model's provider: {', '.join(PROVIDER_IDS)}"
     parser.add_argument("--provider", type=_provider, metavar="P", help=providers)
     parser.add_argument("--model", metavar="M", help="the model")
     parser.add_argument("--base-url", type=address_argument, metavar="URL", help="another address of the provider")
     parser.add_argument("--account", metavar="NAME", help="the provider's account; without it, that of the settings")
-    found = parser.parse_args(argv)
-    return WindowArguments(
-        workspace=found.workspace,
-        resume=found.resume,
-        is_demo=found.demo,
-        provider=found.provider,
-        model=found.model,
-        base_url=found.base_url,
-        account=found.account,
-    )
+    return WindowArguments(**vars(parser.parse_args(argv)))
 
 
 def _provider(name: str) -> str:
