@@ -78,7 +78,7 @@ class FileWriting(QObject):
 
         try:
             async with asyncio.timeout(_PATIENCE_S):
-                answer = await answer_to(handle, op, is_answer, self._navigator.session_opened)
+                answer = await answer_to(handle, op, is_answer)
         except TimeoutError:
             return Written(self.tr("The conversation did not answer, so it is not known whether that was done."))
         except AgentError as error:  # the session cannot be opened

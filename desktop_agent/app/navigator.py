@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QObject, Signal, SignalInstance
+from PySide6.QtCore import QCoreApplication, QObject, Signal
 from PySide6.QtWidgets import QFileDialog
 
 from desktop_agent.app.background_tasks import Try, in_background
@@ -32,15 +32,9 @@ from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 
-async def answer_to(
-    handle: SessionHandle, op: ops.Op, is_answer: Callable[[ev.Event], bool], begun: SignalInstance | None = None
-) -> ev.Event:
-    """Submit `op` and return the event that answers it. Raises the `AgentError` for which a session was not opened.
-
-    `begun` tells of the session (a `SessionHandle`) that begins with `op`, where `handle` is a draft.
-    """
+async def answer_to(handle: SessionHandle, op: ops.Op, is_answer: Callable[[ev.Event], bool]) -> ev.Event:
+    """Submit `op` and return the event that answers it. Raises the `AgentError` for which a session was not opened."""
     answer: asyncio.Future[ev.Event] = asyncio.get_running_loop().create_future()
-    followed: list[SessionHandle] = []
 
     def on_happened(event: ev.Event) -> None:
         if not answer.done() and is_answer(event):
@@ -50,23 +44,14 @@ async def answer_to(
         if not answer.done():
             answer.set_exception(error)
 
-    def follow(handle: SessionHandle) -> None:
-        handle.happened.connect(on_happened)
-        handle.failed.connect(on_failed)
-        followed.append(handle)
-
-    follow(handle)
-    if begun is not None:
-        begun.connect(follow)
+    handle.happened.connect(on_happened)
+    handle.failed.connect(on_failed)
     try:
         handle.submit(op)
         return await answer
     finally:
-        if begun is not None:
-            begun.disconnect(follow)
-        for each in followed:
-            each.happened.disconnect(on_happened)
-            each.failed.disconnect(on_failed)
+        handle.happened.disconnect(on_happened)
+        handle.failed.disconnect(on_failed)
 
 
 async def take_back_since(handle: SessionHandle, turn: int) -> None:
@@ -289,21 +274,22 @@ class Navigator(QObject):
 
     def _show_draft(self, root: Path, model: ModelRef, approval: ApprovalPolicy) -> None:
         sandbox = self._bench.settings_in(root).current.execution.sandbox
-        keep = partial(self._drafts.note_sent, folder_draft(root))
-        draft = DraftSession(root, model, approval, sandbox, self._on_first_prompt, keep, self)
+        mode = ev.ModeSet(model=model, approval=approval, sandbox=sandbox)
+        draft = DraftSession(root, mode, in_background(self._panels.spawner.spawn, self._start_session))
+        draft.keep_with(partial(self._drafts.note_sent, folder_draft(root)))
         self._panels.transcript.status.empty.set_examples(EXAMPLES)
         self._show(draft)
         self._drafts.enter(folder_draft(root))
         self._panels.composer.setFocus()
 
-    def _show(self, handle: SessionHandle, *, is_shown: bool = False, is_begun: bool = False) -> None:
+    def _show(self, handle: SessionHandle, *, is_shown: bool = False) -> None:
         self._panels.conversation.banner.hide()
         is_viewed = self._viewing.is_viewing(handle)
         self._panels.conversation.viewing_bar.show_state(is_free=False)
         self._panels.conversation.viewing_bar.setVisible(is_viewed)
         self._model_following.note_shown(handle)
         if not is_shown:
-            self._panels.session.show(handle, is_begun=is_begun)
+            self._panels.session.show(handle)
         if not is_viewed:
             self._viewing.leave()
         self._panels.sessions.set_current(handle.transcript.session.session_id or None)
@@ -311,31 +297,26 @@ class Navigator(QObject):
 
     # -- a draft becomes a session --
 
-    def _on_first_prompt(self, draft: DraftSession) -> None:
-        self._panels.spawner.spawn(self._start_session(draft))
-
     async def _start_session(self, draft: DraftSession) -> None:
         try:
-            handle = await self._live.create(draft.workspace, draft.model, draft.approval)
+            await self._live.begin(draft)
         except AgentError as error:
-            asked = draft.hand_over()
+            asked = draft.asked
+            draft.forget()
             written = [op.text for op in asked if isinstance(op, ops.SubmitPrompt | ops.RunCommand)]
             self._panels.session.prompts.give_back(written)
             self._panels.conversation.banner.show_error(error)
             if len(written) < len(asked):
                 draft.deliver(ev.Notice(level="warning", code="not_written", title=error.title, hint=error.hint))
             return
-        self.session_opened.emit(handle)
+        self.session_opened.emit(draft)
         if self._panels.session.handle is draft:
-            self.chosen = handle.session_id
-            self._show(handle, is_begun=True)
-            key = session_draft(handle.session_id)
-            self._drafts.move(key)
-            self._drafts.note_sent(key, ())  # the session keeps them now
-        if draft.sandbox != handle.transcript.session.sandbox:
-            handle.submit(ops.SetMode(sandbox=draft.sandbox))
-        for op in draft.hand_over():
-            handle.submit(op)
+            self.chosen = draft.session_id
+            self._panels.conversation.banner.hide()
+            self._drafts.move(session_draft(draft.session_id))
+            self.shown.emit()
+        self._drafts.note_sent(folder_draft(draft.workspace), ())
+        draft.send_waiting()
 
     # -- a prompt that is edited and sent again --
 

@@ -6,19 +6,17 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
-from desktop_agent.app.sessions.own_sessions import OwnSession
+from desktop_agent.app.sessions.own_sessions import DraftSession, OwnSession
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef
 from desktop_agent.core.session.session import FilingOp, Session, event_of
 from desktop_agent.core.store.drafts import session_draft
 from desktop_agent.core.store.session_upkeep import Filing
@@ -168,12 +166,16 @@ class LiveSessions:
         """How many sessions have a turn running that closing them would stop."""
         return sum(live.session.is_at_work for live in self._live.values())
 
-    async def create(self, workspace: Path, model: ModelRef, approval: ApprovalPolicy) -> OwnSession:
-        """Start a session. Raises `AgentError` when the folder or the disk does not allow it."""
-        handle = OwnSession()
-        session = await self._bench.create_session(workspace, sink=handle.take, model=model, approval=approval)
-        handle.open_with(session.id, session.submit)
-        return self._serve(session, handle)
+    async def begin(self, draft: DraftSession) -> None:
+        """Start the session of a draft. Raises `AgentError` when the folder or the disk does not allow it."""
+        mode = draft.mode
+        session = await self._bench.create_session(
+            draft.workspace, sink=draft.take, model=mode.model, approval=mode.approval, sandbox=mode.sandbox
+        )
+        draft.open_with(session.id, session.submit)
+        self._serve(session, draft)
+        if (now := draft.mode) != mode:  # the user picked another one meanwhile
+            draft.submit(ops.SetMode(model=now.model, approval=now.approval, sandbox=now.sandbox))
 
     async def open(self, session_id: SessionId) -> OwnSession:
         """Return the session, opening it when it is not open yet. Raises `AgentError` when that is not possible.

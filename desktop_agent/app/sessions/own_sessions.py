@@ -3,90 +3,21 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject
-
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import SessionId, new_prompt_id
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 Keep = Callable[[Sequence[str]], None]
 """Keeps the prompts that are not in a journal yet, in place of those kept before."""
 
-FirstOp = ops.SubmitPrompt | ops.RunCommand | ops.WriteFile | ops.MoveFile | ops.UndoDifferences
-"""The ops that a conversation can begin with."""
-
 
 def _texts(asked: Sequence[ops.Op]) -> list[str]:
     """Return the texts that the user wrote, which go back to the user if they are not taken."""
     return [op.text for op in asked if isinstance(op, ops.SubmitPrompt | ops.Steer | ops.RunCommand)]
-
-
-class DraftSession(SessionHandle):
-    """A conversation before its first prompt: shown like a session, but nothing of it is on disk yet.
-
-    Keeps the mode that the user picks, and the prompts they write until the session is there.
-    """
-
-    def __init__(
-        self,
-        workspace: Path,
-        model: ModelRef,
-        approval: ApprovalPolicy,
-        sandbox: SandboxMode,
-        begin: Callable[["DraftSession"], None],
-        keep: Keep,
-        parent: QObject,
-    ) -> None:
-        """`begin` is called with the draft when its first prompt has come."""
-        super().__init__(Transcript(), self._ask, parent)
-        self.workspace = workspace
-        self.model = model
-        self.approval: ApprovalPolicy = approval
-        self.sandbox: SandboxMode = sandbox
-        self._begin = begin
-        self._keep = keep
-        self._asked: list[FirstOp] = []
-        self.deliver(
-            ev.SessionOpened(
-                session_id="",
-                workspace=str(workspace),
-                model=model,
-                approval=approval,
-                sandbox=sandbox,
-                app_version=__version__,
-            )
-        )
-
-    def hand_over(self) -> list[FirstOp]:
-        """Return the ops so far, in order. The draft forgets them, and the next op is a first one again."""
-        asked, self._asked = self._asked, []
-        self._keep(())
-        return asked
-
-    def _ask(self, op: ops.Op) -> None:
-        """Take the ops that can begin a session: prompts, modes, the user's own writes, and undos of what git shows.
-
-        Without a turn there is nothing to stop or answer, and nothing of the agent's to undo.
-        """
-        match op:
-            case ops.Steer(text=text, include=include):  # no turn runs yet
-                self._ask(ops.SubmitPrompt(text=text, include=include))
-            case ops.SubmitPrompt() | ops.RunCommand() | ops.WriteFile() | ops.MoveFile() | ops.UndoDifferences():
-                self._asked.append(op)
-                self._keep(_texts(self._asked))
-                if len(self._asked) == 1:
-                    self._begin(self)
-            case ops.SetMode(model=model, approval=approval, sandbox=sandbox):
-                self.model, self.approval = model or self.model, approval or self.approval
-                self.sandbox = sandbox or self.sandbox
-                self.deliver(ev.ModeSet(model=self.model, approval=self.approval, sandbox=self.sandbox))
-            case _:
-                pass
 
 
 class OwnSession(SessionHandle):
@@ -197,3 +128,52 @@ class OwnSession(SessionHandle):
     def _keep_sent(self) -> None:
         if self._keep is not None:
             self._keep(self._sent)
+
+
+class DraftSession(OwnSession):
+    """A conversation before its first prompt: shown like a session, but nothing of it is on disk until `open_with`.
+
+    Keeps the mode that the user picks, and the prompts they write until the session is there.
+    """
+
+    def __init__(self, workspace: Path, mode: ev.ModeSet, begin: Callable[["DraftSession"], None]) -> None:
+        """`begin` is called with the draft when its first prompt has come."""
+        super().__init__()
+        self.workspace = workspace
+        self.mode = mode
+        self._begin = begin
+        self.deliver(
+            ev.SessionOpened(
+                session_id="",
+                workspace=str(workspace),
+                model=mode.model,
+                approval=mode.approval,
+                sandbox=mode.sandbox,
+                app_version=__version__,
+            )
+        )
+
+    def _ask(self, op: ops.Op) -> None:
+        """Take the ops that can begin a session: prompts, modes, the user's own writes, and undos of what git shows.
+
+        Without a turn there is nothing to stop or answer, and nothing of the agent's to undo.
+        """
+        if self._pass_on is not None:
+            super()._ask(op)
+            return
+        match op:
+            case ops.Steer(text=text, include=include):  # no turn runs yet
+                self._ask(ops.SubmitPrompt(text=text, include=include))
+            case ops.SubmitPrompt() | ops.RunCommand() | ops.WriteFile() | ops.MoveFile() | ops.UndoDifferences():
+                self._asked[new_prompt_id()] = op
+                self._keep_waiting()
+                if len(self._asked) == 1:
+                    self._begin(self)
+            case ops.SetMode(model=model, approval=approval, sandbox=sandbox):
+                mode = self.mode
+                self.mode = ev.ModeSet(
+                    model=model or mode.model, approval=approval or mode.approval, sandbox=sandbox or mode.sandbox
+                )
+                self.deliver(self.mode)
+            case _:
+                pass

@@ -161,14 +161,9 @@ class ReviewContent(QWidget):
 
     # -- what it shows --
 
-    def set_transcript(self, transcript: Transcript, submit: Submit, *, is_begun: bool = False) -> None:
-        """Show the changes of this transcript.
-
-        What was undone in it before is not announced. If it `is_begun`, it is the conversation that was shown before,
-        and does not know its folder yet.
-        """
-        folder = self._reviewed.transcript.session.workspace if is_begun else transcript.session.workspace
-        self._reviewed.set_transcript(transcript, is_begun=is_begun)
+    def set_transcript(self, transcript: Transcript, submit: Submit) -> None:
+        """Show the changes of this transcript. What was undone in it before is not announced."""
+        self._reviewed.set_transcript(transcript)
         self._shown_state = self._disk_state = None
         self._loader.forget()
         self._counts.forget()
@@ -176,9 +171,7 @@ class ReviewContent(QWidget):
         self._decisions.problem.emit("")
         self._listing.clear_filter()
         self._source.transcript = transcript
-        self._git.set_folder(folder)
-        if self._reviewed.baseline.is_git:
-            self._git.load(self._reviewed.baseline)
+        self._git.set_folder(transcript.session.workspace)
         undos = transcript.changed.undos
         self._last_undo = undos[-1] if undos else None
         self._draw()

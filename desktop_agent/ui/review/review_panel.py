@@ -82,18 +82,15 @@ class ReviewPanel(QWidget):
     def _git(self) -> GitSource | None:
         return self._make_git() if self._make_git is not None else None
 
-    def set_transcript(self, transcript: Transcript, submit: Submit, *, is_begun: bool = False) -> None:
-        """Show the changes of this transcript; `submit` reaches its session.
-
-        What was undone before is not announced. If it `is_begun`, it is the conversation that was shown before.
-        """
+    def set_transcript(self, transcript: Transcript, submit: Submit) -> None:
+        """Show the changes of this transcript, whose undos are not announced; `submit` reaches its session."""
         self._session = transcript, submit
         self._is_unreadable = False
-        self._is_git_wanted = self._is_git_wanted and is_begun
-        if not self._is_waiting and not is_begun:
+        self._is_git_wanted = False
+        if not self._is_waiting:
             self._empty.set_folder(transcript.session.workspace)
         if self._content or (transcript.changes and not self._is_waiting):
-            self._show_in_content(is_begun=is_begun)
+            self._show_in_content()
         self._show_page()
 
     def say_unreadable(self) -> None:
@@ -154,7 +151,7 @@ class ReviewPanel(QWidget):
         else:
             self._empty.say_reading()
 
-    def _show_in_content(self, *, is_begun: bool = False) -> "ReviewContent":
+    def _show_in_content(self) -> "ReviewContent":
         self._is_waiting = False
         if self._content is None:
             self._content = self._made_content
@@ -162,7 +159,7 @@ class ReviewPanel(QWidget):
             if self._mode is not None:
                 self._content.set_mode(self._mode)
         if self._session is not None:
-            self._content.set_transcript(*self._session, is_begun=is_begun)
+            self._content.set_transcript(*self._session)
         return self._content
 
     @cached_property

@@ -215,10 +215,9 @@ class Reviewed:
         self.files: list[ChangedFile] = []
         self._grouped: tuple[object, list[ChangedFile]] = None, []
 
-    def set_transcript(self, transcript: Transcript, *, is_begun: bool = False) -> None:
-        """Review another session, beginning with its last turn; if an undo against git has begun it, with that."""
-        if not (is_begun and self.baseline.is_git):
-            self.baseline = LAST_TURN
+    def set_transcript(self, transcript: Transcript) -> None:
+        """Review another session, beginning with its last turn."""
+        self.baseline = LAST_TURN
         self.transcript = transcript
         self.files = []
         self._grouped = None, []

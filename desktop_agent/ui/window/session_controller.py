@@ -88,11 +88,8 @@ class SessionController(ShownSession):
         self.submit_on(panels.pickers.sandbox_chosen, ops.SetMode, "sandbox")
         self.submit_on(panels.jobs.stop_requested, ops.StopJob, "job_id")
 
-    def show(self, handle: SessionHandle, *, is_begun: bool = False) -> None:
-        """Show this session instead of the one before, which goes on running unseen.
-
-        One that `is_begun` with the first prompt is the conversation that was shown before.
-        """
+    def show(self, handle: SessionHandle) -> None:
+        """Show this session instead of the one before, which goes on running unseen."""
         if (before := self.handle) is not None:
             self._places.leave(before)
             for signal, slot in self._connections(before):
@@ -105,9 +102,8 @@ class SessionController(ShownSession):
         self._approvals.close()
         self._panels.transcript.show_transcript(handle.transcript, is_gentle=True)
         self._places.enter(handle)
-        self._panels.review.set_transcript(handle.transcript, handle.submit, is_begun=is_begun)
-        if not is_begun:
-            self._panels.composer.edit.history = PromptHistory()
+        self._panels.review.set_transcript(handle.transcript, handle.submit)
+        self._panels.composer.edit.history = PromptHistory()
         self._show_rest()
 
     def _connections(self, handle: SessionHandle) -> list[tuple[SignalInstance, Callable[..., None] | SignalInstance]]:
