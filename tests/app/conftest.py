@@ -4,7 +4,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from PySide6.QtWidgets import QApplication
 
+from desktop_agent.ui.theme import Theme
 from tests.e2e.driver import Driver, drive
 
 Journey = Callable[[Driver], Awaitable[None]]
@@ -18,12 +20,9 @@ def go(tmp_path: Path, expected_logs: list[str]) -> Go:
 
     def run(argv: list[str], journey: Journey) -> None:
         async def until_quit(user: Driver) -> None:
-            ready: list[bool] = []
-            user.window.ready.connect(lambda: ready.append(True))
-            await user.until_true(lambda: bool(ready), "the window is ready")
+            await user.see_ready()
             await journey(user)
-            user.window.request_quit()
-            await user.until_true(lambda: not user.window.main_window.isVisible(), "the window has closed")
+            await user.quit()
 
         drive(argv, tmp_path / "album", until_quit)
 
@@ -36,3 +35,10 @@ def project(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "notes.txt").write_text("mine\n")
     return folder
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Theme:
+    theme = Theme(qapp, "light")
+    theme.install()
+    return theme

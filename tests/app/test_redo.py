@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.diff import diff_change
@@ -36,13 +36,6 @@ def ground(tmp_path: Path) -> Ground:
     ground = Ground(tmp_path / "ground")
     ground.write("a.txt", "".join(LINES))
     return ground
-
-
-@pytest.fixture
-def theme(qapp: QApplication) -> Theme:
-    theme = Theme(qapp, "light")
-    theme.install()
-    return theme
 
 
 async def begin(stage: Stage) -> None:

@@ -34,9 +34,7 @@ def resident():
     return int(Path("/proc/self/status").read_text().partition("VmRSS:")[2].split()[0]) * 1024 / 1e6
 
 async def journey(user):
-    ready = []
-    user.window.ready.connect(lambda: ready.append(True))
-    await user.until_true(lambda: bool(ready), "the window is ready")
+    await user.see_ready()
     panels = user.window.panels
     print(json.dumps(["before", resident()]), flush=True)
     for session in sessions:

@@ -78,9 +78,7 @@ async def measure(what, settling):
     told(what, before, counted())
 
 async def journey(user):
-    ready = []
-    user.window.ready.connect(lambda: ready.append(True))
-    await user.until_true(lambda: bool(ready), "the window is ready")
+    await user.see_ready()
     demo = user.transcript.session.session_id
     await measure("demo", settling)
     if session:

@@ -276,9 +276,7 @@ def test_the_window_with_a_long_session(
     expected_logs.append("the window stands still")
 
     async def journey(user: Driver) -> None:
-        ready: list[bool] = []
-        user.window.ready.connect(lambda: ready.append(True))
-        await user.until_true(lambda: bool(ready), "the window is ready")
+        await user.see_ready()
         looking = Looking(user, say)
         looking.heart.start()
         await looking.rest()
@@ -286,8 +284,7 @@ def test_the_window_with_a_long_session(
         await looking.jump()
         await looking.compute()
         looking.heart.stop()
-        user.window.request_quit()
-        await user.until_true(lambda: not user.window.main_window.isVisible(), "the window has closed")
+        await user.quit()
 
     drive([str(tmp_path)], tmp_path / "album", journey)
     assert journal.exists()

@@ -93,9 +93,7 @@ def test_an_answer_at_500_pieces_a_second_does_not_stop_the_window(
     rounds: list[Round] = []
 
     async def journey(user: Driver) -> None:
-        ready: list[bool] = []
-        user.window.ready.connect(lambda: ready.append(True))
-        await user.until_true(lambda: bool(ready), "the window is ready")
+        await user.see_ready()
         rounds.extend([await ask(user) for _ in range(ROUNDS)])
         await user.quit()
 

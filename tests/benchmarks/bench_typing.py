@@ -95,9 +95,7 @@ def test_a_letter_is_shown_within_a_frame_while_an_answer_comes(
             await asyncio.sleep(0.05)
 
     async def journey(user: Driver) -> None:
-        ready: list[bool] = []
-        user.window.ready.connect(lambda: ready.append(True))
-        await user.until_true(lambda: bool(ready), "the window is ready")
+        await user.see_ready()
         composer = user.window.panels.composer
         keyboard = Keyboard(composer.edit)
         await type_letters(keyboard, user, while_running=False)

@@ -67,9 +67,7 @@ class FirstStart:
         """The first question, its card, and the review."""
         window = user.window.main_window
         window.resize(window.size().boundedTo(self._screen))
-        ready: list[bool] = []
-        user.window.ready.connect(lambda: ready.append(True))
-        await user.until_true(lambda: bool(ready), "the window is ready")
+        await user.see_ready()
         await _settled(user)
         self._save(window, "folder")
         await user.type("composer", "Check the totals of the orders, and use the new logo.")
@@ -124,8 +122,7 @@ async def _settled(user: Driver) -> None:
 
 
 async def _quit(user: Driver) -> None:
-    user.window.request_quit()
-    await user.until_true(lambda: not user.window.main_window.isVisible(), "the window has closed")
+    await user.quit()
 
 
 def main(album: Path, screen: QSize = SCREEN) -> None:

@@ -73,9 +73,7 @@ def say_of_the_tool(folder: Path, definition: JsonObject) -> None:
 
 async def see_ready(user: Driver) -> None:
     """Wait until the window takes prompts."""
-    ready: list[bool] = []
-    user.window.ready.connect(lambda: ready.append(True))
-    await user.until_true(lambda: bool(ready), "the window is ready")
+    await user.see_ready()
 
 
 async def ask_for_a_search(user: Driver) -> None:

@@ -36,9 +36,7 @@ def test_a_file_a_resource_and_a_symbol_are_mentioned_by_keyboard(
     )
 
     async def journey(user: Driver) -> None:
-        ready: list[bool] = []
-        user.window.ready.connect(lambda: ready.append(True))
-        await user.until_true(lambda: bool(ready), "the window is ready")
+        await user.see_ready()
         window = user.window.main_window
         window.activateWindow()  # without a window manager nothing else does it, and nothing has the focus
         await user.until_true(lambda: QApplication.activeWindow() is window, "the window is active")

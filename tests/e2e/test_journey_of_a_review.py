@@ -81,9 +81,7 @@ def test_a_review_hunk_by_hunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 
 async def let_agent_change_two_files(user: Driver) -> None:
     """A prompt, and both questions of the turn are allowed with the mouse."""
-    ready: list[bool] = []
-    user.window.ready.connect(lambda: ready.append(True))
-    await user.until_true(lambda: bool(ready), "the window is ready")
+    await user.see_ready()
     await user.type("composer", "Check the totals, and use the new logo.")
     await user.press(Qt.Key.Key_Return)
     await user.allow_with_mouse()

@@ -39,9 +39,7 @@ def test_a_server_asks_the_model_and_the_user_allows_it(
     folder.mkdir()
 
     async def journey(user: Driver) -> None:
-        ready: list[bool] = []
-        user.window.ready.connect(lambda: ready.append(True))
-        await user.until_true(lambda: bool(ready), "the window is ready")
+        await user.see_ready()
         await user.type("composer", "Ask the server for a colour.")
         await user.press(Qt.Key.Key_Return)
         await user.allow_with_mouse()

@@ -25,13 +25,10 @@ CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModi
 
 async def use(user: Driver, number: int) -> None:
     """Send one prompt after another; some while the agent still works."""
-    ready: list[bool] = []
-    user.window.ready.connect(lambda: ready.append(True))
-    await user.until_true(lambda: bool(ready), "the window is ready")
+    await user.see_ready()
     print("ready", flush=True)
     if number < 0:
-        user.window.request_quit()
-        await user.until_true(lambda: not user.window.main_window.isVisible(), "the window has closed")
+        await user.quit()
         return
     drafts = AppPaths.from_environment(os.environ).data / "drafts"
     allowing = asyncio.create_task(allow_everything(user))

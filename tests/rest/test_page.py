@@ -11,7 +11,7 @@ from desktop_agent.core.base.plain_text import HIDING, is_hiding, name_of
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.scripted import Call, Hang, Say
 from desktop_agent.ui.wording.visible_text import pieces
-from tests.core.tools.servers.test_server_calls import PatientClock, program, with_servers
+from tests.core.tools.servers.conftest import PatientClock, program, with_servers
 from tests.harness import PATIENCE_S, Ground
 from tests.rest.browser import Browser, browsing
 from tests.rest.serving import serving

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PySide6.QtWidgets import QApplication
 
 from desktop_agent.core.providers.scripted import Reply
 from desktop_agent.ui.review import review_content
@@ -93,13 +92,6 @@ async def play(ground: Ground, theme: Theme, room: Room, start: Sequence[str], d
         await user.press("session", 0)
         await user.press("undo", 0)
         user.check_all_undone(first)
-
-
-@pytest.fixture
-def theme(qapp: QApplication) -> Theme:
-    theme = Theme(qapp, "light")
-    theme.install()
-    return theme
 
 
 def test_what_the_window_undoes_it_redoes_exactly_and_nothing_is_lost_without_being_named(

@@ -9,7 +9,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, Attachment, ImageBlock, TextBlock, UserMessage
 from desktop_agent.core.providers.scripted import Call, Say
-from tests.core.tools.servers.test_server_calls import PatientClock, program, with_servers
+from tests.core.tools.servers.conftest import PatientClock, program, with_servers
 from tests.harness import Ground, Open
 
 

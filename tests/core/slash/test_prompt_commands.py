@@ -12,7 +12,7 @@ from desktop_agent.core.providers.scripted import Say
 from desktop_agent.core.slash.declarations import parse
 from desktop_agent.core.slash.prompt_commands import MAX_FILE_BYTES, MAX_FILES, OwnCommand, read_own_commands
 from desktop_agent.core.tools.secret_files import SecretNames
-from tests.core.tools.servers.test_server_calls import PatientClock, program, with_servers
+from tests.core.tools.servers.conftest import PatientClock, program, with_servers
 from tests.harness import Ground
 
 needs_links = pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")

@@ -9,7 +9,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.settings.live_settings import LiveSettings
 from tests.core.mcp.conftest import PROGRAM
-from tests.core.tools.servers.test_server_calls import PatientClock
+from tests.core.tools.servers.conftest import PatientClock
 from tests.harness import Ground
 from tests.servers.otlp_receiver import OtlpReceiver
 

@@ -59,9 +59,7 @@ def window(folder: Path, url: str) -> None:
     """A user in front of the window: keys, the dialog of each question, the button that undoes the turn."""
 
     async def journey(user: Driver) -> None:
-        ready: list[bool] = []
-        user.window.ready.connect(lambda: ready.append(True))
-        await user.until_true(lambda: bool(ready), "the window is ready")
+        await user.see_ready()
         await user.type("composer", PROMPT)
         await user.press(Qt.Key.Key_Return)
         for _ in ANSWERS:

@@ -4,10 +4,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
-
-from tests.core.tools.servers.test_server_calls import PatientClock
-from tests.harness import Ground
+from tests.core.tools.servers.conftest import ground as ground
 
 
 def pypi_server(name: str) -> str:
@@ -19,10 +16,3 @@ def defined(name: str, command_line: Sequence[str], more: str = "") -> str:
     """Return what settings say of a server."""
     command, *arguments = command_line
     return f"name = {name!r}\ncommand = {command!r}\nargs = {arguments!r}\n{more}"
-
-
-@pytest.fixture
-def ground(tmp_path: Path) -> Ground:
-    ground = Ground(tmp_path)
-    ground.clock = PatientClock()
-    return ground

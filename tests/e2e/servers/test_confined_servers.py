@@ -10,7 +10,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.sandbox.find import SandboxReport, SandboxSearch
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
-from tests.core.tools.servers.test_server_calls import with_servers
+from tests.core.tools.servers.conftest import with_servers
 from tests.e2e.servers.conftest import defined, pypi_server
 from tests.e2e.servers.test_npm_servers import results_of
 from tests.e2e.servers.test_pypi_servers import git

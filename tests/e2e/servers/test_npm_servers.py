@@ -4,7 +4,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, ChangeSelection, ToolResultBlock
 from desktop_agent.core.providers.scripted import Call, Say
-from tests.core.tools.servers.test_server_calls import with_servers
+from tests.core.tools.servers.conftest import with_servers
 from tests.e2e.servers.conftest import defined
 from tests.harness import Ground, Open
 from tests.npm.programs import npm_program

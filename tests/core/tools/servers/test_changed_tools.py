@@ -18,7 +18,7 @@ from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.tools.servers.mcp_tool import McpArguments, McpTool, SessionTrust
 from desktop_agent.core.tools.tool import ToolContext
 from tests.core.mcp.conftest import server
-from tests.core.tools.servers.test_server_calls import PatientClock, program, with_servers
+from tests.core.tools.servers.conftest import program, with_servers
 from tests.harness import FrozenClock, Ground, Open
 
 ECHO = Call("program__echo", {"text": "hello"})
@@ -50,9 +50,7 @@ class _Log:
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> Ground:
-    ground = Ground(tmp_path)
-    ground.clock = PatientClock()
+def ground(ground: Ground) -> Ground:
     with_servers(ground, program())
     return ground
 

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +19,6 @@ from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProv
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.tools.access import CallRules
 from tests.core.tools.servers import tracker
-from tests.core.tools.servers.test_server_calls import PatientClock
 from tests.harness import Ground, Open, check_conversation
 
 MANY = 300
@@ -32,9 +30,7 @@ FOUND = ["tracker__create_issue", "tracker__create_issue_1"]
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> Ground:
-    ground = Ground(tmp_path)
-    ground.clock = PatientClock()
+def ground(ground: Ground) -> Ground:
     for model, window in WINDOWS.items():
         listed = FetchedList(
             fetched_at=ground.clock.now(), models=(ListedModel(name=model.model, context_tokens=window),)

@@ -1,7 +1,6 @@
 """What servers ask of the user while they are called, through whole turns. On real processes, in both eras."""
 
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ from desktop_agent.core.protocol.model import Aborted, Allowed, Answer, Decision
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.store.unfinished import Unfinished
 from tests.core.mcp.conftest import PROGRAM
-from tests.core.tools.servers.test_server_calls import PatientClock, program, with_servers
+from tests.core.tools.servers.conftest import program, with_servers
 from tests.harness import Ground, Open
 
 FORM: JsonObject = {
@@ -23,13 +22,6 @@ FORM: JsonObject = {
     },
 }
 STATELESS = f'name = "stateless"\ncommand = "{sys.executable}"\nargs = ["{PROGRAM.with_name("stateless.py")}"]\n'
-
-
-@pytest.fixture
-def ground(tmp_path: Path) -> Ground:
-    ground = Ground(tmp_path)
-    ground.clock = PatientClock()
-    return ground
 
 
 def asking(request: JsonObject) -> list[Reply]:

@@ -1,7 +1,6 @@
 """What servers ask the model while they are called, through whole turns. On a real process that speaks the protocol."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +20,7 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.providers.scripted import Call, Cost, Fail, Hang, Reply, Say
 from desktop_agent.core.session.spending import TurnLimits
 from desktop_agent.core.tools.servers.asking_back import MOST_IN_A_CALL, SAMPLING
-from tests.core.tools.servers.test_server_calls import PatientClock, program, with_servers
+from tests.core.tools.servers.conftest import program, with_servers
 from tests.core.tools.servers.test_server_questions import STATELESS
 from tests.harness import Ground, ImpatientClock, Open, check_conversation
 
@@ -30,9 +29,7 @@ COLOUR: JsonObject = {"messages": [HELLO], "systemPrompt": "Be brief.", "maxToke
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> Ground:
-    ground = Ground(tmp_path)
-    ground.clock = PatientClock()
+def ground(ground: Ground) -> Ground:
     with_servers(ground, program())
     return ground
 

@@ -1,9 +1,6 @@
 """Servers and the life of sessions: resumed under a question, two in one folder, other settings in between."""
 
-from pathlib import Path
-
 import psutil
-import pytest
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -11,18 +8,11 @@ from desktop_agent.core.protocol.model import Allowed, Denied
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from tests.core.approvals.test_pending import answers, killed_while_asking, reopened
 from tests.core.mcp.conftest import PROGRAM
-from tests.core.tools.servers.test_server_calls import PatientClock, program, with_servers
+from tests.core.tools.servers.conftest import program, with_servers
 from tests.harness import Ground, check_conversation
 
 WRITE = Call("program__write", {"path": "notes.txt", "text": "theirs\n"})
 DONE: Reply = [Say("Done.")]
-
-
-@pytest.fixture
-def ground(tmp_path: Path) -> Ground:
-    ground = Ground(tmp_path)
-    ground.clock = PatientClock()
-    return ground
 
 
 def running_servers() -> list[int]:

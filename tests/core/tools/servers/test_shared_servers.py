@@ -11,7 +11,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, in_order
-from tests.core.tools.servers.test_server_calls import PatientClock, program, with_servers
+from tests.core.tools.servers.conftest import PatientClock, program, with_servers
 from tests.harness import MODEL, Ground, Open, Receiver
 
 

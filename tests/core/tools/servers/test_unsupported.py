@@ -1,7 +1,6 @@
 """What servers do beyond what is used here: never silently, always in words for the user or the model."""
 
 import json
-from pathlib import Path
 
 import pytest
 from mcp_types import ServerCapabilities, Tool
@@ -16,19 +15,12 @@ from desktop_agent.core.tools.servers.mcp_tool import NO_VIEW
 from tests.core.mcp.conftest import Connect, server
 from tests.core.mcp.conftest import connect as connect
 from tests.core.mcp.conftest import pool as pool
-from tests.core.tools.servers.test_server_calls import PatientClock, program, with_servers
+from tests.core.tools.servers.conftest import program, with_servers
 from tests.harness import Ground
 
 VIEW: JsonObject = {"_meta": {"ui": {"resourceUri": "ui://clock/app.html"}}}
 TASK: JsonObject = {"execution": {"taskSupport": "required"}}
 APP_ONLY: JsonObject = {"_meta": {"ui": {"resourceUri": "ui://clock/app.html", "visibility": ["app"]}}}
-
-
-@pytest.fixture
-def ground(tmp_path: Path) -> Ground:
-    ground = Ground(tmp_path)
-    ground.clock = PatientClock()
-    return ground
 
 
 async def called(ground: Ground, tool: str, arguments: JsonObject) -> tuple[str, list[str]]:
