@@ -2,18 +2,15 @@
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.providers.provider import RetryPolicy
 from desktop_agent.core.transcript import ToolEntry
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver, ask_for_no_titles
-from tests.full_disk import FullDisk
-from tests.servers import fault
 from tests.servers.script import reply, text, tool_use
 from tests.servers.threaded import serve
 
@@ -65,43 +62,6 @@ async def click_in_conversation(user: Driver, words: str) -> None:
     (await user.until(look, f"{words} is offered")).click()
 
 
-def test_without_a_key_the_settings_are_offered_and_the_prompt_can_be_asked_again(go: Go, project: Path) -> None:
-    async def journey(user: Driver) -> None:
-        await ask(user)
-        await ended(user)
-        (notice,) = user.notices
-        assert notice.title == "There is no API key for Anthropic."
-        assert "Settings" in notice.hint
-        await click_in_conversation(user, "Open settings")
-        await user.see(QDialog, "settingsDialog")
-        await user.press(Qt.Key.Key_Escape)
-
-    go([str(project)], journey)
-
-
-@pytest.mark.usefixtures("key")
-@pytest.mark.parametrize(
-    ("answer", "says"),
-    [(fault.unauthorized(), "key"), (fault.not_found("claude-nope"), "model")],
-    ids=["wrong key", "unknown model"],
-)
-def test_what_the_provider_refuses_can_be_mended_and_tried_again(go: Go, project: Path, answer: Any, says: str) -> None:
-    with serve(answer, reply(text("Notes."))) as server:
-
-        async def journey(user: Driver) -> None:
-            await ask(user)
-            await ended(user)
-            (notice,) = user.notices
-            assert says in f"{notice.title} {notice.hint}"
-            assert KEY not in f"{notice.title} {notice.hint} {notice.detail}"
-            await click_in_conversation(user, "Try again")
-            await ended(user, turn=2)
-            assert user.transcript.turns.last_end == "completed"
-
-        go([str(project), "--base-url", server.url], journey)
-        assert [QUESTION in str(message.fields["messages"]) for message in server.messages] == [True, True]
-
-
 @pytest.mark.usefixtures("key")
 def test_without_a_network_it_says_so_and_a_second_try_is_a_click_away(
     go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
@@ -118,17 +78,6 @@ def test_without_a_network_it_says_so_and_a_second_try_is_a_click_away(
         await ended(user, turn=2)
 
     go([str(project), "--base-url", "http://127.0.0.1:9"], journey)
-
-
-def test_a_folder_that_is_deleted_before_the_first_prompt_is_said_and_the_prompt_stays(go: Go, project: Path) -> None:
-    async def journey(user: Driver) -> None:
-        shutil.rmtree(project)
-        await ask(user)
-        await user.until_true(lambda: bool(user.banner), "the banner says something")
-        assert str(project) in " ".join(user.banner)
-        assert user.window.panels.composer.text() == QUESTION
-
-    go([str(project)], journey)
 
 
 @pytest.mark.usefixtures("key")
@@ -175,30 +124,6 @@ def test_a_session_folder_that_cannot_be_written_keeps_the_prompt(go: Go, projec
         assert user.transcript.turns.last_end == "completed"
 
     with serve(reply(text("Hello."))) as server:
-        go([str(project), "--base-url", server.url], journey)
-
-
-@pytest.mark.usefixtures("key")
-def test_a_full_disk_ends_the_turn_in_words_and_the_conversation_goes_on_when_there_is_room(
-    go: Go, project: Path, full_disk: FullDisk, expected_logs: list[str]
-) -> None:
-    expected_logs.append("What is written here could not be saved.")  # a draft has no room either
-    long = "More?" * 2000  # more than what is left of the page that the journal ends in
-    with serve(reply(text("First.")), reply(text("Second."))) as server:
-
-        async def journey(user: Driver) -> None:
-            await ask(user)
-            await ended(user)
-            full_disk.fill()
-            user.window.panels.composer.set_text(long)
-            await user.press(Qt.Key.Key_Return)
-            await user.until_true(lambda: user.window.panels.composer.text() == long, "the prompt came back")
-            assert "could not be written" in said(user)
-            full_disk.make_room()
-            await user.press(Qt.Key.Key_Return)
-            await ended(user, turn=2)
-            assert user.transcript.turns.last_end == "completed"
-
         go([str(project), "--base-url", server.url], journey)
 
 

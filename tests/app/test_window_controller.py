@@ -61,22 +61,11 @@ def test_prompts_sent_while_the_session_is_made_go_to_that_one_session(go: Go, p
         composer.prompt_submitted.emit("First")
         composer.prompt_submitted.emit("Second")
         await user.until_true(lambda: user.transcript.turn == 2, "both are asked")
+        assert user.banner == [], "that a session is made brings no warning"
         prompts = [entry.text for entry in user.transcript.entries if isinstance(entry, PromptSubmitted)]
         assert prompts == ["First", "Second"]
         user.window.main_window.actions_.stop.trigger()
         await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has stopped")
-
-    go([str(project), "--provider", "demo"], journey)
-
-
-def test_a_session_that_is_made_brings_no_warning(go: Go, project: Path) -> None:
-    async def journey(user: Driver) -> None:
-        user.window.panels.composer.prompt_submitted.emit("First")
-        await user.until_true(lambda: user.transcript.turn == 1, "it is asked")
-        assert user.banner == []
-        user.window.main_window.actions_.stop.trigger()
-        await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has stopped")
-        assert user.banner == []
 
     go([str(project), "--provider", "demo"], journey)
 
@@ -88,6 +77,7 @@ def test_a_prompt_whose_session_cannot_be_made_comes_back_before_what_was_writte
         composer.prompt_submitted.emit("First")
         composer.set_text("Since then")
         await user.until_true(lambda: bool(user.banner), "the reason is shown")
+        assert str(project) in " ".join(user.banner)
         assert composer.text() == "First\n\nSince then"
 
     go([str(project), "--provider", "demo"], journey)

@@ -72,13 +72,6 @@ def test_a_first_click_that_activates_the_window_is_a_click(qtbot: QtBot) -> Non
     assert clicks == [True]
 
 
-def test_an_answered_card_leaves_the_keyboard_to_the_composer(stage: Stage) -> None:
-    stage.list.setFocus()
-    stage.allow.setFocus()
-    stage.card.hide()
-    assert stage.composer.hasFocus()
-
-
 def test_a_closed_drawer_gives_the_keyboard_back(stage: Stage) -> None:
     stage.list.setFocus()
     stage.filter.setFocus()
