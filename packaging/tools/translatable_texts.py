@@ -50,6 +50,14 @@ def translating_functions(tree: ast.Module) -> Mapping[str, Translating]:
     """Return the functions of a module that only translate one of their arguments."""
     found: dict[str, Translating] = {}
     for function in tree.body:
+        match function:
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.Call(func=ast.Name(id="partial"), args=[ast.Attribute(attr="translate"), context]),
+            ):
+                found[name] = Translating(_literal(context), 0)
+            case _:
+                pass
         if not isinstance(function, ast.FunctionDef):
             continue
         names = [argument.arg for argument in function.args.args]

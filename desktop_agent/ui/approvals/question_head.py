@@ -21,6 +21,8 @@ from desktop_agent.ui.widgets.layouts import add_parts, hbox, vbox
 from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import explained, in_quotes, visible
 
+_tr = partial(QCoreApplication.translate, "ApprovalRequest")
+
 SignKind = Literal["warning", "confined", "unconfined", "escaping"]
 
 _SIZE = 16
@@ -146,10 +148,6 @@ class IconNote(QFrame):
                 words = f"#{name} QLabel {{ color: {line}; font-weight: 600; }}"
         box = f"#{name} {{ background: {fill}; border: 1px solid {line}; border-radius: {Radius.CONTROL}px; }}"
         self.setStyleSheet(box + words)
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("ApprovalRequest", text)
 
 
 def request_summary(request: ApprovalRequest) -> str:

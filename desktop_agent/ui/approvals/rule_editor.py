@@ -29,15 +29,13 @@ from desktop_agent.ui.widgets.labels import make_label, show_text
 from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.wording.visible_text import in_quotes, one_line, plain_tooltip
 
+_tr = partial(QCoreApplication.translate, "RuleDraft")
+
 Expiry = Literal["never", "hour", "today", "week", "month"]
 ALL_FILES = "**"
 """The pattern of a rule for the edits of every file."""
 
 EXPIRIES: tuple[Expiry, ...] = ("never", "hour", "today", "week", "month")
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("RuleDraft", text)
 
 
 class RuleDraft(Struct, frozen=True):

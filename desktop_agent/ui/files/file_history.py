@@ -1,6 +1,7 @@
 """What the turns of a session did to a file, and where files went by renames. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication
@@ -9,6 +10,8 @@ from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.core.transcript import ChangeRecord
+
+_tr = partial(QCoreApplication.translate, "FileTurns")
 
 MOST_LISTED = 20
 
@@ -61,10 +64,6 @@ def turn_words(turn: FileTurn) -> str:
     if turn.is_undone:
         parts.append(_tr("undone"))
     return " · ".join(parts)
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("FileTurns", text)
 
 
 def new_paths(event: ev.Event, known: Mapping[ChangeId, ChangeRecord]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """What git and the agent say about a path: looked up when its row is drawn, and said in words and letters."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QCoreApplication
@@ -8,6 +9,8 @@ from PySide6.QtCore import QCoreApplication
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.system.git.repository import FileState, FileStatus, NoStatus
 from desktop_agent.core.system.workspace import FolderMark
+
+_tr = partial(QCoreApplication.translate, "FileTree")
 
 
 class FileMark(NamedTuple):
@@ -135,7 +138,3 @@ def why_no_marks(answer: NoStatus) -> str:
         "replaced": _tr("No marks: another git repository has taken the place of this folder's."),
         "failed": _tr("No marks: git says “{0}”").format(answer.detail),
     }[answer.reason]
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("FileTree", text)

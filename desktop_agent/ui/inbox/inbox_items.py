@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from operator import attrgetter
 from typing import Literal
 
@@ -16,6 +17,8 @@ from desktop_agent.core.protocol.model import ApprovalRequest, SessionSummary
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.translation.core_words import core_words, plural
 from desktop_agent.ui.wording.visible_text import one_line, pieces, visible
+
+_tr = partial(QCoreApplication.translate, "Inbox")
 
 ItemKind = Literal["question", "questions", "ended"]
 """A question of an open session, the questions of one that is not open, or a turn that ended out of sight."""
@@ -161,10 +164,6 @@ def _end(session: InboxSession, seen: Mapping[SessionId, int]) -> InboxItem | No
 
 _MOST_TITLE_CHARS = 80
 _MOST_CHARS = 300
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("Inbox", text)
 
 
 def title(item: InboxItem) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Literal
 
 from msgspec import Struct
@@ -9,6 +10,8 @@ from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.matching import Span, find_matches
 from desktop_agent.core.models.known_model import KnownModel
+
+_tr = partial(QCoreApplication.translate, "Models")
 
 
 class ModelKey(Struct, frozen=True):
@@ -209,7 +212,3 @@ def _name(account: AccountOffers, offer: ModelOffer) -> str:
 
 def _inside(spans: Iterable[Span], start: int) -> tuple[Span, ...]:
     return tuple((max(begin - start, 0), end - start) for begin, end in spans if end > start)
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("Models", text)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
+from functools import partial
 from itertools import chain
 from typing import Final
 
@@ -30,9 +31,7 @@ from desktop_agent.ui.widgets.rows import (
     draw_line,
 )
 
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("Models", text)
+_tr = partial(QCoreApplication.translate, "Models")
 
 
 def window_words(tokens: int | None) -> str:

@@ -1,6 +1,7 @@
 """What the palette offers, and which entries fit what is typed, best first. Pure, and made for a thread."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Final, Literal
 
@@ -10,6 +11,8 @@ from PySide6.QtCore import QCoreApplication
 from desktop_agent.core.base.matching import Match, Span, find_matches
 from desktop_agent.core.mentions.offers import FolderPaths
 from desktop_agent.ui.part_keys import PLACE_KEYS, PlaceKey, native_keys, place_text, place_title
+
+_tr = partial(QCoreApplication.translate, "Palette")
 
 EntryKind = Literal["action", "setting", "command", "session", "file", "key"]
 
@@ -252,10 +255,6 @@ def _heading(kind: EntryKind) -> str:
         "key": _tr("Keys"),
     }
     return words[kind]
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("Palette", text)
 
 
 def place_key_entries(in_force: Mapping[str, tuple[str, ...]]) -> tuple[PaletteEntry, ...]:

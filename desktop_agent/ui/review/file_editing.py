@@ -2,6 +2,7 @@
 
 import stat
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
@@ -20,6 +21,8 @@ from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.review.review_decisions import ReviewDecisions
 from desktop_agent.ui.review.reviewed_changes import Reviewed
 from desktop_agent.ui.theme import Theme
+
+_tr = partial(QCoreApplication.translate, "FileSaving")
 
 MAX_EDITED_BYTES = 2_000_000
 
@@ -293,7 +296,3 @@ def _failure_since(transcript: Transcript, saving: _Saving) -> NoticeEntry | Non
 def _is_written(transcript: Transcript, saving: _Saving) -> bool:
     since = list(transcript.changes.values())[saving.change_count :]
     return any(record.change.author == "person" and record.change.path == saving.path for record in since)
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("FileSaving", text)

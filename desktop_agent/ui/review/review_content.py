@@ -39,6 +39,8 @@ from desktop_agent.ui.runtime.pacing import Throttle
 from desktop_agent.ui.theme import Height, Theme
 from desktop_agent.ui.widgets.layouts import hairline, vbox
 
+_tr = partial(QCoreApplication.translate, "FileDecisions")
+
 _MIN_LIST_ROWS = 3
 _LIST_SHARE = 0.35
 _REDRAW_INTERVAL_MS = 100
@@ -467,7 +469,3 @@ class ReviewContent(QWidget):
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self.isVisible():
             self._look_again()
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("FileDecisions", text)

@@ -4,6 +4,7 @@ Both are judged by hunk. A question is answered by one of its buttons; closing i
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication, Qt
@@ -22,6 +23,8 @@ from desktop_agent.ui.review.diff_source import FileDiffs, Spawn, Submit
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.labels import restyle
 from desktop_agent.ui.wording.visible_text import visible
+
+_tr = partial(QCoreApplication.translate, "UndoQuestion")
 
 _NAMED_FILES = 3
 _OWNERS: tuple[Owner, ...] = ("agent", "person", "unknown", "other_session")
@@ -267,7 +270,3 @@ def _named(paths: Sequence[str]) -> str:
     if more := len(paths) - len(names):
         names.append(_tr("{0} more").format(more))
     return ", ".join(names)
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("UndoQuestion", text)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from itertools import takewhile
 from operator import attrgetter
 from pathlib import PurePath
@@ -16,6 +17,8 @@ from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 from desktop_agent.ui.wording.phrases import long_moment, short_moment
 from desktop_agent.ui.wording.visible_text import plain_tooltip
+
+_tr = partial(QCoreApplication.translate, "SessionGroups")
 
 Grouping = Literal["nearby", "folder", "day", "state"]
 """This folder before all others; one group for each folder, for each span of days, or for each state."""
@@ -118,10 +121,6 @@ def _span_words(span: str) -> str:
         "year": _tr("Earlier this year"),
     }
     return words.get(span) or QLocale().toString(int(span)).replace(QLocale().groupSeparator(), "")
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("SessionGroups", text)
 
 
 class SessionRow(NamedTuple):

@@ -19,6 +19,8 @@ from desktop_agent.ui.widgets.buttons import MenuButton, make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, stack, vbox
 
+_tr = partial(QCoreApplication.translate, "SessionMenu")
+
 SessionAction = Literal["pin", "unpin", "archive", "unarchive", "copy", "export", "folder", "window", "delete"]
 
 
@@ -35,10 +37,6 @@ def action_words(action: SessionAction) -> str:
         "delete": _tr("Delete…"),
     }
     return words[action]
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("SessionMenu", text)
 
 
 class SelectionBar(QWidget):

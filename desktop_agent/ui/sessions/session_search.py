@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -34,6 +34,8 @@ from desktop_agent.ui.widgets.popup import ChoiceModel, Popup
 from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, ModelDelegate, draw_ground, draw_line, set_up_list
 from desktop_agent.ui.wording.phrases import long_moment, short_moment
 from desktop_agent.ui.wording.visible_text import plain_tooltip
+
+_tr = partial(QCoreApplication.translate, "SearchPanel")
 
 
 class FoundRow(NamedTuple):
@@ -277,10 +279,6 @@ class SearchParts:
         foot = hbox((self.count, 1), self.reading, margins=(Space.S, 0, Space.S, 0), spacing=Space.S)
         margins = (Space.M, Space.M, Space.M, Space.S)
         vbox(self.field, self.filters, (self.pages, 1), foot, on=on, margins=margins, spacing=Space.S)
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("SearchPanel", text)
 
 
 _PAUSE_MS = 120

@@ -1,6 +1,7 @@
 """The accounts of a provider: which one is used, what each is called and is for, and the form for a new one."""
 
 from collections.abc import Sequence
+from functools import partial
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import QCoreApplication, Signal
@@ -16,6 +17,8 @@ from desktop_agent.ui.widgets.account_fields import AccountFields
 from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.labels import Note, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+
+_tr = partial(QCoreApplication.translate, "Accounts")
 
 
 def account_label(account: Account, there: Destination) -> str:
@@ -65,10 +68,6 @@ def _what(account: Account, there: Destination) -> str:
             return _tr("signed in")
         case "profile":
             return _tr("profile")
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("Accounts", text)
 
 
 class AccountForm(AddingForm):

@@ -4,6 +4,7 @@ A key is in the field only while it is typed. It goes out by signal, into no too
 field forgets it, its undo history included, as soon as it was saved or the dialog is closed.
 """
 
+from functools import partial
 from typing import Literal
 
 from msgspec import Struct
@@ -19,6 +20,8 @@ from desktop_agent.ui.widgets.account_fields import ApiKeyField, BrowserWait
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import Note, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+
+_tr = partial(QCoreApplication.translate, "SignInPanel")
 
 
 class KeyStatus(Struct, frozen=True, kw_only=True):
@@ -239,7 +242,3 @@ def _offer(way: SignInWay) -> str:
         "profile": _tr("Use a profile of Anthropic's tools"),
     }
     return words[way]
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("SignInPanel", text)

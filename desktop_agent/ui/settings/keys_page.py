@@ -27,6 +27,8 @@ from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, vbox
 
+_tr = partial(QCoreApplication.translate, "ShortcutRecorder")
+
 _FIELD_WIDTH = 180
 _MOST_FOLLOWING = 3
 """Keys after the first: Qt supports no more."""
@@ -143,10 +145,6 @@ def _clash_words(keys: str, owner: str, other: str) -> str:
 def _use_words(action: str) -> str:
     title, place = title_of(key_settings()[action]), group_of(action)
     return f"{place_title(place)}: {title}" if place else f"“{title}”"
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("ShortcutRecorder", text)
 
 
 class ResetQuestion(QFrame):

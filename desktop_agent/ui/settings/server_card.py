@@ -25,12 +25,10 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 from desktop_agent.ui.wording.phrases import long_moment
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
+_tr = partial(QCoreApplication.translate, "ServerWords")
+
 _LONGEST = 60
 _LONGEST_PROBLEM = 400
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("ServerWords", text)
 
 
 def state_line(server: ServerView) -> str:

@@ -2,6 +2,7 @@
 
 import stat
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +15,8 @@ from desktop_agent.core.diff.text import Endings, Text, as_utf8, endings_of, lin
 from desktop_agent.core.merge.edited_text import EditedText
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, decode, problem_words, size_words
+
+_tr = partial(QCoreApplication.translate, "Viewer")
 
 MAX_SHOWN_BYTES = 10_000_000
 MAX_EDITED_BYTES = 2_000_000
@@ -139,7 +142,3 @@ def obstacle_words(content: FileContent) -> str:
     }
     size, most = size_words(content.size_bytes), size_words(MAX_SHOWN_BYTES)
     return words[content.obstacle].format(detail=content.detail, size=size, most=most, kind=content.type_name)
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("Viewer", text)

@@ -1,6 +1,7 @@
 """What a clash is called, and how the user settled it: the words of its dialog."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal, NamedTuple
 
 from PySide6.QtCore import QCoreApplication
@@ -8,6 +9,8 @@ from PySide6.QtCore import QCoreApplication
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.protocol.model import Clash, FileImage, FileOutcome, Maker
 from desktop_agent.ui.translation.core_words import plural
+
+_tr = partial(QCoreApplication.translate, "ClashDialog")
 
 Purpose = Literal["undo", "redo"]
 
@@ -119,7 +122,3 @@ def left(numbers: Sequence[int]) -> str:
     listed = f"{named}, …" if len(numbers) > _MOST_NAMED else named
     one, many = "%n clash is left to decide: number {0}.", "%n clashes are left to decide: numbers {0}."
     return plural("ClashDialog", len(numbers), one, many).format(listed)
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("ClashDialog", text)

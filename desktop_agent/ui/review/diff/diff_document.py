@@ -1,6 +1,7 @@
 """The diff that a view shows, its rows and their mode; and what is selected in them."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication
@@ -9,6 +10,8 @@ from desktop_agent.core.diff.rows import DiffRow, DiffRows, LineSide, RowMode
 from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.diff_words import summary
+
+_tr = partial(QCoreApplication.translate, "DiffDocument")
 
 MIN_SIDE_BY_SIDE_WIDTH = 440
 """Narrower than this, two columns would show no code: the diff is unified even if two sides were asked for."""
@@ -88,10 +91,6 @@ class DiffDocument:
     def _build(self, diff: FileDiff, mode: RowMode, opened: frozenset[int]) -> None:
         like = self.rows if diff is self.rows.diff else None
         self.rows = DiffRows(diff, mode, opened=opened, has_heads=self._has_heads, like=like)
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("DiffDocument", text)
 
 
 _NO_DIFF = FileDiff(path="", kind="modified", author="agent")

@@ -1,6 +1,7 @@
 """What a diff says in words, and the state of its hunks as far as drawing and naming them needs it."""
 
 import stat
+from functools import partial
 from typing import Literal, NamedTuple
 
 from PySide6.QtCore import QCoreApplication
@@ -11,6 +12,8 @@ from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import Author, FileDiff, Hunk, LineComment, MovedBlock
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.wording.visible_text import visible_line
+
+_tr = partial(QCoreApplication.translate, "DiffView")
 
 HunkChoice = Literal["keep", "undecide", "undo", "redo", "comment"]
 HunkState = Literal["undecided", "kept", "undone"]
@@ -205,7 +208,3 @@ def _size(size_bytes: int) -> str:
     if size_bytes < 1_000_000:
         return f"{size_bytes / 1_000:.1f} kB"
     return f"{size_bytes / 1_000_000:.1f} MB"
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("DiffView", text)

@@ -5,6 +5,7 @@ works, also for SVG (`QSvgRenderer` does not), so a slow picture slows nothing e
 """
 
 import re
+from functools import partial
 from hashlib import blake2b
 from typing import Literal
 
@@ -13,6 +14,8 @@ from PySide6.QtCore import QBuffer, QByteArray, QCoreApplication, QIODevice, QLo
 from PySide6.QtGui import QImage, QImageReader
 
 from desktop_agent.core.base.file_types import file_type
+
+_tr = partial(QCoreApplication.translate, "Media")
 
 MAX_PICTURE_BYTES = 30_000_000
 MAX_PIXELS = 64_000_000
@@ -177,7 +180,3 @@ def problem_words(problem: Problem) -> str:
         "unsafe": _tr("Not drawn: it refers to other files or runs a program"),
     }
     return words[problem].format(MAX_PIXELS // 1_000_000)
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("Media", text)
