@@ -19,8 +19,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ChangeSelection, FileDiff
 from desktop_agent.core.protocol.ops import MoveFile, UndoChanges, WriteFile
 from desktop_agent.core.system.files import FileState, digest_of, read_state
-from desktop_agent.ui.review.code_dialog import ApplyDialog
-from desktop_agent.ui.review.code_placing import ApplyTarget, decoded
+from desktop_agent.ui.review.code_dialog import ApplyDialog, ApplyTarget, decoded
 from desktop_agent.ui.review.diff_source import Spawn, turn_obstacle
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.translation.core_words import core_words

@@ -65,22 +65,21 @@ class _Package:
         self.home: dict[ast.AST, _Module] = {}
         self._calls: dict[str, list[tuple[_Module, ast.Call]]] = {}
         self._subclasses: dict[str, set[str]] = {}
-        for path in sorted(folder.rglob("*.py")):
-            if b"PySide6" in (source := path.read_bytes()):
-                self._take_in(_Module(path, ast.parse(source)))
+        sources = [(path, path.read_bytes()) for path in sorted(folder.rglob("*.py"))]
+        modules = [_Module(path, ast.parse(source)) for path, source in sources if b"PySide6" in source]
+        everywhere = {name: called for module in modules for name, called in _partials(module.tree.body)}
+        for module in modules:
+            self._take_in(module, everywhere)
 
-    def _take_in(self, module: _Module) -> None:
-        meant: dict[str, str] = {}
-        """What a name of `partial(function, …)` calls."""
+    def _take_in(self, module: _Module, everywhere: Mapping[str, str]) -> None:
+        """Take in a module; `everywhere` has what the names of partial functions of other modules call."""
+        meant = dict(everywhere)
+        for name, called in _partials(ast.walk(module.tree)):
+            meant.setdefault(name, meant.get(called, called))
         for node in ast.walk(module.tree):
             for child in ast.iter_child_nodes(node):
                 module.parents[child] = node
             match node:
-                case ast.Assign(
-                    targets=[ast.Name(id=name)],
-                    value=ast.Call(func=ast.Name(id="partial"), args=[ast.Name(id=function)]),
-                ):
-                    meant.setdefault(name, function)
                 case ast.Call():
                     self._calls.setdefault(meant.get(_called(node), _called(node)), []).append((module, node))
                 case ast.ClassDef(name=name, bases=bases):
@@ -99,6 +98,18 @@ class _Package:
     def subclasses(self, name: str) -> set[str]:
         """The classes that name `name` as a base, directly."""
         return self._subclasses.get(name, set())
+
+
+def _partials(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
+    """The names that `partial(function, …)` is assigned to, and of each the function."""
+    for node in nodes:
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="partial"), args=[ast.Name(id=function)])
+            ):
+                yield name, function
+            case _:
+                pass
 
 
 def object_names(package: Path) -> set[str]:

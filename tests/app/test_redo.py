@@ -14,7 +14,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Reply, Say
-from desktop_agent.ui.review.baseline_picker import BaselinePicker
+from desktop_agent.ui.review.change_listing import BaselinePicker
 from desktop_agent.ui.review.changed_file_list import ChangedFileList
 from desktop_agent.ui.review.changed_files import SESSION
 from desktop_agent.ui.review.diff_pane import DiffPane

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QLabel, QListView, QPushButton, QWidget
 
 from desktop_agent.core.transcript import UndoEntry
 from desktop_agent.ui.chat.entry_words import undo as undo_words
-from desktop_agent.ui.review.baseline_picker import BaselinePicker
+from desktop_agent.ui.review.change_listing import BaselinePicker
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from tests.e2e.driver import Driver, ask_for_no_titles, drive

@@ -15,7 +15,7 @@ from desktop_agent.core.models.account import Account, is_same_name, named, usua
 from desktop_agent.core.models.vendors import SignInWay, vendor_of
 from desktop_agent.core.providers.auth.keys import beside, entry_of
 from desktop_agent.ui.runtime.eventloop import idle
-from desktop_agent.ui.settings.account_credentials import KeyEditor, KeyStatus
+from desktop_agent.ui.settings.accounts import KeyEditor, KeyStatus
 from desktop_agent.ui.settings.settings_view import AccountsView
 
 if TYPE_CHECKING:

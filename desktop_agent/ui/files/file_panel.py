@@ -15,7 +15,7 @@ from desktop_agent.ui.files.file_tree_model import FileTreeModel
 from desktop_agent.ui.files.path_actions import PathActions
 from desktop_agent.ui.files.tree_reader import FolderWatch, Spawn, TreeReader
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, stack, vbox
 
@@ -30,8 +30,8 @@ class DoneBar(QFrame):
         self.setObjectName("filesDoneBar")
         self._changes: tuple[str, ...] = ()
         self._words = make_label(role="secondary", object_name="filesDone", wraps=True, is_plain=True)
-        self._undo = make_button(self.tr("Undo"), object_name="filesUndoButton", clicked=self._on_undo, is_compact=True)
-        close = make_button("✕", accessible_name=self.tr("Close"), clicked=self.hide, variant="flat", is_compact=True)
+        self._undo = compact_button(self.tr("Undo"), "filesUndoButton", clicked=self._on_undo)
+        close = compact_button("✕", accessible_name=self.tr("Close"), clicked=self.hide, variant="flat")
         margins = (Space.S, Space.XS, 0, Space.XS)
         hbox((self._words, 1), self._undo, close, on=self, margins=margins, spacing=Space.XS)
         self.hide()

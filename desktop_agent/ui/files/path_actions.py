@@ -14,7 +14,7 @@ from desktop_agent.ui.files.file_rows import FileRows, ShownRows
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button, make_line
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import DIALOG_MARGINS, STRETCH, hbox, set_up_dialog, vbox
+from desktop_agent.ui.widgets.layouts import lay_out_dialog, set_up_dialog
 
 _WIDTH = 420
 
@@ -32,24 +32,15 @@ class RenameDialog(QDialog):
         self._field = make_line("renameFileField", self.tr("New name, with its path relative to the folder"))
         self._field.setText(path)
         self._field.textChanged.connect(self._on_changed)
-        self._rename = make_button(
-            self.tr("Rename"), object_name="renameFileButton", clicked=self._on_rename, variant="primary"
-        )
+        self._rename = make_button(self.tr("Rename"), "renameFileButton", clicked=self._on_rename, variant="primary")
         self._rename.setDefault(True)
         cancel = make_button(self.tr("Cancel"), clicked=self.reject)
         words = self.tr("Your change is on record, and can be undone.")
         if is_folder:
             words = self.tr("Everything in the folder moves with it. Your change is on record, and can be undone.")
         note = make_label(words, role="secondary", wraps=True)
-        vbox(
-            make_label(self.windowTitle(), role="title", is_plain=True),
-            self._field,
-            note,
-            hbox(STRETCH, cancel, self._rename, spacing=Space.S),
-            on=self,
-            margins=DIALOG_MARGINS,
-            spacing=Space.M,
-        )
+        title = make_label(self.windowTitle(), role="title", is_plain=True)
+        lay_out_dialog(self, title, self._field, note, answers=(cancel, self._rename), spacing=Space.M)
         self.setMinimumWidth(_WIDTH)
         name_at = path.rfind("/") + 1
         name = path[name_at:]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from PySide6.QtCore import QElapsedTimer, QFileSystemWatcher, QObject, Qt, QTimer, Signal
 
@@ -257,12 +257,10 @@ class TreeReader(QObject):
         return job.generation == self._generation
 
     async def _read_folder(self, job: _Job) -> None:
-        import asyncio
-
         folder = self._model.outline.find(job.key)
         if folder is None:
             return
-        listing, edits = await asyncio.to_thread(_scan, job.workspace / job.key, folder)
+        listing, edits = await _in_thread(partial(_scan, job.workspace / job.key, folder))
         if not self._is_current(job):
             return
         if self._model.outline.find(job.key) is folder:
@@ -271,19 +269,17 @@ class TreeReader(QObject):
             self._running[job.key] = True  # closed and opened again meanwhile: these edits start from other rows
 
     async def _read_repository(self, job: _Job) -> None:
-        import asyncio
-
         from desktop_agent.core.system.git.git_process import status_of
 
         self._repository_timer.start()
-        repository = await asyncio.to_thread(find_repository, job.workspace)
+        repository = await _in_thread(partial(find_repository, job.workspace))
         if repository is None:
             answer = NoStatus(reason="not_a_repository")
         else:
             answer = await status_of(repository)
         is_long = isinstance(answer, RepoStatus) and len(answer.files) > _FEW_FILES
         work = partial(_compare, self._answer, answer)
-        marks, is_news = await asyncio.to_thread(work) if is_long else work()
+        marks, is_news = await _in_thread(work) if is_long else work()
         self._took_ms = self._repository_timer.restart()
         if self._is_current(job):
             self._repository, self._answer = repository, answer
@@ -293,15 +289,13 @@ class TreeReader(QObject):
             self.repository_read.emit(answer)
 
     async def _find(self, job: _Job) -> None:
-        import asyncio
-
         if self._files is None:
             files = await _all_files(job.workspace)
-            search = await asyncio.to_thread(_search, files, self._model.marks)
+            search = await _in_thread(partial(_search, files, self._model.marks))
             if not self._is_current(job):
                 return
             self._files = search
-        matches = await asyncio.to_thread(self._files.find, self._query, limit=MAX_MATCHES)
+        matches = await _in_thread(partial(self._files.find, self._query, limit=MAX_MATCHES))
         if self._is_current(job):
             self.matches_found.emit(matches)
 
@@ -317,6 +311,9 @@ MAX_MATCHES = 200
 """More are not listed; the count says how many there are."""
 
 
+Result = TypeVar("Result")
+
+
 def _scan(path: Path, folder: Folder) -> tuple[FolderListing, list[OutlineEdit]]:
     listing = scan_directory(path)
     return listing, edits_between(folder, listing)
@@ -327,12 +324,16 @@ def _compare(before: RepoStatus | NoStatus | None, now: RepoStatus | NoStatus) -
     return marks, now != before
 
 
-async def _all_files(workspace: Path) -> Sequence[str]:
-    import asyncio
+async def _in_thread(work: Callable[[], Result]) -> Result:
+    import asyncio  # an empty window does without
 
+    return await asyncio.to_thread(work)
+
+
+async def _all_files(workspace: Path) -> Sequence[str]:
     from desktop_agent.core.system.git.git_process import list_files
 
-    listed = await list_files(workspace) or await asyncio.to_thread(walk_files, workspace)
+    listed = await list_files(workspace) or await _in_thread(partial(walk_files, workspace))
     return listed[0]
 
 

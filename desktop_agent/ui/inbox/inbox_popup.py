@@ -15,7 +15,7 @@ from desktop_agent.ui.inbox.inbox_items import InboxItem
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Radius, Space, Theme
 from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import CodeLabel, ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hairline, hbox, scroll_down, vbox
 from desktop_agent.ui.widgets.popup import Popup
@@ -116,9 +116,7 @@ class InboxRow(QWidget):
 
     def _button(self, text: str, name: str, clicked: Callable[[], None], variant: str = "") -> QPushButton:
         spoken = self.tr("{0}: {1}").format(text, inbox_items.title(self.item))
-        return make_button(
-            text, object_name=name, accessible_name=spoken, clicked=clicked, variant=variant, is_compact=True
-        )
+        return compact_button(text, name, accessible_name=spoken, clicked=clicked, variant=variant)
 
     def _answer(self, wish: Wish) -> None:
         if not self.is_listening:
@@ -226,12 +224,8 @@ class InboxPopup(Popup):
 
     def _build(self) -> None:
         heading = make_label(self.tr("Inbox"), role="heading")
-        self._seen = make_button(
-            self.tr("Mark all as seen"),
-            object_name="inboxAllSeenButton",
-            clicked=self.all_seen,
-            variant="flat",
-            is_compact=True,
+        self._seen = compact_button(
+            self.tr("Mark all as seen"), "inboxAllSeenButton", clicked=self.all_seen, variant="flat"
         )
         self._empty = make_label(self.tr("Nothing waits for you"), role="strong")
         self._explained = make_label(
@@ -244,15 +238,8 @@ class InboxPopup(Popup):
         for label in (self._empty, self._explained):
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._nothing = QWidget()
-        vbox(
-            STRETCH,
-            self._empty,
-            self._explained,
-            STRETCH,
-            on=self._nothing,
-            margins=(Space.XXL, 0, Space.XXL, Space.L),
-            spacing=Space.XS,
-        )
+        words, margins = (STRETCH, self._empty, self._explained, STRETCH), (Space.XXL, 0, Space.XXL, Space.L)
+        vbox(*words, on=self._nothing, margins=margins, spacing=Space.XS)
         self._more = make_label(role="secondary", wraps=True)
         self._more.setContentsMargins(Space.XXL, Space.XS, Space.M, Space.S)
         self._list = QWidget()

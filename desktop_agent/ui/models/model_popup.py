@@ -16,7 +16,7 @@ from desktop_agent.core.models.prices import Rates
 from desktop_agent.ui.models.model_offers import AccountOffers, ChoiceRow, Choices, ModelKey, ModelOffer
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.translation.core_words import plural
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.icons import IconName, Icons
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
@@ -294,14 +294,8 @@ class EffortChoice(QWidget):
 
     def _segment(self, level: str) -> QPushButton:
         words = self.tr("{0} effort").format(level) if level else self.tr("The model decides")
-        button = make_button(
-            level or OWN,
-            accessible_name=words,
-            tooltip=words,
-            clicked=self._on_clicked,
-            is_compact=True,
-            is_checkable=True,
-            parent=self,
+        button = compact_button(
+            level or OWN, accessible_name=words, tooltip=words, clicked=self._on_clicked, is_checkable=True, parent=self
         )
         button.installEventFilter(self)
         button.setProperty("level", level)
@@ -336,8 +330,8 @@ class PickerFoot(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._age = ElidedLabel(role="secondary", object_name="modelListAge")
-        self._refresh = make_button(
-            object_name="refreshModelsButton", clicked=self.refresh_requested, variant="flat", is_compact=True
+        self._refresh = compact_button(
+            object_name="refreshModelsButton", clicked=self.refresh_requested, variant="flat"
         )
         hbox(self._age, STRETCH, self._refresh, on=self, margins=(Space.S, 0, 0, 0), spacing=Space.S)
         self.show_state("", asked=0, done=0)

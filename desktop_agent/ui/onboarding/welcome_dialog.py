@@ -42,11 +42,9 @@ class OnboardingFoot(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setAutoFillBackground(True)
-        self._back = make_button(self.tr("Back"), object_name="backButton", clicked=self.back_requested)
+        self._back = make_button(self.tr("Back"), "backButton", clicked=self.back_requested)
         self._folder = ElidedLabel(Qt.TextElideMode.ElideMiddle, role="secondary", object_name="onboardingFolder")
-        self._choose = make_button(
-            self.tr("Choose folder…"), object_name="chooseFolderButton", clicked=self.folder_requested
-        )
+        self._choose = make_button(self.tr("Choose folder…"), "chooseFolderButton", clicked=self.folder_requested)
         margins = (Space.XL, Space.M, Space.XL, Space.M)
         self._row = hbox(self._back, self._folder, STRETCH, self._choose, on=self, margins=margins, spacing=Space.S)
         self._primaries: list[QPushButton] = []

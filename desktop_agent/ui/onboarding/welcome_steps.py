@@ -44,7 +44,7 @@ class Step(QWidget):
         return self.buttons[0] if self.buttons else None
 
     def add_button(self, text: str, object_name: str, clicked: Callable[[], object]) -> QPushButton:
-        button = make_button(text, object_name=object_name, variant="primary", clicked=clicked)
+        button = make_button(text, object_name, variant="primary", clicked=clicked)
         self.buttons.append(button)
         return button
 
@@ -330,7 +330,7 @@ class LocalStep(CardsStep):
         super().__init__(theme, self.tr("Use a model on this machine"), explanation)
         self._actions = actions
         self._absent = Note(object_name="absentServersNote")
-        self._again = make_button(self.tr("Look again"), object_name="lookAgainButton", clicked=self.look)
+        self._again = make_button(self.tr("Look again"), "lookAgainButton", clicked=self.look)
         self._use = self.add_button(self.tr("Use this server"), "useServerButton", self._on_use)
         add_parts(self.column, Space.S, self._absent, Space.S, hbox(self._again, STRETCH), STRETCH)
 

@@ -92,19 +92,14 @@ class PaletteSources(Struct, frozen=True, kw_only=True):
 
     def of(self, kind: EntryKind) -> tuple[PaletteEntry, ...]:
         """Return the entries of a kind. Files are too many to be made entries of."""
-        match kind:
-            case "action":
-                return self.actions
-            case "setting":
-                return self.settings
-            case "command":
-                return self.commands
-            case "session":
-                return self.sessions
-            case "key":
-                return self.keys
-            case "file":
-                return ()
+        return {
+            "action": self.actions,
+            "setting": self.settings,
+            "command": self.commands,
+            "session": self.sessions,
+            "key": self.keys,
+            "file": (),
+        }[kind]
 
 
 class _Found(Struct, frozen=True):

@@ -39,7 +39,7 @@ class DiffPane(QWidget):
         self._wanted_mode: RowMode | None = None
         self._find: FindBar | None = None
         self.bar = FileBar(theme, PartKeys("diff", self))
-        self.bar.mode.clicked.connect(self._on_mode_toggled)
+        self.bar.mode_chosen.connect(self.mode_chosen)
         self.editing = FileEditing(theme, self.bar, self)
         self._column = vbox(self.bar, STRETCH, on=self)
 
@@ -61,7 +61,7 @@ class DiffPane(QWidget):
         self.stack.hold(view)
         if self._wanted_mode is not None:
             view.set_mode(self._wanted_mode)
-        view.mode_changed.connect(self._show_mode)
+        self.bar.attach(view)
         review.editing.find_requested.connect(self._open_find)
         self.editing.set_review(review)
         self.made.emit(review)
@@ -87,7 +87,7 @@ class DiffPane(QWidget):
     def show_diff(self, diff: FileDiff, *, keep_place: bool) -> None:
         self.view.show_diff(diff, keep_place=keep_place)
         self._show_counts()
-        self._show_mode()
+        self.bar.show_mode()
         self.editing.on_diff_shown()
 
     def show_message(self, heading: str, detail: str = "") -> None:
@@ -106,7 +106,7 @@ class DiffPane(QWidget):
     def set_mode(self, mode: RowMode) -> None:
         self._wanted_mode = mode
         self.view.set_mode(mode)
-        self._show_mode()
+        self.bar.show_mode()
 
     def set_decisions(self, decisions: HunkDecisions) -> None:
         self.review.hunks.set_decisions(decisions)
@@ -149,11 +149,6 @@ class DiffPane(QWidget):
             self._column.insertWidget(1, self._find)
         self._find.open_bar()
 
-    def _on_mode_toggled(self) -> None:
-        mode: RowMode = "unified" if self.view.document.mode == "side_by_side" else "side_by_side"
-        self.set_mode(mode)
-        self.mode_chosen.emit(mode)
-
     def _on_switched(self) -> None:
         self.editing.leave()
         self.bar.set_text_shown(is_shown=self.stack.is_text_shown)
@@ -161,9 +156,6 @@ class DiffPane(QWidget):
     def _show_counts(self) -> None:
         kept, undone = self.review.hunks.counts()
         self.bar.set_change_count(len(self.view.document.rows.changes), kept=kept, undone=undone)
-
-    def _show_mode(self) -> None:
-        self.bar.set_mode(self.view.document.mode, obstacle=self.view.document.mode_obstacle())
 
 
 LOADING_DELAY_MS = 150

@@ -1,6 +1,7 @@
 """What the review shows until something changed: that, and the way to what is not committed. And its head row."""
 
 from collections.abc import Callable
+from typing import Literal
 
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QHBoxLayout, QWidget
@@ -32,16 +33,10 @@ class EmptyPage(QWidget):
         hint = make_label(what, role="secondary", wraps=True)
         for words in (self._heading, hint):
             words.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.git_button = make_button(self.tr("Review uncommitted changes"), object_name="reviewUncommittedButton")
+        self.git_button = make_button(self.tr("Review uncommitted changes"), "reviewUncommittedButton")
         self.git_button.hide()
-        middle = vbox(
-            self._heading,
-            hint,
-            Space.S,
-            (self.git_button, Qt.AlignmentFlag.AlignHCenter),
-            margins=(Space.XXL, 0, Space.XXL, 0),
-            spacing=Space.XS,
-        )
+        parts = (self._heading, hint, Space.S, (self.git_button, Qt.AlignmentFlag.AlignHCenter))
+        middle = vbox(*parts, margins=(Space.XXL, 0, Space.XXL, 0), spacing=Space.XS)
         vbox(header_row(STRETCH), Stretch(2), middle, Stretch(3), on=self, spacing=Space.XS + 2)
 
     def set_folder(self, folder: str) -> None:
@@ -51,14 +46,13 @@ class EmptyPage(QWidget):
         if folder and (git := self._git()) is not None:
             self._spawn(self._look(git, folder))
 
-    def say_no_changes(self) -> None:
-        self._heading.setText(self.tr("No changes yet"))
-
-    def say_reading(self) -> None:
-        self._heading.setText(self.tr("Reading the changes…"))
-
-    def say_unreadable(self) -> None:
-        self._heading.setText(self.tr("The changes could not be read"))
+    def say(self, state: Literal["empty", "reading", "unreadable"]) -> None:
+        words = {
+            "empty": self.tr("No changes yet"),
+            "reading": self.tr("Reading the changes…"),
+            "unreadable": self.tr("The changes could not be read"),
+        }
+        self._heading.setText(words[state])
 
     async def _look(self, git: GitSource, folder: str) -> None:
         state = await git.look(folder)

@@ -1,6 +1,5 @@
 """The bar above the diff: which file, how many changes, from which call, and how it is shown."""
 
-from functools import partial
 from typing import Literal
 
 from PySide6.QtCore import Qt, Signal
@@ -9,10 +8,11 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.ui.part_keys import PartKeys
+from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.diff_words import HunkChoice
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import plural
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip
@@ -25,6 +25,7 @@ EditStage = Literal["reading", "editing", "asking", "saving", "stale"]
 class FileBar(QWidget):
     """Names the file that is shown. Its public buttons are connected where they take effect."""
 
+    mode_chosen = Signal(str)  # a `RowMode`
     decided = Signal(str)  # a `HunkChoice` for the whole file, where it is not shown in hunks
 
     def __init__(self, theme: Theme, keys: PartKeys) -> None:
@@ -35,25 +36,25 @@ class FileBar(QWidget):
         self._name = ElidedLabel(Qt.TextElideMode.ElideMiddle)
         self._count = make_label(role="secondary")
         self._note = ElidedLabel(role="secondary")
-        button = partial(make_button, is_compact=True)
-        self.call = button(object_name="showCallButton", variant="flat")
+        self.call = compact_button(object_name="showCallButton", variant="flat")
         self.call.setToolTip(self.tr("Show the call behind this change"))
-        self.edit = button(self.tr("Edit"), object_name="editFileButton", variant="flat")
-        self.mode = button(object_name="diffModeButton", variant="flat")
-        self.discard = button(self.tr("Discard"), object_name="discardEditButton", variant="destructive")
-        self.go_on = button(self.tr("Keep editing"), object_name="continueEditButton")
-        self.cancel = button(self.tr("Cancel"), object_name="cancelEditButton", tooltip=self.tr("Stop editing (Esc)"))
-        self.save = button(self.tr("Save"), object_name="saveEditButton", variant="primary")
+        self.edit = compact_button(self.tr("Edit"), "editFileButton", variant="flat")
+        self.mode = compact_button(object_name="diffModeButton", variant="flat")
+        self.discard = compact_button(self.tr("Discard"), "discardEditButton", variant="destructive")
+        self.go_on = compact_button(self.tr("Keep editing"), "continueEditButton")
+        self.cancel = compact_button(self.tr("Cancel"), "cancelEditButton", tooltip=self.tr("Stop editing (Esc)"))
+        self.save = compact_button(self.tr("Save"), "saveEditButton", variant="primary")
         self.save.setToolTip(self.tr("Write the file (Ctrl+S)"))
-        button = partial(button, clicked=self._on_decided)
-        self._undo = button(self.tr("Undo"), object_name="undoShownFileButton", variant="destructive")
-        self._redo = button(self.tr("Redo"), object_name="redoShownFileButton")
-        self._keep = button(object_name="keepShownFileButton", variant="good")
+        decide = self._on_decided
+        self._undo = compact_button(self.tr("Undo"), "undoShownFileButton", clicked=decide, variant="destructive")
+        self._redo = compact_button(self.tr("Redo"), "redoShownFileButton", clicked=decide)
+        self._keep = compact_button(object_name="keepShownFileButton", clicked=decide, variant="good")
         self._update_font()
         self._stage: EditStage = "reading"
         self._is_edit_offered = False
         self._is_text_shown = True
         self._is_undone = False
+        self._view: DiffView | None = None
         words = self._name, self._count, self.call, self._note
         editing = self.edit, self.mode, self.discard, self.go_on, self.cancel, self.save
         decisions = self._undo, self._redo, self._keep
@@ -91,7 +92,24 @@ class FileBar(QWidget):
             button.setEnabled(can_revert)
             button.setToolTip(words if can_revert else reason or words)
 
-    def set_mode(self, mode: RowMode, *, obstacle: str) -> None:
+    def attach(self, view: DiffView) -> None:
+        """Show the mode of this view, and let the user choose the other one."""
+        self._view = view
+        self.mode.clicked.connect(self._toggle_mode)
+        view.mode_changed.connect(self.show_mode)
+        self.show_mode()
+
+    def _toggle_mode(self) -> None:
+        assert self._view is not None
+        mode: RowMode = "unified" if self._view.document.mode == "side_by_side" else "side_by_side"
+        self._view.set_mode(mode)
+        self.show_mode()
+        self.mode_chosen.emit(mode)
+
+    def show_mode(self) -> None:
+        if self._view is None:
+            return
+        mode, obstacle = self._view.document.mode, self._view.document.mode_obstacle()
         names = {"side_by_side": self.tr("Side by side"), "unified": self.tr("Unified")}
         other = names["unified" if mode == "side_by_side" else "side_by_side"]
         self.mode.setText(names[mode])

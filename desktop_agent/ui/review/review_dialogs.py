@@ -18,13 +18,13 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.protocol.model import FileOutcome, LineComment
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import core_words, plural
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button, make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import (
-    DIALOG_MARGINS,
     STRETCH,
     answer_with_ctrl_enter,
     hbox,
+    lay_out_dialog,
     scroll_down,
     set_up_dialog,
     vbox,
@@ -64,17 +64,8 @@ class CommentsDialog(QDialog):
         cancel = make_button(self.tr("Not yet"), clicked=self.reject)
         self._send = make_button(object_name="sendAllCommentsButton", clicked=self._on_send, variant="primary")
         answer_with_ctrl_enter(self, self._send)
-        vbox(
-            self._heading,
-            hint,
-            self._area,
-            self._field,
-            Space.XS,
-            hbox(STRETCH, cancel, self._send, spacing=Space.S),
-            on=self,
-            margins=DIALOG_MARGINS,
-            spacing=Space.S,
-        )
+        parts = (self._heading, hint, self._area, self._field, Space.XS)
+        lay_out_dialog(self, *parts, answers=(cancel, self._send))
         self._field.setFocus()
 
     def set_comments(self, comments: Sequence[LineComment]) -> None:
@@ -100,7 +91,7 @@ class CommentsDialog(QDialog):
         quote.setMinimumWidth(1)  # long lines are cut, not the reason for a wide window
         quote.setVisible(bool(quote.text()))
         text = make_label(comment.text, wraps=True, is_plain=True)
-        remove = make_button(self.tr("Remove"), clicked=self._on_remove, variant="flat", is_compact=True)
+        remove = compact_button(self.tr("Remove"), clicked=self._on_remove, variant="flat")
         remove.setAccessibleName(self.tr("Remove the comment on {0}").format(place.text()))
         remove.setProperty("comment", comment.id)
         words = vbox(place, quote, text, spacing=2)
@@ -149,10 +140,9 @@ class WordDialog(QDialog):
         self._field.setAccessibleName(self.tr("Message to the agent"))
         self._field.setFixedHeight(_MESSAGE_HEIGHT)
         cancel = make_button(self.tr("Cancel"), clicked=self.reject)
-        undo = make_button(self.tr("Undo"), object_name="undoWithWordButton", clicked=self._give, variant="primary")
+        undo = make_button(self.tr("Undo"), "undoWithWordButton", clicked=self._give, variant="primary")
         answer_with_ctrl_enter(self, undo)
-        buttons = hbox(STRETCH, cancel, undo, spacing=Space.S)
-        vbox(heading, hint, self._field, Space.XS, buttons, on=self, margins=DIALOG_MARGINS, spacing=Space.S)
+        lay_out_dialog(self, heading, hint, self._field, Space.XS, answers=(cancel, undo))
         self._field.setFocus()
 
     def _give(self) -> None:
@@ -179,15 +169,7 @@ class UndoConflictDialog(QDialog):
         files = _outcome_list(left_alone, self.tr("Files left alone"))
         close = make_button(self.tr("Close"), clicked=self.reject, variant="primary")
         close.setDefault(True)
-        vbox(
-            heading,
-            summary,
-            files,
-            (close, Qt.AlignmentFlag.AlignRight),
-            on=self,
-            margins=DIALOG_MARGINS,
-            spacing=Space.S,
-        )
+        lay_out_dialog(self, heading, summary, files, answers=(close,))
 
     def _title(self, purpose: Literal["undo", "redo"], count: int) -> str:
         if purpose == "undo":

@@ -139,17 +139,10 @@ class ReviewPanel(QWidget):
 
     def _show_page(self) -> None:
         if self._session is not None:  # until then it is not known
-            self._say_what_is_known(self._session[0])
+            is_empty = self._session[0].is_whole and not self._session[0].changes
+            self._empty.say("empty" if is_empty else "unreadable" if self._is_unreadable else "reading")
         has_changes = self._has_changes and not self._is_waiting
         self._pages.setCurrentIndex(1 if has_changes or self._is_git_wanted else 0)
-
-    def _say_what_is_known(self, transcript: Transcript) -> None:
-        if transcript.is_whole and not transcript.changes:
-            self._empty.say_no_changes()
-        elif self._is_unreadable:
-            self._empty.say_unreadable()
-        else:
-            self._empty.say_reading()
 
     def _show_in_content(self) -> "ReviewContent":
         self._is_waiting = False

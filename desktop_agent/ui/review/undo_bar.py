@@ -44,7 +44,7 @@ class UndoBar(QWidget):
         self._problem = make_label(role="error", object_name="reviewProblem", wraps=True, is_plain=True)
         self._problem.hide()
         self._notice = ElidedLabel(role="secondary", object_name="undoNotice")
-        self.redo = make_button(self.tr("Redo"), object_name="redoButton")
+        self.redo = make_button(self.tr("Redo"), "redoButton")
         self._summary = ElidedLabel(role="secondary", object_name="reviewSummary")
         self._progress = _Progress(theme)
         self._has_files = False
@@ -54,7 +54,7 @@ class UndoBar(QWidget):
         self.next.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keyboard at the hunk it goes on from
         self.comments = make_button(object_name="sendCommentsButton")
         self.undo = make_button(object_name="undoTurnButton", variant="destructive")
-        self._more = make_button("▾", object_name="undoMoreButton", variant="flat")
+        self._more = make_button("▾", "undoMoreButton", variant="flat")
         self._more.setAccessibleName(self.tr("More ways to undo"))
         self._more.setToolTip(self._more.accessibleName())
         self._more.setFixedWidth(max(Space.XXL, self._more.sizeHint().width()))

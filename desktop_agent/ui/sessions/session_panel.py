@@ -15,7 +15,7 @@ from desktop_agent.ui.sessions.session_list_model import Arrangement, Grouping, 
 from desktop_agent.ui.sessions.session_rows import SessionRows
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
-from desktop_agent.ui.widgets.buttons import MenuButton, make_button
+from desktop_agent.ui.widgets.buttons import MenuButton, compact_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, stack, vbox
 
@@ -50,18 +50,14 @@ class SelectionBar(QWidget):
         self.setObjectName("selectionBar")
         self.setAccessibleName(self.tr("Selected sessions"))
         self._count = make_label(role="secondary")
-        clear = make_button(self.tr("Clear"), clicked=self.cleared, variant="flat", is_compact=True)
+        clear = compact_button(self.tr("Clear"), clicked=self.cleared, variant="flat")
         clear.setObjectName("clearSelectionButton")
         self._pin = self._button("pin", self.tr("Pin"))
         self._archive = self._button("archive", self.tr("Archive"))
         delete = self._button("delete", self.tr("Delete…"))
-        vbox(
-            hbox(self._count, STRETCH, clear, spacing=Space.XS),
-            hbox(self._pin, self._archive, delete, STRETCH, spacing=Space.XS),
-            on=self,
-            margins=(Space.S, Space.XS, 0, Space.S),
-            spacing=Space.XS,
-        )
+        above = hbox(self._count, STRETCH, clear, spacing=Space.XS)
+        below = hbox(self._pin, self._archive, delete, STRETCH, spacing=Space.XS)
+        vbox(above, below, on=self, margins=(Space.S, Space.XS, 0, Space.S), spacing=Space.XS)
         self.hide()
 
     def show_for(self, count: int, *, all_pinned: bool, all_archived: bool) -> None:
@@ -77,7 +73,7 @@ class SelectionBar(QWidget):
         return (self._pin.property("action"), self._archive.property("action"), "delete")
 
     def _button(self, action: SessionAction, text: str) -> QPushButton:
-        button = make_button(text, object_name=f"{action}SelectedButton", is_compact=True)
+        button = compact_button(text, f"{action}SelectedButton")
         button.setProperty("action", action)
         button.clicked.connect(partial(self._on_clicked, button))
         return button
@@ -147,8 +143,8 @@ class SessionPanel(QWidget):
     action_requested = Signal(str, object)  # a `SessionAction`, and a tuple of ids
     arranged = Signal(object)  # an `Arrangement`
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None, *, now: Callable[[], datetime] = _now) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, *, now: Callable[[], datetime] = _now) -> None:
+        super().__init__()
         self._sessions: tuple[SessionSummary, ...] | None = None
         """None until they were read."""
         self._workspace: str | None = None
@@ -183,13 +179,12 @@ class SessionPanel(QWidget):
 
     def _build(self, theme: Theme) -> None:
         self.setObjectName("sessionsPanel")
-        new = make_button(
+        new = compact_button(
             self.tr("+ New"),
-            object_name="newSessionButton",
+            "newSessionButton",
             accessible_name=self.tr("New session"),
             clicked=self.new_requested,
             variant="flat",
-            is_compact=True,
         )
         heading = make_label(self.tr("Sessions"), role="heading")
         self._arrange = ArrangeButton()
@@ -212,19 +207,10 @@ class SessionPanel(QWidget):
         empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._pages = stack(self._list, empty, on=self)
 
-        self._archive = make_button(
-            object_name="archivedButton", clicked=self._toggle_archived, variant="flat", is_compact=True
-        )
+        self._archive = compact_button(object_name="archivedButton", clicked=self._toggle_archived, variant="flat")
         self._archive.hide()
-        vbox(
-            top,
-            (self._pages, 1),
-            self._selected,
-            (self._archive, Qt.AlignmentFlag.AlignLeft),
-            on=self,
-            margins=(Space.S, Space.M, Space.S, 0),
-            spacing=Space.XS,
-        )
+        parts = (top, (self._pages, 1), self._selected, (self._archive, Qt.AlignmentFlag.AlignLeft))
+        vbox(*parts, on=self, margins=(Space.S, Space.M, Space.S, 0), spacing=Space.XS)
 
     def _update(self) -> None:
         sessions = self._sessions or ()

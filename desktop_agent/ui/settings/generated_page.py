@@ -15,7 +15,7 @@ from desktop_agent.ui.settings.page_parts import Page
 from desktop_agent.ui.settings.setting_controls import TextsControl, control_for, words
 from desktop_agent.ui.settings.settings_view import Section, SettingsActions, SettingsView, section_title
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hairline, hbox, vbox
 
@@ -38,7 +38,7 @@ class SettingRow(QWidget):
         self._state = Note("")
         self._state.setWordWrap(False)
         reset = partial(actions.reset, setting.key)
-        self._reset = make_button(self.tr("Reset"), clicked=reset, variant="flat", is_compact=True)
+        self._reset = compact_button(self.tr("Reset"), clicked=reset, variant="flat")
         self._reset.setAccessibleName(self.tr("Reset {0}").format(words(about.title)))
         self._lay_out()
         self.control.changed.connect(partial(actions.change, setting.key))
@@ -72,15 +72,8 @@ class SettingRow(QWidget):
         if not is_wide:
             top.addWidget(self.control, 0, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight)
         state = hbox(self._state, self._reset, STRETCH, spacing=Space.XS)
-        vbox(
-            *([top, self.control] if is_wide else [top]),
-            self._problem,
-            self._origin,
-            state,
-            on=self,
-            spacing=Space.XS,
-            margins=(0, Space.XS, 0, Space.XS),
-        )
+        parts = ([top, self.control] if is_wide else [top]) + [self._problem, self._origin, state]
+        vbox(*parts, on=self, spacing=Space.XS, margins=(0, Space.XS, 0, Space.XS))
         for label in (self._problem, self._origin, self._state):
             label.hide()
         self._reset.hide()

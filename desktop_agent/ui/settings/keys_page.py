@@ -51,11 +51,9 @@ class ShortcutRecorder(QFrame):
         self.field.setObjectName("newKeysField")
         self.field.setFixedWidth(_FIELD_WIDTH)
         self._note = Note(object_name="newKeysNote")
-        self._more = make_button(self.tr("Then another key…"), object_name="moreKeysButton", clicked=self._on_more)
-        self._use = make_button(
-            self.tr("Use them"), object_name="useKeysButton", clicked=self._on_use, variant="primary"
-        )
-        cancel = make_button(self.tr("Cancel"), object_name="cancelKeysButton", clicked=self.ended)
+        self._more = make_button(self.tr("Then another key…"), "moreKeysButton", clicked=self._on_more)
+        self._use = make_button(self.tr("Use them"), "useKeysButton", clicked=self._on_use, variant="primary")
+        cancel = make_button(self.tr("Cancel"), "cancelKeysButton", clicked=self.ended)
         row = hbox(self.field, self._more, self._use, cancel, STRETCH, spacing=Space.S)
         vbox(self._title, row, self._note, on=self, spacing=Space.S)
         self.field.keys_pressed.connect(self._on_pressed)
@@ -156,9 +154,9 @@ class ResetQuestion(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self._words = Note(object_name="resetKeysQuestion")
-        self._keep = make_button(self.tr("Keep them"), object_name="keepKeysButton", clicked=self.refused)
+        self._keep = make_button(self.tr("Keep them"), "keepKeysButton", clicked=self.refused)
         reset = make_button(
-            self.tr("Reset all"), object_name="confirmResetKeysButton", clicked=self.confirmed, variant="destructive"
+            self.tr("Reset all"), "confirmResetKeysButton", clicked=self.confirmed, variant="destructive"
         )
         hbox((self._words, 1), self._keep, reset, on=self, spacing=Space.S)
 
@@ -213,17 +211,11 @@ class KeysPage(Page):
 
     def _build_buttons(self) -> QWidget:
         row = QWidget()
-        self._change = make_button(
-            self.tr("Change…"), object_name="changeKeysButton", clicked=partial(self._begin, is_more=False)
-        )
-        self._add = make_button(
-            self.tr("Add…"), object_name="addKeysButton", clicked=partial(self._begin, is_more=True)
-        )
-        self._clear = make_button(self.tr("Clear"), object_name="clearKeysButton", clicked=self._on_clear)
-        self._reset = make_button(self.tr("Reset"), object_name="resetKeysButton", clicked=self._on_reset)
-        self._reset_all = make_button(
-            self.tr("Reset all"), object_name="resetAllKeysButton", clicked=self._on_reset_all
-        )
+        self._change = make_button(self.tr("Change…"), "changeKeysButton", clicked=partial(self._begin, is_more=False))
+        self._add = make_button(self.tr("Add…"), "addKeysButton", clicked=partial(self._begin, is_more=True))
+        self._clear = make_button(self.tr("Clear"), "clearKeysButton", clicked=self._on_clear)
+        self._reset = make_button(self.tr("Reset"), "resetKeysButton", clicked=self._on_reset)
+        self._reset_all = make_button(self.tr("Reset all"), "resetAllKeysButton", clicked=self._on_reset_all)
         parts = (self._change, self._add, self._clear, self._reset)
         hbox(*parts, STRETCH, self._reset_all, on=row, spacing=Space.S)
         return row

@@ -16,8 +16,7 @@ from desktop_agent.core.models.vendors import (
     vendor_of,
 )
 from desktop_agent.core.settings.model_choice import name_in
-from desktop_agent.ui.settings.account_chooser import AccountChooser, AccountForm
-from desktop_agent.ui.settings.account_credentials import KeyEditor, SignInPanel
+from desktop_agent.ui.settings.accounts import AccountChooser, AccountForm, KeyEditor, SignInPanel
 from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
 from desktop_agent.ui.settings.page_parts import Page, form, name_of, pick
 from desktop_agent.ui.settings.setting_controls import words
@@ -88,7 +87,7 @@ class ServerNote(QWidget):
         self._account: Account | None = None
         self._address = ""
         self._words = Note("", object_name="localServerNote")
-        self._again = make_button(self.tr("Look again"), object_name="lookAgainButton", clicked=self._on_look)
+        self._again = make_button(self.tr("Look again"), "lookAgainButton", clicked=self._on_look)
         hbox((self._words, 1), self._again, on=self, spacing=Space.S)
         self.hide()
 

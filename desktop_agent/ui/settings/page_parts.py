@@ -148,7 +148,7 @@ class Removal(QObject):
         self.is_asking = False
         self.button = button
         self.confirm = confirm
-        self.keep = make_button(self.tr("Keep it"), object_name=keep_name, clicked=self._on_keep, is_compact=is_compact)
+        self.keep = make_button(self.tr("Keep it"), keep_name, clicked=self._on_keep, is_compact=is_compact)
         self._remove = remove
         self._changed = changed
         button.clicked.connect(self._on_remove)

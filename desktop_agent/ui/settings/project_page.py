@@ -41,11 +41,9 @@ class ProjectPage(Page):
         self._lines = QVBoxLayout()
         self._lines.setSpacing(Space.S)
         answer = self._actions.answer_project
-        self.trust = make_button(self.tr("Trust"), object_name="trustProjectButton", clicked=partial(answer, "trusted"))
+        self.trust = make_button(self.tr("Trust"), "trustProjectButton", clicked=partial(answer, "trusted"))
         self.trust.setAccessibleName(self.tr("Trust the project's settings"))
-        self.ignore = make_button(
-            self.tr("Ignore"), object_name="ignoreProjectButton", clicked=partial(answer, "ignored")
-        )
+        self.ignore = make_button(self.tr("Ignore"), "ignoreProjectButton", clicked=partial(answer, "ignored"))
         self.ignore.setAccessibleName(self.tr("Ignore the project's settings"))
         about = self.tr(
             "A project can only make the rules stricter and define MCP servers, and only after you trusted its "

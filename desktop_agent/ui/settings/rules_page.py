@@ -10,7 +10,7 @@ from desktop_agent.core.protocol.model import Rule
 from desktop_agent.ui.settings.page_parts import Page
 from desktop_agent.ui.settings.settings_view import section_title
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import make_button, make_line
+from desktop_agent.ui.widgets.buttons import compact_button, make_line
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, vbox
 from desktop_agent.ui.wording.phrases import long_moment, short_moment, short_path
@@ -36,14 +36,13 @@ class RuleRow(QFrame):
         reach = make_label(details, role="secondary", wraps=True, is_plain=True)
         made = long_moment(rule.created_at, now.astimezone(), locale)
         reach.setToolTip(plain_tooltip(self.tr("Made {0}\n{1}").format(made, rule.workspace).strip()))
-        self.button = make_button(
+        self.button = compact_button(
             self.tr("Revoke"),
-            object_name="revokeRuleButton",
+            "revokeRuleButton",
             accessible_name=self.tr("Revoke the rule for {0}").format(shown),
             tooltip=self.tr("The next such call asks again"),
             clicked=self._on_revoke,
             variant="destructive",
-            is_compact=True,
         )
         text = vbox(hbox(kind, (pattern, 1), spacing=Space.S), reach)
         hbox((text, 1), self.button, on=self, spacing=Space.M, margins=(0, Space.S, 0, Space.S))

@@ -19,7 +19,7 @@ from desktop_agent.ui.settings.settings_view import ServerActions, ServerView, S
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.account_fields import BrowserWait
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, restyle, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 from desktop_agent.ui.wording.phrases import long_moment
@@ -96,12 +96,11 @@ class SignInWait(QWidget):
         super().__init__()
         self._preparing = Note(self.tr("Preparing the sign-in…"))
         self._wait = BrowserWait()
-        stop = make_button(
+        stop = compact_button(
             self.tr("Cancel"),
-            object_name="cancelServerSignInButton",
+            "cancelServerSignInButton",
             accessible_name=self.tr("Cancel the sign-in with {0}").format(server),
             clicked=cancel,
-            is_compact=True,
         )
         vbox(self._preparing, self._wait, hbox(stop, STRETCH), on=self, spacing=Space.S, margins=(0, Space.S, 0, 0))
 
@@ -371,29 +370,25 @@ class ServerCard(QFrame):
 
     def _build_buttons(self) -> None:
         name = self._server.name
-        self._sign_in = make_button(
+        self._sign_in = compact_button(
             self.tr("Sign in…"),
-            object_name="serverSignInButton",
+            "serverSignInButton",
             accessible_name=self.tr("Sign in with the server {0}").format(name),
             clicked=partial(self._actions.sign_in, name),
             variant="primary",
-            is_compact=True,
         )
-        self._show_calls = make_button(object_name="serverCallsButton", clicked=self._on_calls, is_compact=True)
-        self._show_tools = make_button(object_name="serverToolsButton", clicked=self._on_tools, is_compact=True)
-        self._show_log = make_button(object_name="serverLogButton", clicked=self._on_log, is_compact=True)
+        self._show_calls = compact_button(object_name="serverCallsButton", clicked=self._on_calls)
+        self._show_tools = compact_button(object_name="serverToolsButton", clicked=self._on_tools)
+        self._show_log = compact_button(object_name="serverLogButton", clicked=self._on_log)
         restart = partial(self._actions.restart, name)
-        self._restart = make_button(object_name="restartServerButton", clicked=restart, is_compact=True)
-        remove = make_button(
+        self._restart = compact_button(object_name="restartServerButton", clicked=restart)
+        remove = compact_button(
             self.tr("Remove"),
-            object_name="removeServerButton",
+            "removeServerButton",
             accessible_name=self.tr("Remove the server {0}").format(name),
             variant="destructive",
-            is_compact=True,
         )
-        confirm = make_button(
-            self.tr("Remove it"), object_name="reallyRemoveServerButton", variant="destructive", is_compact=True
-        )
+        confirm = compact_button(self.tr("Remove it"), "reallyRemoveServerButton", variant="destructive")
         self._question = make_label(self.tr("Remove {0} from your settings?").format(name), is_plain=True)
         self._removal = Removal(
             remove,
@@ -409,20 +404,10 @@ class ServerCard(QFrame):
         usual = (self._sign_in, self._restart, self._show_tools, self._show_calls, self._show_log)
         asking = (self._removal.button, self._question, self._removal.confirm, self._removal.keep)
         row = hbox(*usual, *asking, STRETCH, spacing=Space.S)
-        self._column = vbox(
-            head,
-            self._state,
-            self._facts,
-            self._problem,
-            self._confinement,
-            Space.XS,
-            row,
-            self._tools,
-            self._calls,
-            on=self,
-            spacing=Space.XS,
-            margins=(0, Space.S, 0, Space.S),
-        )
+        words = (self._state, self._facts, self._problem, self._confinement)
+        margins = (0, Space.S, 0, Space.S)
+        unfolded = (self._tools, self._calls)
+        self._column = vbox(head, *words, Space.XS, row, *unfolded, on=self, spacing=Space.XS, margins=margins)
 
     @property
     def _is_log_unfolded(self) -> bool:

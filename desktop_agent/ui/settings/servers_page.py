@@ -234,24 +234,13 @@ class ServerForm(AddingForm):
         fields = form()
         fields.addRow(name_of(self.tr("Name")), self._name)
         fields.addRow(name_of(self.tr("Command")), self._where)
-        add = make_button(self.tr("Add and test"), object_name="confirmAddServerButton", clicked=self._on_add)
-        cancel = make_button(self.tr("Cancel"), object_name="cancelAddServerButton", clicked=self.cancelled.emit)
+        add = make_button(self.tr("Add and test"), "confirmAddServerButton", clicked=self._on_add)
+        cancel = make_button(self.tr("Cancel"), "cancelAddServerButton", clicked=self.cancelled.emit)
         title = make_label(self.tr("New server"), role="strong")
         known = hbox(name_of(self.tr("Server")), self._known, STRETCH, spacing=Space.L)
         buttons = hbox(name_of(""), hbox(add, cancel, STRETCH, spacing=Space.S), spacing=Space.L)
-        vbox(
-            title,
-            known,
-            self._about,
-            self._needs,
-            fields,
-            self._sandbox,
-            self._address,
-            self.problem,
-            buttons,
-            on=self,
-            spacing=Space.M,
-        )
+        above, below = (title, known, self._about, self._needs), (self._sandbox, self._address, self.problem, buttons)
+        vbox(*above, fields, *below, on=self, spacing=Space.M)
 
     def _on_known(self) -> None:
         name = self._known.currentData()
@@ -313,8 +302,8 @@ class ServersPage(Page):
         )
         self._problems = Note("", "warning")
         self._problems.hide()
-        self._add = make_button(self.tr("Add server…"), object_name="addServerButton", clicked=self._on_add)
-        self._import = make_button(self.tr("Import…"), object_name="importServersButton", clicked=self._on_import)
+        self._add = make_button(self.tr("Add server…"), "addServerButton", clicked=self._on_add)
+        self._import = make_button(self.tr("Import…"), "importServersButton", clicked=self._on_import)
         self._import.setAccessibleName(self.tr("Import the servers of another tool"))
         self._list = QVBoxLayout()
         self._list.setSpacing(Space.S)

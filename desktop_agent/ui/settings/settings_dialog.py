@@ -186,11 +186,11 @@ class SettingsFoot(QWidget):
         self._undoing = ""
         self.setAutoFillBackground(True)
         self._note = Note(self.tr("Changes apply and are saved at once."), object_name="settingsNote")
-        self._undo = make_button(self.tr("Undo"), object_name="undoSettingButton", clicked=self._on_undo)
+        self._undo = make_button(self.tr("Undo"), "undoSettingButton", clicked=self._on_undo)
         file_button = make_button(
-            self.tr("Open the settings file"), object_name="openSettingsFileButton", clicked=actions.open_file
+            self.tr("Open the settings file"), "openSettingsFileButton", clicked=actions.open_file
         )
-        close_button = make_button(self.tr("Close"), object_name="closeSettingsButton", clicked=close)
+        close_button = make_button(self.tr("Close"), "closeSettingsButton", clicked=close)
         margins = (Space.XL, Space.M, Space.XL, Space.M)
         hbox((self._note, 1), self._undo, file_button, close_button, on=self, spacing=Space.S, margins=margins)
         self._undo.hide()

@@ -428,8 +428,8 @@ class TerminalView(QAbstractScrollArea):
     resized = Signal()  # another number of rows and columns fits
     find_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("terminalScreen")
         self.setAccessibleName(self.tr("Terminal"))
         self.setFrameShape(QFrame.Shape.NoFrame)

@@ -15,7 +15,7 @@ from desktop_agent.ui.terminal.screen_text import Selection, find_in
 from desktop_agent.ui.terminal.screen_view import PointerSelection, Sight, TerminalView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.find_bar import FindBar
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
@@ -235,32 +235,24 @@ class TerminalPanel(QWidget):
         self._again.hide()
 
     def _build_buttons(self) -> None:
-        self._attach = make_button(
+        self._attach = compact_button(
             self.tr("Attach output"),
-            object_name="terminalAttachButton",
+            "terminalAttachButton",
             clicked=self.attach,
             variant="flat",
             tooltip=self.tr("Attach what is selected, or the last lines, to the message"),
-            is_compact=True,
         )
-        self._again = make_button(
-            self.tr("Start again"), object_name="terminalStartButton", clicked=self.start_requested, is_compact=True
-        )
-        self._close = make_button(
+        self._again = compact_button(self.tr("Start again"), "terminalStartButton", clicked=self.start_requested)
+        self._close = compact_button(
             "✕",
-            object_name="terminalCloseButton",
+            "terminalCloseButton",
             clicked=self.closed,
             variant="flat",
             accessible_name=self.tr("Hide the terminal"),
             tooltip=self.tr("Hide. What runs in it goes on."),
-            is_compact=True,
         )
-        self._asking_no = make_button(
-            self.tr("Do not paste"), object_name="terminalPasteNo", clicked=self._forget_paste, is_compact=True
-        )
-        self._asking_yes = make_button(
-            self.tr("Paste"), object_name="terminalPasteYes", clicked=self._paste_all_the_same, is_compact=True
-        )
+        self._asking_no = compact_button(self.tr("Do not paste"), "terminalPasteNo", clicked=self._forget_paste)
+        self._asking_yes = compact_button(self.tr("Paste"), "terminalPasteYes", clicked=self._paste_all_the_same)
 
     def _lay_out(self) -> None:
         heading = make_label(self.tr("Terminal"), role="heading")

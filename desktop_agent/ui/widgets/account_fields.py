@@ -75,7 +75,7 @@ class ApiKeyField(QWidget):
             | Qt.InputMethodHint.ImhNoAutoUppercase
         )
         name = self.tr("Show the key")
-        self._show = make_button(self.tr("Show"), object_name="showKeyButton", accessible_name=name, is_checkable=True)
+        self._show = make_button(self.tr("Show"), "showKeyButton", accessible_name=name, is_checkable=True)
         hbox((self._line, 1), self._show, on=self, spacing=Space.S)
         self.setFocusProxy(self._line)
         self._show.toggled.connect(self._on_show)
@@ -169,7 +169,7 @@ class BrowserWait(QWidget):
         self._how = make_label(role="secondary", wraps=True, is_plain=True)
         self._address = make_line("signInAddressEdit", self.tr("Address of the sign-in"))
         self._address.setReadOnly(True)
-        self._copy = make_button(self.tr("Copy"), object_name="copyAddressButton", clicked=self._on_copy)
+        self._copy = make_button(self.tr("Copy"), "copyAddressButton", clicked=self._on_copy)
         self._copy.setAccessibleName(self.tr("Copy the address"))
         row = hbox((self._address, 1), self._copy, spacing=Space.S)
         vbox(self._words, self._how, row, on=self, spacing=Space.S)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton
 from desktop_agent.core.base.errors import AgentError, WorkspaceError
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import vbox
@@ -38,7 +38,7 @@ class BannerFrame(QFrame):
         self.setAccessibleName(f"{title} {hint}".strip())
 
     def add_button(self, text: str, name: str, *, is_flat: bool = False) -> QPushButton:
-        button = make_button(text, object_name=name, variant="flat" if is_flat else "", parent=self, is_compact=True)
+        button = compact_button(text, name, variant="flat" if is_flat else "", parent=self)
         self._row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return button
 

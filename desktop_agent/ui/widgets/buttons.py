@@ -1,6 +1,7 @@
 """Buttons with a look of the theme, pickers and lines: all that is pressed, chosen or written in."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from PySide6.QtCore import QRectF, Qt, QTimer, SignalInstance
 from PySide6.QtGui import QColor, QFont, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
@@ -57,8 +58,8 @@ Slot = Callable[..., object] | SignalInstance
 
 def make_button(
     text: str = "",
-    *,
     object_name: str = "",
+    *,
     accessible_name: str = "",
     clicked: Slot | None = None,
     variant: str = "",
@@ -80,6 +81,9 @@ def make_button(
     if clicked is not None:
         button.clicked.connect(clicked)
     return button
+
+
+compact_button = partial(make_button, is_compact=True)
 
 
 def make_line(

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QSizePolicy, 
 from desktop_agent.core.base.plain_text import has_hidden
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox
 from desktop_agent.ui.widgets.text_colours import cursor_over, mark_of
@@ -399,13 +399,7 @@ class FoldBar(QWidget):
         words = make_label(role="warning", parent=self)
         # Its words give way in a narrow window: they never widen it.
         words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        more = make_button(
-            self.tr("Show more"),
-            object_name="approvalShowMoreButton",
-            clicked=self._on_more,
-            is_compact=True,
-            parent=self,
-        )
+        more = compact_button(self.tr("Show more"), "approvalShowMoreButton", clicked=self._on_more, parent=self)
         hbox((words, 1), more, on=self, spacing=Space.S)
         return words, more
 

@@ -8,7 +8,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import make_button, make_line
+from desktop_agent.ui.widgets.buttons import compact_button, make_line
 from desktop_agent.ui.widgets.labels import make_label
 
 
@@ -95,15 +95,7 @@ class FindBar(InputBar):
             ("✕", self.tr("Close"), self.close_bar),
         ):
             layout.addWidget(
-                make_button(
-                    text,
-                    accessible_name=said,
-                    tooltip=said,
-                    clicked=slot,
-                    variant="flat",
-                    is_compact=True,
-                    parent=self,
-                )
+                compact_button(text, accessible_name=said, tooltip=said, clicked=slot, variant="flat", parent=self)
             )
 
     def open_bar(self) -> None:

@@ -141,10 +141,8 @@ class Note(QLabel):
     It knows how high it is for a width: a layout asks that many times, and Qt sets the lines each time.
     """
 
-    def __init__(
-        self, text: str = "", role: str = "secondary", object_name: str = "", parent: QWidget | None = None
-    ) -> None:
-        super().__init__(quoted(text), parent)
+    def __init__(self, text: str = "", role: str = "secondary", object_name: str = "") -> None:
+        super().__init__(quoted(text))
         self._heights: dict[int, int] = {}
         """By width, as far as it was asked for; its margins stay what they were by then."""
         self.setObjectName(object_name)

@@ -146,6 +146,12 @@ def set_up_dialog(dialog: QDialog, name: str, title: str) -> None:
     dialog.setAccessibleName(title)
 
 
+def lay_out_dialog(dialog: QDialog, *parts: Part, answers: Sequence[QWidget], spacing: int = Space.S) -> None:
+    """Lay a dialog out in a column, with its answers at the bottom right."""
+    buttons = hbox(STRETCH, *answers, spacing=Space.S)
+    vbox(*parts, buttons, on=dialog, margins=DIALOG_MARGINS, spacing=spacing)
+
+
 def answer_with_ctrl_enter(dialog: QDialog, button: QPushButton) -> None:
     button.setDefault(True)
     for keys in ("Ctrl+Return", "Ctrl+Enter"):

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QListView, QPushButton
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.transcript import UndoStep
-from desktop_agent.ui.review.baseline_picker import BaselinePicker
+from desktop_agent.ui.review.change_listing import BaselinePicker
 from desktop_agent.ui.review.changed_files import SESSION, ReviewBaseline
 from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.overlays.hunk_buttons import HunkOverlay

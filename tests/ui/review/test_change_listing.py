@@ -8,8 +8,7 @@ from PySide6.QtTest import QSignalSpy, QTest
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.review.baseline_picker import BaselinePicker
-from desktop_agent.ui.review.change_listing import FileFilter
+from desktop_agent.ui.review.change_listing import BaselinePicker, FileFilter
 from desktop_agent.ui.review.changed_file_list import ChangeModel
 from desktop_agent.ui.review.changed_files import (
     LAST_TURN,

@@ -13,7 +13,7 @@ from desktop_agent.core.models.account import Account
 from desktop_agent.core.settings.loading import LoadedSettings
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.ui.runtime.pacing import GradualWork
-from desktop_agent.ui.settings.account_credentials import KeyStatus
+from desktop_agent.ui.settings.accounts import KeyStatus
 from desktop_agent.ui.settings.generated_page import SettingRow
 from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog

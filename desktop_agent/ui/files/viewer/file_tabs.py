@@ -12,7 +12,7 @@ from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.files.viewer.file_page import FilePage
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import Slot, make_button
+from desktop_agent.ui.widgets.buttons import Slot, compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip
@@ -201,9 +201,7 @@ class ViewerHead(QWidget):
         self._keys = keys
         self._tabs = tabs
         self._path = ElidedLabel(Qt.TextElideMode.ElideMiddle, role="secondary", object_name="viewerPath")
-        self._save = make_button(
-            self.tr("Save"), object_name="viewerSaveButton", clicked=save, variant="primary", is_compact=True
-        )
+        self._save = compact_button(self.tr("Save"), "viewerSaveButton", clicked=save, variant="primary")
         self._find = self._button(self.tr("Find"), self._on_find)
         self._line = self._button(self.tr("Go to line"), self._on_line)
         outside = self._button(self.tr("Open with its application"), self._on_outside)
@@ -231,7 +229,7 @@ class ViewerHead(QWidget):
             button.setToolTip(self._keys.shown(action))
 
     def _button(self, text: str, clicked: Slot) -> QPushButton:
-        return make_button(text, clicked=clicked, variant="flat", is_compact=True)
+        return compact_button(text, clicked=clicked, variant="flat")
 
     def _on_find(self) -> None:
         if (page := self._tabs.current) is not None and page.text is not None:

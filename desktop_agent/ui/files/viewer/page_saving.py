@@ -19,7 +19,7 @@ from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import DIALOG_MARGINS, STRETCH, hbox, set_up_dialog, vbox
+from desktop_agent.ui.widgets.layouts import lay_out_dialog, set_up_dialog
 
 
 class FileStore(Protocol):
@@ -45,7 +45,7 @@ class DifferenceDialog(QDialog):
         view.setObjectName("viewerDiffView")
         close = make_button(self.tr("Close"), clicked=self.accept)
         title = make_label(self.windowTitle(), role="title")
-        vbox(title, (view, 1), hbox(STRETCH, close), on=self, margins=DIALOG_MARGINS, spacing=Space.M)
+        lay_out_dialog(self, title, (view, 1), answers=(close,), spacing=Space.M)
         self.resize(parent.size() * 0.9)
         view.show_diff(diff)
         view.setFocus()

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.merge.edited_text import EditedText
-from desktop_agent.ui.files.viewer.viewer_content import FileContent
+from desktop_agent.ui.files.viewer.viewer_content import FileContent, pieces_of_lines
 from desktop_agent.ui.review.diff.highlighter import EditorColours
 from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.review.file_editor import FileEditor
@@ -53,7 +53,7 @@ def find_places(text: str, wanted: str) -> tuple[TextPlace, ...]:
     found: list[tuple[int, int]] = []
     wide: list[int] = []
     plain = wanted.lower() if wanted.isascii() else ""
-    for start, end in _pieces(text):
+    for start, end in pieces_of_lines(text, _PIECE_CHARS):
         piece = text[start:end]
         if piece.isascii():
             found += ((start + at, start + at + len(plain)) for at in _indices(piece.lower(), plain))
@@ -72,15 +72,6 @@ def _indices(text: str, wanted: str) -> Iterator[int]:
     while at >= 0:
         yield at
         at = text.find(wanted, at + len(wanted))
-
-
-def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Cut it up behind ends of lines, so that nothing lies across a cut."""
-    at = 0
-    while at < len(text):
-        end = text.rfind("\n", at, at + _PIECE_CHARS) + 1 or text.find("\n", at) + 1 or len(text)
-        yield at, end
-        at = end
 
 
 _TYPING_MS = 60

@@ -106,14 +106,16 @@ def _has_long_line(content: bytes) -> bool:
 
 def _shown(text: Text) -> str:
     """A long text with a line feed between its lines, made of pieces: the window has its turn between them."""
-    return "".join(piece.replace("\r\n", "\n").replace("\0", "\N{SYMBOL FOR NULL}") for piece in _pieces(text.content))
+    pieces = (text.content[start:end] for start, end in pieces_of_lines(text.content, 200_000))
+    return "".join(piece.replace("\r\n", "\n").replace("\0", "\N{SYMBOL FOR NULL}") for piece in pieces)
 
 
-def _pieces(text: str) -> Iterator[str]:
-    at, size = 0, 200_000
+def pieces_of_lines(text: str, size: int) -> Iterator[tuple[int, int]]:
+    """Cut a text behind ends of lines, into pieces of about this size, so that no line lies across a cut."""
+    at = 0
     while at < len(text):
-        end = text.rfind("\n", at, at + size) + 1 or min(at + size, len(text))
-        yield text[at:end]
+        end = text.rfind("\n", at, at + size) + 1 or text.find("\n", at) + 1 or len(text)
+        yield at, end
         at = end
 
 

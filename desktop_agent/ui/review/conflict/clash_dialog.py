@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QListWidget, QListWidgetItem, QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QListWidget, QListWidgetItem, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
@@ -15,7 +15,7 @@ from desktop_agent.core.merge.three_way import Source, ThreeWay, compare_three
 from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileImage, FileOutcome
 from desktop_agent.ui.part_keys import native_keys
 from desktop_agent.ui.review.conflict import clash_words
-from desktop_agent.ui.review.conflict.clash_page import ClashPage
+from desktop_agent.ui.review.conflict.clash_page import ClashPage, enter_button
 from desktop_agent.ui.review.conflict.clash_words import Names, Purpose, Resolution
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn
@@ -115,13 +115,8 @@ class WholePage(QWidget):
 
 def _titles(old: str, new: str) -> QWidget:
     area = QWidget()
-    hbox(
-        (make_label(f"\N{MINUS SIGN} {old}", role="heading"), 1),
-        (make_label(f"+ {new}", role="heading"), 1),
-        on=area,
-        margins=(Space.M, Space.XS, Space.M, Space.XS),
-        spacing=Space.XS + 2,
-    )
+    heads = [(make_label(text, role="heading"), 1) for text in (f"\N{MINUS SIGN} {old}", f"+ {new}")]
+    hbox(*heads, on=area, margins=(Space.M, Space.XS, Space.M, Space.XS), spacing=Space.XS + 2)
     return area
 
 
@@ -170,9 +165,9 @@ class ClashDialog(QDialog):
         self._blank = make_label(role="secondary")
         self._stack = stack(self._blank, on=self)
         self._state = Note(object_name="undoConflictState")
-        self._keep = self._button("", "keepMineButton", self._on_keep)
-        self._take = self._button("", "useWantedButton", self._on_take)
-        self._write = self._button(self.tr("Write this result"), "writeResultButton", self._on_write)
+        self._keep = enter_button("", "keepMineButton", self._on_keep)
+        self._take = enter_button("", "useWantedButton", self._on_take)
+        self._write = enter_button(self.tr("Write this result"), "writeResultButton", self._on_write)
         self._lay_out()
         self._fill_list()
         room = parent.window().size() * _SHARE_OF_WINDOW if parent else _SIZE
@@ -317,18 +312,10 @@ class ClashDialog(QDialog):
         self._write.setToolTip(state if page and is_open and not is_decided else native_keys(_WRITE_KEYS))
         names = clash_words.names_of(self._purpose, outcome.clash) if outcome.clash else None
         self._keep.setText(names.keep_all if names else self.tr("Close"))
-        self._emphasise(self._write if is_decided else self._keep)
-
-    def _emphasise(self, primary: QPushButton) -> None:
+        primary = self._write if is_decided else self._keep
         for button in (self._keep, self._write):
             restyle(button, "variant", "primary" if button is primary else "")
         primary.setDefault(True)
-
-    def _button(self, text: str, name: str, slot: object) -> QPushButton:
-        button = QPushButton(text)
-        button.setObjectName(name)
-        button.clicked.connect(slot)
-        return button
 
     def _lay_out(self) -> None:
         self._blank.setAlignment(Qt.AlignmentFlag.AlignCenter)

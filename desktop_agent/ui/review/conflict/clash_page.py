@@ -185,18 +185,20 @@ class ClashPage(QWidget):
         self.editor = ResultEditor(theme)
         self.editor.setObjectName("clashResultEdit")
         self.editor.setAccessibleName(self.tr("The result to be written"))
-        self._previous = _button("\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", "previousClashButton", self.go_back)
+        self._previous = enter_button(
+            "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", "previousClashButton", self.go_back
+        )
         self._previous.setAccessibleName(self.tr("Previous clash"))
         self._previous.setToolTip(self.tr("Previous clash (Shift+F7)"))
-        self._next = _button("\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}", "nextClashButton", self.go_on)
+        self._next = enter_button("\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}", "nextClashButton", self.go_on)
         self._next.setAccessibleName(self.tr("Next clash"))
         self._next.setToolTip(self.tr("Next clash (F7)"))
         self._where = make_label(role="secondary")
         take = self.tr("Take the undo") if is_undo else self.tr("Take the redo")
         self._buttons: dict[Choice, QPushButton] = {
-            "wanted": _button(take, "takeWantedButton"),
-            "yours": _button(names.keep, "keepYoursButton"),
-            "both": _button(names.both, "takeBothButton"),
+            "wanted": enter_button(take, "takeWantedButton"),
+            "yours": enter_button(names.keep, "keepYoursButton"),
+            "both": enter_button(names.both, "takeBothButton"),
         }
         self._group = QButtonGroup(self)
         self._lay_out()
@@ -288,8 +290,8 @@ class ClashPage(QWidget):
         vbox(split, on=self)
 
 
-def _button(text: str, name: str, clicked: Slot | None = None) -> QPushButton:
+def enter_button(text: str, name: str, clicked: Slot | None = None) -> QPushButton:
     """A button that Enter presses when it has the focus, rather than the dialog's default."""
-    button = make_button(text, object_name=name, clicked=clicked)
+    button = make_button(text, name, clicked=clicked)
     button.setAutoDefault(True)
     return button

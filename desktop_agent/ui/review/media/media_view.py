@@ -20,7 +20,7 @@ from desktop_agent.ui.review.media.binary_view import BinaryFacts, BinaryView, b
 from desktop_agent.ui.review.media.picture_canvas import SWIPE_STEP, CompareMode, PictureCanvas, ScaleButtons
 from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, decode, picture_words
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip
@@ -91,7 +91,7 @@ class ImageView(QWidget):
             ("difference", self.tr("Difference"), "differenceButton"),
         )
         for mode, text, name in names:
-            button = make_button(text, object_name=name, is_compact=True, is_checkable=True)
+            button = compact_button(text, name, is_checkable=True)
             self._modes[mode] = button
             self._group.addButton(button)
         margins = (Space.M, Space.XS + 2, Space.M, Space.XS + 2)
@@ -169,8 +169,8 @@ class MediaStack(QWidget):
         self._is_text_wanted = False
         self._request = 0
         self._bar = QWidget()
-        self._as_media = make_button(object_name="showMediaButton", is_compact=True, is_checkable=True)
-        self._as_text = make_button(object_name="showTextButton", is_compact=True, is_checkable=True)
+        self._as_media = compact_button(object_name="showMediaButton", is_checkable=True)
+        self._as_text = compact_button(object_name="showTextButton", is_checkable=True)
         self._group = QButtonGroup(self)
         for button in (self._as_media, self._as_text):
             self._group.addButton(button)

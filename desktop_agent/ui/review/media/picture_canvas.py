@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, problem_words
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import make_label
 
 CompareMode = Literal["two_up", "swipe", "onion", "difference"]
@@ -367,11 +367,10 @@ class ScaleButtons(QObject):
         super().__init__(canvas)
         self._canvas = canvas
         self._scale = make_label(role="secondary")
-        button = partial(make_button, is_compact=True, is_checkable=True)
-        self._fit = button(self.tr("Fit"), object_name="pictureFitButton", clicked=canvas.fit)
+        button = partial(compact_button, is_checkable=True)
+        self._fit = button(self.tr("Fit"), "pictureFitButton", clicked=canvas.fit)
         self._fit.setToolTip(self.tr("Show all of it (0)"))
-        actual = partial(canvas.set_scale, 1.0)
-        self._actual = button(self.tr("100 %"), object_name="pictureActualButton", clicked=actual)
+        self._actual = button(self.tr("100 %"), "pictureActualButton", clicked=partial(canvas.set_scale, 1.0))
         self._actual.setToolTip(self.tr("Show it in its own size (1)"))
         canvas.scale_changed.connect(self._show)
         self._show()

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from desktop_agent.core.protocol.model import LineComment
 from desktop_agent.ui.review.diff.diff_words import comment_label
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 
@@ -58,17 +58,9 @@ class CommentCard(QWidget):
         self.setObjectName("commentCard")
         self.setAccessibleName(f"{self._heading}: {comment.text}")
         self.setCursor(Qt.CursorShape.ArrowCursor)
-        self._edit = make_button(
-            self.tr("Edit"), object_name="editCommentButton", clicked=self.edit_clicked, variant="flat", is_compact=True
-        )
+        self._edit = compact_button(self.tr("Edit"), "editCommentButton", clicked=self.edit_clicked, variant="flat")
         self._edit.setAccessibleName(self.tr("Edit the comment: {0}").format(self._heading))
-        remove = make_button(
-            self.tr("Remove"),
-            object_name="removeCommentButton",
-            clicked=self.remove_clicked,
-            variant="flat",
-            is_compact=True,
-        )
+        remove = compact_button(self.tr("Remove"), "removeCommentButton", clicked=self.remove_clicked, variant="flat")
         remove.setAccessibleName(self.tr("Remove the comment: {0}").format(self._heading))
         top = Qt.AlignmentFlag.AlignTop
         hbox(STRETCH, (self._edit, top), (remove, top), on=self, margins=(_PAD, Space.XS, Space.XS, 0))
@@ -124,16 +116,10 @@ class CommentEditor(QWidget):
         self._field.setFont(theme.text_font(TypeSize.BODY))
         self._field.textChanged.connect(self._on_text_changed)
         self._field.installEventFilter(self)
-        cancel = make_button(
-            self.tr("Cancel"), object_name="cancelCommentButton", clicked=self.cancelled, is_compact=True
-        )
+        cancel = compact_button(self.tr("Cancel"), "cancelCommentButton", clicked=self.cancelled)
         cancel.setToolTip(self.tr("Cancel (Esc)"))
-        self._save = make_button(
-            self.tr("Add comment"),
-            object_name="saveCommentButton",
-            clicked=self._on_save,
-            variant="primary",
-            is_compact=True,
+        self._save = compact_button(
+            self.tr("Add comment"), "saveCommentButton", clicked=self._on_save, variant="primary"
         )
         self._save.setToolTip(self.tr("Save the comment (Ctrl+Enter)"))
         buttons = hbox(

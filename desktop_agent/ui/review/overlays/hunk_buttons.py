@@ -19,7 +19,7 @@ from desktop_agent.ui.review.diff.diff_painter import Bars, Scene, button_rect
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.diff_words import HunkChoice, HunkDecisions, HunkState, bar_label, row_words
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.layouts import hbox
 
 _ACTIONS = ("keep", "undo", "redo")
@@ -54,9 +54,7 @@ class HunkActions(QWidget):
         self.hide()
 
     def _make_button(self, object_name: str, text: str, variant: str = "") -> QPushButton:
-        return make_button(
-            text, object_name=object_name, clicked=self._on_clicked, variant=variant, is_compact=True, parent=self
-        )
+        return compact_button(text, object_name, clicked=self._on_clicked, variant=variant, parent=self)
 
     def show_hunk(self, row: int, key: HunkKey, place: str, decisions: HunkDecisions) -> None:
         self.row, self.key = row, key

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.settings.sections import ModelSettings, Settings
-from desktop_agent.ui.settings.account_credentials import KeyStatus
+from desktop_agent.ui.settings.accounts import KeyStatus
 from desktop_agent.ui.settings.settings_view import AccountsView
 from tests.ui.settings.desk import Desk
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_agent.ui.review.code_placing import Place, decoded, placed, places
+from desktop_agent.ui.review.code_dialog import Place, decoded, placed, places
 
 FILE = "import os\n\n\nclass A:\n    def f(self):\n        return 1\n\n    def g(self):\n        return 2\n\n\nx = 1\n"
 
