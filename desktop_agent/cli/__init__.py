@@ -5,13 +5,13 @@ What a command needs is imported when it is called, so that the window waits for
 
 import gc
 import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from difflib import get_close_matches
 from pathlib import Path
 
-from desktop_agent.cli.signals import ending_by_signals
 from desktop_agent.core.system.environment import take_environment
 
 COMMANDS = (
@@ -32,6 +32,9 @@ COMMANDS = (
 
 WITH_VALUE = ("--resume", "--provider", "--model", "--base-url", "--account")
 """The options of the window behind which a value stands."""
+
+_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
+"""Ctrl+C, the usual request to end, and the end of the terminal."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -60,12 +63,34 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _command(arguments: Sequence[str], environ: Mapping[str, str], *, is_own_process: bool) -> int:
     """Carry out a command; in a process of its own, a signal ends it without a word, from the first import on."""
     try:
-        with ending_by_signals() if is_own_process else nullcontext():
+        with _ending_by_signals() if is_own_process else nullcontext():
             from desktop_agent.cli.dispatch import run_command
 
             return run_command(arguments, environ)
     except KeyboardInterrupt:
         return 130
+
+
+@contextmanager
+def _ending_by_signals() -> Generator[None]:
+    """In a process of our own, have signals that ask for its end raise `KeyboardInterrupt` in the body, from the start.
+
+    Behind it they are ignored: all is done then, and the interpreter would only complain on its way out.
+    """
+    heeded = heeded_signals()
+    for number in heeded:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number in heeded:
+            signal.signal(number, signal.SIG_IGN)
+
+
+def heeded_signals() -> list[signal.Signals]:
+    """The signals that are not ignored, as they are behind `nohup` and in the background of a script."""
+    known = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]
+    return [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def _open_standard_streams() -> None:

@@ -4,6 +4,7 @@ Everything here is synchronous and meant for a thread. A thread shares the inter
 here is one long call into C: a window waits at most a few milliseconds for its turn.
 """
 
+import ctypes
 import heapq
 import os
 import re
@@ -240,8 +241,6 @@ def _born_ns(folder: Path, status: os.stat_result) -> int | None:
 
 
 def _born_ns_on_linux(path: bytes) -> int | None:
-    import ctypes
-
     found = ctypes.create_string_buffer(_STATX_BYTES)
     try:
         statx = ctypes.CDLL(None).statx

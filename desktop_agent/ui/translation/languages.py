@@ -1,5 +1,6 @@
 """Which language the window speaks, and its translations, loaded before the first widget is made."""
 
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -29,8 +30,6 @@ def chosen_language(settings_file: Path) -> str:
         return SYSTEM
     if b"language" not in content:
         return SYSTEM
-    import tomllib  # only for those who chose a language
-
     try:
         chosen = tomllib.loads(content.decode()).get("ui", {}).get("language")
     except (ValueError, AttributeError):  # a broken file, or a `ui` that is no table

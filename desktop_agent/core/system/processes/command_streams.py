@@ -14,6 +14,7 @@ import errno
 import os
 import select
 import signal
+import struct
 import sys
 import threading
 from collections import deque
@@ -241,7 +242,6 @@ class Terminal(Struct, frozen=True):
     def unread_bytes(self) -> int:
         """Return how much of what was typed no program has read yet, of lines that are whole. Blocks for a moment."""
         import fcntl
-        import struct
         import termios
 
         try:  # once more: by now only the command has its end, and ours counts what was printed
