@@ -109,7 +109,6 @@ class LatestQuestion(Generic[Q]):
             self._try(self._answer_all())
 
     def drop(self) -> None:
-        """Answer no more of what waits."""
         self._waiting = None
 
     async def _answer_all(self) -> None:

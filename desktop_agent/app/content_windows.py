@@ -31,7 +31,7 @@ class ContentWindows:
         entries = panels.transcript.entry_actions
         entries.output_requested.connect(in_background(try_, self._show_output))
         entries.attachment_requested.connect(in_background(try_, self._show_attachment))
-        entries.picture_requested.connect(in_background(try_, self._show_picture_of))
+        entries.picture_requested.connect(in_background(try_, self._show_picture))
         panels.jobs.output_requested.connect(in_background(try_, self._show_job_output))
 
     async def show_draft_content(self, name: str, content: bytes, *, is_picture: bool) -> None:
@@ -42,16 +42,14 @@ class ContentWindows:
             await self._show_text(named(name), await asyncio.to_thread(content.decode, "utf-8", "replace"))
 
     async def _show_attachment(self, attachment: Attachment) -> None:
-        """Show a content of a prompt that was sent."""
         title = named(attachment.name or attachment.uri)
         if attachment.images:
-            await self._show_picture(attachment.images[0], title)
+            await self._show_read(await self._content(attachment.images[0]), title)
             return
         text = attachment.text if attachment.content is None else await self._text(attachment.content)
         await self._show_text(f"{title}:{attachment.lines}" if attachment.lines else title, text)
 
     async def _show_output(self, entry: ToolEntry) -> None:
-        """Show everything a call printed."""
         is_whole = bool(entry.output_tail) and entry.output_chars == len(entry.output_tail)
         text = entry.output_tail if entry.result is None or is_whole else entry.result.content
         if entry.result is not None and entry.result.output is not None:
@@ -66,11 +64,8 @@ class ContentWindows:
         printed = await asyncio.to_thread(_read_printed, text, is_printed=is_printed)
         OutputWindow(self._theme, title, printed, self._window, is_cut=len(text) > MAX_CHARS).show()
 
-    async def _show_picture_of(self, ref: BlobRef, entry: ToolEntry) -> None:
-        await self._show_picture(ref, entry.title)
-
-    async def _show_picture(self, ref: BlobRef, title: str) -> None:
-        await self._show_read(await self._content(ref), title)
+    async def _show_picture(self, ref: BlobRef, entry: ToolEntry) -> None:
+        await self._show_read(await self._content(ref), entry.title)
 
     async def _show_read(self, content: bytes, title: str) -> None:
         picture = await asyncio.to_thread(read_picture, content, LARGE)

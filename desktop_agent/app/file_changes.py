@@ -58,7 +58,6 @@ class FileWriting(QObject):
             return await self._ask(handle, op)
 
     def undo(self, changes: tuple[ChangeId, ...]) -> None:
-        """Undo these changes of the user."""
         if (handle := self._panels.session.handle) is not None:
             handle.submit(UndoChanges(selection=ChangeSelection(change_ids=changes), includes_others=True))
 

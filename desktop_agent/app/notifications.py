@@ -64,7 +64,6 @@ class DesktopNotifications:
         self._lock = asyncio.Lock()
         self._router: DBusRouter | None = None
         self._stack = AsyncExitStack()
-        """Leaves the bus."""
         self._owner = ""
         """Who answers for the name: only its signals count."""
         self._shown: dict[NotificationKey, int] = {}
@@ -87,7 +86,6 @@ class DesktopNotifications:
                 raise
 
     async def withdraw(self, key: NotificationKey) -> None:
-        """Take a notification back, if it is shown."""
         async with self._lock:
             if (number := self._shown.pop(key, None)) is None:
                 return
@@ -98,7 +96,6 @@ class DesktopNotifications:
                 await self.aclose()
 
     async def aclose(self) -> None:
-        """Leave the bus."""
         stack, self._stack, self._router = self._stack, AsyncExitStack(), None
         self._shown.clear()
         with suppress(Exception):  # the bus may be gone

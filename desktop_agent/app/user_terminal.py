@@ -196,7 +196,6 @@ class TerminalControl(QObject):
         panel.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     async def aclose(self) -> None:
-        """End all shells and their programs; return when they have ended."""
         for shell in self._shells.values():
             await shell.end()
         await self._runner.aclose()
@@ -228,7 +227,6 @@ class TerminalControl(QObject):
         self._panels.composer.setFocus()
 
     def _on_followed(self, link: TerminalLink) -> None:
-        """Open the target of a link as the conversation does."""
         actions = self._panels.transcript.entry_actions
         if link.is_web:
             actions.link_activated.emit(link.target)

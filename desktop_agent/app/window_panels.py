@@ -110,7 +110,6 @@ def build_panels(
 
 
 def _connect(panels: WindowPanels) -> None:
-    """Connect the panels with the window and its actions."""
     window, actions = panels.window, panels.window.actions_
     panels.jobs.closed.connect(window.hide_jobs)
     panels.review.diff_mode_changed.connect(window.memory.remember_diff_mode)

@@ -117,6 +117,22 @@ def _silence(stream: TextIO) -> None:
         os.dup2(nowhere.fileno(), stream.fileno())
 
 
+class TerminalLine:
+    """One line of a terminal that is written over. Shows nothing where there is no terminal, or none that can erase."""
+
+    def __init__(self, terminal: TextIO, term: str) -> None:
+        """`term` is the variable TERM or empty."""
+        self._terminal = terminal
+        self.is_shown = terminal.isatty() and term not in ("", "dumb")
+
+    def write(self, line: str) -> None:
+        """Write `line` in place of the one before; an empty one leaves room for other words."""
+        if self.is_shown:
+            with suppress(OSError, ValueError):  # a terminal that has gone
+                self._terminal.write(f"\r\x1b[K{line}")
+                self._terminal.flush()
+
+
 def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
     """Return `rows` in aligned columns, those in `right` to the right, two spaces apart.
 

@@ -17,8 +17,8 @@ _FUNCTIONS = {
     ("sessions", "show"): "sessions.show_session",
     ("sessions", "verify"): "sessions.verify_stored",
     ("sessions", "search"): "session_actions.search",
-    ("sessions", "export"): "session_actions.exchange",
-    ("sessions", "import"): "session_actions.exchange",
+    ("sessions", "export"): "session_actions.export_session",
+    ("sessions", "import"): "session_actions.import_session",
     ("sessions", "fork"): "session_actions.file_session",
     ("sessions", "rename"): "session_actions.file_session",
     ("sessions", "archive"): "session_actions.file_session",
@@ -54,7 +54,8 @@ def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     args.environ, args.command_line = environ, args_behind
     console = Console(is_json=args.json)
     close_to_others(AppPaths.from_environment().roots)
-    main = _imported(*_place_of(args))
+    action: str = getattr(args, "action", "")
+    main = _imported(_FUNCTIONS.get((args.command, action), f"{args.command}.main"))
     try:
         return main(args, console)
     except AgentError as error:
@@ -76,17 +77,12 @@ def _split(argv: Sequence[str]) -> tuple[Sequence[str], list[str]]:
     return argv[:place], list(argv[place + 1 :])
 
 
-def _place_of(args: argparse.Namespace) -> tuple[str, str]:
-    command: str = args.command
-    module, _, function = _FUNCTIONS.get((command, getattr(args, "action", "")), f"{command}.main").rpartition(".")
-    return module, function
-
-
-def _imported(module: str, function: str) -> _Main:
+def _imported(place: str) -> _Main:
     """Import what carries a command out; where the entry point has switched the collector off for that, switch it on.
 
     What is imported stays until the end.
     """
+    module, _, function = place.rpartition(".")
     imported = importlib.import_module(f"desktop_agent.cli.{module}")
     if not gc.isenabled():
         gc.freeze()

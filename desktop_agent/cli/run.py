@@ -7,12 +7,12 @@ import shutil
 import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TextIO, cast
 
 from desktop_agent.cli.config import SettingsWarnings, warn_of_project
-from desktop_agent.cli.console import Console, OutputError
+from desktop_agent.cli.console import Console, OutputError, TerminalLine
 from desktop_agent.cli.signals import run_to_end
 from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
@@ -43,7 +43,6 @@ from desktop_agent.headless.result import RunLogs, RunResult
 from desktop_agent.headless.runner import HeadlessRun, RunOptions, StreamedRun
 from desktop_agent.library.output_schema import OutputSchema
 
-ERASE_LINE = "\r\x1b[K"
 _EVERY_S = 1.0
 
 
@@ -52,8 +51,7 @@ class ProgressLine:
 
     def __init__(self, terminal: TextIO, term: str, now: Callable[[], float]) -> None:
         """`term` is the variable TERM or empty; `now` a monotonic clock in seconds."""
-        self._terminal = terminal
-        self._is_shown = terminal.isatty() and term not in ("", "dumb")
+        self._line = TerminalLine(terminal, term)
         self._now = now
         self._begun = now()
         self._what = "Starting"
@@ -62,7 +60,7 @@ class ProgressLine:
 
     @asynccontextmanager
     async def shown(self) -> AsyncGenerator[None]:
-        if not self._is_shown:
+        if not self._line.is_shown:
             yield
             return
         ticking = asyncio.create_task(self._tick(), name="progress")
@@ -75,8 +73,7 @@ class ProgressLine:
 
     def clear(self) -> None:
         """Leave the line to other words; the next event brings it back."""
-        if self._is_shown:
-            self._write("")
+        self._line.write("")
 
     def note(self, event: ev.Event) -> None:
         match event:
@@ -106,7 +103,7 @@ class ProgressLine:
             await asyncio.sleep(_EVERY_S)
 
     def _draw(self) -> None:
-        if not self._is_shown:
+        if not self._line.is_shown:
             return
         seconds = int(self._now() - self._begun)
         cost = cost_text(self._usage.cost_usd, is_partial=self._usage.is_cost_partial)
@@ -114,12 +111,7 @@ class ProgressLine:
         tail = f" · {' · '.join(facts)}"
         room = shutil.get_terminal_size().columns - 1 - len(tail)
         what = on_one_line(self._what)
-        self._write(f"{what if len(what) <= room else what[: max(0, room - 1)] + '…'}{tail}")
-
-    def _write(self, line: str) -> None:
-        with suppress(OSError, ValueError):  # a terminal that has gone
-            self._terminal.write(ERASE_LINE + line)
-            self._terminal.flush()
+        self._line.write(f"{what if len(what) <= room else what[: max(0, room - 1)] + '…'}{tail}")
 
 
 class RunListener:

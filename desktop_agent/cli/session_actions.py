@@ -64,31 +64,24 @@ def _hit_document(hit: SearchHit, title: str) -> JsonObject:
 _MAX_NAMED = 20
 
 
-def exchange(args: argparse.Namespace, console: Console) -> int:
+def export_session(args: argparse.Namespace, console: Console) -> int:
     bench = Workbench.from_environment()
-    if args.action == "export":
-        _export(bench, console, args)
-    else:
-        _import_file(bench, console, args)
-    return 0
-
-
-def _export(bench: Workbench, console: Console, args: argparse.Namespace) -> None:
     session_id = bench.catalog.find(args.id)
     if args.output is None:
         if console.is_json:
             raise UsageError("With --json the export needs a file.", hint="Name it with --output F.")
         for piece in export_text(bench.catalog.journal_path(session_id), args.format, bench.blobs):
             console.write_bytes(piece)
-        return
+        return 0
     target = args.output.expanduser()
     size = asyncio.run(bench.stored.export(session_id, args.format, target, overwrites=args.force))  # noqa: TID251 - entry point
     document: JsonObject = {"id": session_id, "format": args.format, "path": str(target.absolute()), "size_bytes": size}
     console.result(document, f"{target} ({size_text(size)})")
+    return 0
 
 
-def _import_file(bench: Workbench, console: Console, args: argparse.Namespace) -> None:
-    file = args.file.expanduser()
+def import_session(args: argparse.Namespace, console: Console) -> int:
+    bench, file = Workbench.from_environment(), args.file.expanduser()
     imported = asyncio.run(bench.stored.import_file(file, workspace=args.workspace, is_again=args.again))  # noqa: TID251 - entry point
     document = asdict(imported)
     document["id"] = document.pop("session_id")
@@ -103,6 +96,7 @@ def _import_file(bench: Workbench, console: Console, args: argparse.Namespace) -
     if len(imported.problems) > _MAX_NAMED:
         lines.append(f"not read: {number_of(len(imported.problems) - _MAX_NAMED, 'more line')}")
     console.result(document, "\n".join(lines))
+    return 0
 
 
 def file_session(args: argparse.Namespace, console: Console) -> int:

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Sequence
 from datetime import datetime
+from operator import attrgetter
 
 from msgspec.structs import asdict
 
@@ -44,7 +45,7 @@ def list_sessions(args: argparse.Namespace, console: Console) -> int:
         summaries = [item for item in summaries if item.workspace == str(folder)]
         if not summaries and not folder.is_dir():  # one that was removed may have sessions all the same
             raise UsageError(f"There is no folder {folder}, and no session of one.")
-    summaries.sort(key=_is_lower)
+    summaries.sort(key=attrgetter("is_pinned"), reverse=True)  # the others keep their order
     rows = [
         (
             item.id,
@@ -65,10 +66,6 @@ def list_sessions(args: argparse.Namespace, console: Console) -> int:
 
 def _is_wanted(summary: SessionSummary, *, is_archived: bool) -> bool:
     return summary.is_archived if is_archived else summary.is_listed and not summary.is_archived
-
-
-def _is_lower(summary: SessionSummary) -> bool:
-    return not summary.is_pinned
 
 
 def _marks(summary: SessionSummary) -> str:

@@ -118,7 +118,6 @@ class Application:
         self.stored = StoredSessions(
             paths=paths,
             catalog=self.catalog,
-            blobs=self.blobs,
             live=self.live,
             clock=self.clock,
             default_model=self.default_model,

@@ -23,7 +23,6 @@ from desktop_agent.core.session.recorder import Sink
 from desktop_agent.core.session.resume import LONG_BYTES
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.collect import SessionUse
 from desktop_agent.core.store.journal.records import Follower, Yielder, find_pages, read_last_page, read_page
@@ -51,14 +50,13 @@ class StoredSessions:
         *,
         paths: AppPaths,
         catalog: Catalog,
-        blobs: Blobs,
         live: LiveSettings,
         clock: Clock,
         default_model: Callable[[], ModelRef],
     ) -> None:
         self._paths = paths
         self._catalog = catalog
-        self._blobs = blobs
+        self._blobs = catalog.blobs
         self._live = live
         self._clock = clock
         self._default_model = default_model

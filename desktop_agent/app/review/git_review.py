@@ -187,8 +187,8 @@ def _image_in_git(entry: _Raw) -> FileImage:
 
 def _image_on_disk(root: Path, path: str) -> FileImage | None:
     """Return the file as it is; for one too large to be read, a name for this state of it."""
-    if _is_behind_link(root, path):
-        return None
+    if any((root / folder).is_symlink() for folder in folders_above(path)):
+        return None  # a folder above is a symlink now: the file has another path
     try:
         status = (root / path).lstat()
         if stat.S_ISREG(status.st_mode) and status.st_size > _MAX_READ_BYTES:
@@ -202,11 +202,6 @@ def _image_on_disk(root: Path, path: str) -> FileImage | None:
     image = state.image()
     # git knows no other bit than whether a file can be run.
     return image if image.kind == "symlink" else replace(image, mode=0o755 if image.mode & 0o100 else 0o644)
-
-
-def _is_behind_link(root: Path, path: str) -> bool:
-    """Whether a folder above is a symlink now, so that the file has another path."""
-    return any((root / folder).is_symlink() for folder in folders_above(path))
 
 
 def _content_on_disk(root: Path, path: str) -> bytes:

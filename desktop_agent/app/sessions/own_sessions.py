@@ -40,7 +40,6 @@ class OwnSession(SessionHandle):
 
     @property
     def asked(self) -> list[ops.Op]:
-        """The ops that wait, in their order."""
         return list(self._asked.values())
 
     @property

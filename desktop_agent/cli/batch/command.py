@@ -4,14 +4,13 @@ import argparse
 import asyncio
 import os
 import shutil
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 
 from msgspec.structs import asdict
 
 from desktop_agent.cli.batch import WORKER
 from desktop_agent.cli.batch.worker import arguments_of
-from desktop_agent.cli.console import Console
-from desktop_agent.cli.run import ERASE_LINE
+from desktop_agent.cli.console import Console, TerminalLine
 from desktop_agent.cli.signals import run_to_end
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
@@ -36,11 +35,11 @@ _LONGEST_BAR = 40
 class BatchProgress:
     def __init__(self, console: Console, term: str) -> None:
         self._console = console
-        self._is_terminal = console.err.isatty() and term not in ("", "dumb")
+        self._line = TerminalLine(console.err, term)
         self._tenth = 0
 
     def __call__(self, summary: BatchSummary) -> None:
-        if self._is_terminal:
+        if self._line.is_shown:
             self._draw(summary)
             return
         tenth = 10 * summary.done // summary.tasks
@@ -49,19 +48,13 @@ class BatchProgress:
             self._console.say(summary_words(summary))
 
     def clear(self) -> None:
-        if self._is_terminal:
-            self._write(ERASE_LINE)
+        self._line.write("")
 
     def _draw(self, summary: BatchSummary) -> None:
         words = f" {summary_words(summary)}"
         length = min(_LONGEST_BAR, shutil.get_terminal_size().columns - 1 - len(words))
         filled = length * summary.done // summary.tasks
-        self._write(f"{ERASE_LINE}{'█' * filled}{'░' * max(0, length - filled)}{words}")
-
-    def _write(self, text: str) -> None:
-        with suppress(OSError, ValueError):  # a terminal that has gone
-            self._console.err.write(text)
-            self._console.err.flush()
+        self._line.write(f"{'█' * filled}{'░' * max(0, length - filled)}{words}")
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
