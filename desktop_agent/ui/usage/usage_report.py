@@ -9,7 +9,7 @@ from msgspec import Struct
 from PySide6.QtCore import QDate, QLocale
 
 from desktop_agent.core.base.plain_text import cost_text, duration_text, money
-from desktop_agent.core.protocol.model import Spending, Usage
+from desktop_agent.core.protocol.model import Usage
 from desktop_agent.core.usage.report import GROUPINGS, Durations, Figures, Grouping, Key, UsageReport
 from desktop_agent.ui.usage import usage_figures as words
 from desktop_agent.ui.usage.usage_figures import (
@@ -86,42 +86,33 @@ class _Parts:
         self._names = names
         self._total = report.total
         self._spans = spans_
-        self._firsts = [span.first for span in spans_]
+        firsts = [span.first for span in spans_]
         self._parts = [[_NOTHING] * len(names) for _ in spans_]
         self._sums = [_NOTHING] * len(names)
         for spent in report.spending:
-            self._add(spent)
+            number = bisect_right(firsts, spent.day) - 1
+            if number >= 0:
+                key = (spent.provider, spent.model)
+                series = self._named.index(key) if key in self._named else len(self._named)
+                self._parts[number][series] += spent.usage
+                self._sums[series] += spent.usage
 
     def costs(self) -> ColumnData:
-        usages = [sum(parts, Usage()) for parts in self._parts]
+        total = cost(self._total.usage, self._total.requests)
         return self._columns(
-            _dollars,
-            lambda usage: cost(usage, usage.context_tokens),
-            money_ticks,
-            total=cost(self._total.usage, self._total.requests),
-            lacks=[_unknown(usage) for usage in usages],
-            unknown=_unknown(self._total.usage),
+            _dollars, lambda usage: cost(usage, usage.context_tokens), money_ticks, total=total, unknown=_unknown
         )
 
     def tokens(self) -> ColumnData:
         total = say("{0} tokens").format(counted(self._total.usage.context_tokens))
-        lacks = [""] * len(self._spans)
         return self._columns(
             _tokens,
             lambda usage: tokens(_tokens(usage)),
             lambda ticks: short_count,
             total=total,
-            lacks=lacks,
+            unknown=lambda usage: "",
             least_step=1.0,
         )
-
-    def _add(self, spent: Spending) -> None:
-        number = bisect_right(self._firsts, spent.day) - 1
-        if number >= 0:
-            key = (spent.provider, spent.model)
-            series = self._named.index(key) if key in self._named else len(self._named)
-            self._parts[number][series] += spent.usage
-            self._sums[series] += spent.usage
 
     def _columns(
         self,
@@ -130,8 +121,7 @@ class _Parts:
         tick_texts: Callable[[Sequence[float]], Callable[[float], str]],
         *,
         total: str,
-        lacks: Sequence[str],
-        unknown: str = "",
+        unknown: Callable[[Usage], str],
         least_step: float = 0.0,
     ) -> ColumnData:
         colours = [*COLOURS, OTHER]
@@ -149,14 +139,14 @@ class _Parts:
                     parts=tuple(map(value, parts)),
                     texts=tuple(map(text, parts)),
                     total=text(sum(parts, Usage())) if any(map(_tokens, parts)) else say("no requests"),
-                    unknown=lack,
+                    unknown=unknown(sum(parts, Usage())),
                 )
-                for span, parts, lack in zip(self._spans, self._parts, lacks, strict=True)
+                for span, parts in zip(self._spans, self._parts, strict=True)
             ),
             scale=scale,
             tick_text=tick_texts(scale.ticks),
             total=total,
-            unknown=unknown,
+            unknown=unknown(self._total.usage),
         )
 
 
