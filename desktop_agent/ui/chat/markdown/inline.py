@@ -9,14 +9,11 @@ and quotation marks end an address.
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.ui.chat.markdown.block_parser import References, parser
+from desktop_agent.ui.chat.markdown.block_parser import MarkdownToken, References, parser
 from desktop_agent.ui.wording.visible_text import utf16_length
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
 
 BOLD = 1
 ITALIC = 2
@@ -107,7 +104,7 @@ def is_web_address(href: str) -> bool:
 def rich_text(content: str, references: References) -> RichText:
     if _SYNTAX.search(content) is None:
         return RichText(content)
-    tokens: list[Token] = []
+    tokens: list[MarkdownToken] = []
     markdown = parser()
     markdown.inline.parse(content, markdown, {"references": references}, tokens)
     writer = _Writer()
@@ -128,7 +125,7 @@ class _Writer:
         self._link = ""
         self._link_start = 0
 
-    def write(self, tokens: "Sequence[Token]") -> None:
+    def write(self, tokens: Sequence[MarkdownToken]) -> None:
         for token in tokens:
             match token.type:
                 case "text":
@@ -185,7 +182,7 @@ class _Writer:
         if href and not is_web_address(href) and href.removeprefix("#").removeprefix("mailto:") not in label:
             self._add(f" ({href})", MUTED)
 
-    def _add_image(self, token: "Token") -> None:
+    def _add_image(self, token: MarkdownToken) -> None:
         """Show an image as its description; it leads to the address, and nothing is ever loaded from there."""
         source = str(token.attrs.get("src", ""))
         label = _words(token.children or ()) or source
@@ -197,7 +194,7 @@ class _Writer:
             self._add(f"{label} ({source})" if source and source != label else label, self._style | MUTED)
 
 
-def _words(tokens: "Sequence[Token]") -> str:
+def _words(tokens: Sequence[MarkdownToken]) -> str:
     """Return what these tokens say, without how it looks."""
     return "".join(
         _words(token.children or ()) if token.type == "image" else "\n" if token.type == "softbreak" else token.content
