@@ -196,11 +196,8 @@ class ChangeBody(ToolBody):
     def left(self) -> int:
         numbers = [line.number for line in self._shown()]
         digits = len(str(max(numbers, default=0))) if any(numbers) else 0
-        return Space.M + round(digits * self._digit_width) + (Space.S if digits else 0)
-
-    @property
-    def _digit_width(self) -> float:
-        return QFontMetricsF(self._number_font).horizontalAdvance("0")
+        digit = QFontMetricsF(self._number_font).horizontalAdvance("0")
+        return Space.M + round(digits * digit) + (Space.S if digits else 0)
 
     @property
     def _number_font(self) -> QFont:

@@ -50,7 +50,6 @@ class AttachedContents(QObject):
         self._more = make_label(role="secondary", parent=composer)
         self._more.hide()
         edit.textChanged.connect(self._on_text_changed)
-        theme.changed.connect(self._repaint)
 
     def show(self, content: MentionedContent, preview: ContentPreview | None) -> None:
         """Show what a content is, if it is still mentioned; None says that there is no such content."""
@@ -100,6 +99,7 @@ class AttachedContents(QObject):
 
     def _make_chip(self, content: MentionedContent) -> "_RemovableChip":
         chip = _RemovableChip(content, self._theme, self._composer)
+        self._theme.changed.connect(chip.update)
         chip.clicked.connect(partial(self.opened.emit, content))
         chip.removed.connect(partial(self._remove, content))
         self._chips[content] = chip
@@ -130,10 +130,6 @@ class AttachedContents(QObject):
             cursor.removeSelectedText()
         cursor.endEditBlock()
         self._edit.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def _repaint(self) -> None:
-        for chip in self._chips.values():
-            chip.update()
 
 
 class _RemovableChip(ContentChip):

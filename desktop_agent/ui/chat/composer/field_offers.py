@@ -167,7 +167,7 @@ class MentionOffers(FieldOffers["MentionPopup"]):
 
     def __init__(self, edit: MessageEdit, theme: Theme, composer: QWidget) -> None:
         super().__init__(edit, theme, composer)
-        self._typed: TypedMention | None = None
+        self.typed: TypedMention | None = None
         self._dismissed_at = -1
         """The start of the mention whose list the user closed."""
         self._offers: tuple[MentionOffer, ...] | None = None
@@ -181,18 +181,14 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         edit.focus_changed.connect(self._on_cursor_moved)
         theme.changed.connect(self._mark)
 
-    @property
-    def typed(self) -> TypedMention | None:
-        return self._typed
-
     def show(self, typed: TypedMention, offers: Sequence["MentionOffer"]) -> None:
-        if typed == self._typed and self._edit.hasFocus():
+        if typed == self.typed and self._edit.hasFocus():
             self._offers = tuple(offers)
             self._show_all(typed)
 
     def show_symbols(self, typed: TypedMention, symbols: Sequence["MentionOffer"]) -> None:
         """Offer these symbols, too, if that is still what is being typed. Others may be shown instead later."""
-        if typed == self._typed and self._edit.hasFocus() and self._symbols != tuple(symbols):
+        if typed == self.typed and self._edit.hasFocus() and self._symbols != tuple(symbols):
             self._symbols = tuple(symbols)
             if self._offers is not None:
                 self._show_all(typed, is_more=True)
@@ -210,10 +206,10 @@ class MentionOffers(FieldOffers["MentionPopup"]):
 
     def place(self, area: QRect) -> None:
         self._area = area
-        if self._popup is None or self._typed is None:
+        if self._popup is None or self.typed is None:
             return
         cursor = self._edit.textCursor()
-        start = utf16_length(self._edit.toPlainText()[: self._typed.start])
+        start = utf16_length(self._edit.toPlainText()[: self.typed.start])
         cursor.setPosition(min(start, self._edit.document().characterCount() - 1))
         left = self._edit.viewport().mapTo(self._composer.window(), self._edit.cursorRect(cursor).topLeft()).x()
         top = self._composer.mapTo(self._composer.window(), area.topLeft()).y()
@@ -227,14 +223,14 @@ class MentionOffers(FieldOffers["MentionPopup"]):
 
     def _on_cursor_moved(self) -> None:
         """Close the list once the cursor has left its mention, or the field the focus. It opens only with a key."""
-        if self._typed is not None:
+        if self.typed is not None:
             self._follow()
 
     def _follow(self) -> None:
         typed = self._being_typed()
-        if typed == self._typed:
+        if typed == self.typed:
             return
-        self._typed = typed
+        self.typed = typed
         self._offers, self._symbols = None, ()
         if typed is None:
             self._close()
@@ -282,14 +278,14 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         if self._popup is None or self._popup.isHidden():
             return False
         if event.key() == Qt.Key.Key_Escape and not event.modifiers():
-            self._dismissed_at = self._typed.start if self._typed is not None else -1
+            self._dismissed_at = self.typed.start if self.typed is not None else -1
             self._close()
             return True
         return super()._takes_key(event)
 
     def _on_chosen(self, offer: "MentionOffer", goes_on: bool) -> None:
         """Put a mention into the text in place of what was typed; what is still to be typed gets no blank behind it."""
-        if self._typed is None:
+        if self.typed is None:
             return
         is_over = offer.is_whole and not (goes_on and offer.kind == "folder")
         cursor = self._edit.textCursor()
@@ -297,7 +293,7 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         at = index_of(text, end)
         followed_by = text[at : at + 1]
         written = offer.written if is_over else offer.written.removesuffix('"')
-        cursor.setPosition(utf16_length(text[: self._typed.start]))
+        cursor.setPosition(utf16_length(text[: self.typed.start]))
         cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
         cursor.insertText(written + (" " if is_over and not followed_by.isspace() else ""))
         if is_over and followed_by.isspace():

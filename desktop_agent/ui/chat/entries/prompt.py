@@ -198,7 +198,7 @@ class PromptEditor(QWidget):
         self._send = make_button(
             self.tr("Send"), object_name="promptEditSend", clicked=self._on_send, variant="primary", parent=self
         )
-        self._height = 0
+        self.needed_height = 0
 
     def put_cursor_at_end(self) -> None:
         cursor = self._edit.textCursor()
@@ -219,10 +219,7 @@ class PromptEditor(QWidget):
         height = self._note.heightForWidth(inner)
         self._note.setGeometry(_PADDING, y, inner, height)
         y += height + Space.S
-        self._height = self._arrange_buttons(QRect(_PADDING, y, inner, 0)) + _PADDING
-
-    def wanted_height(self) -> int:
-        return self._height
+        self.needed_height = self._arrange_buttons(QRect(_PADDING, y, inner, 0)) + _PADDING
 
     def _arrange_buttons(self, area: QRect) -> int:
         """Place the choice on the left and the buttons on the right or below; return where they end."""
@@ -251,9 +248,9 @@ class PromptEditor(QWidget):
         text = self._edit.toPlainText()
         self._send.setEnabled(bool(text.strip()))
         self.changed.emit(text)
-        before = self._height
+        before = self.needed_height
         self.set_width(self._width)
-        if self._height != before:
+        if self.needed_height != before:
             self.resized.emit()
 
     def _on_send(self) -> None:
@@ -311,7 +308,7 @@ class PromptWidget(EntryWidget):
         self._width = width
         if self._editor is not None:
             self._editor.set_width(int(width * _SHARE))
-            self._editor.setGeometry(width - self._editor_width, 0, self._editor_width, self._editor.wanted_height())
+            self._editor.setGeometry(width - self._editor_width, 0, self._editor_width, self._editor.needed_height)
         limit = int(width * _SHARE) - 2 * PADDING_X
         text_width = max(self._text_width(limit), min(self._attachments.natural_width, limit))
         self.column.set_width(text_width)
@@ -340,7 +337,7 @@ class PromptWidget(EntryWidget):
 
     def entry_height(self) -> int:
         if self._editor is not None:
-            return self._editor.wanted_height()
+            return self._editor.needed_height
         return self.column.height + self._attachments_height + 2 * PADDING_Y
 
     def tab_stops(self) -> list[QWidget]:
