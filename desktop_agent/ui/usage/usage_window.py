@@ -28,7 +28,6 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QStackedWidget,
     QStyle,
-    QStyledItemDelegate,
     QStyleOptionViewItem,
     QTableView,
     QWidget,
@@ -44,23 +43,21 @@ from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.context_meter import counted
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, resize_within_screen, vbox
-from desktop_agent.ui.widgets.rows import LEFT, RIGHT, FocusRing
+from desktop_agent.ui.widgets.rows import LEFT, RIGHT, FocusRing, RowDelegate
 
 PADDING = 11
 _LEFT, _RIGHT = (side.value | Qt.TextFlag.TextSingleLine.value for side in (LEFT, RIGHT))
 """As numbers: combining Python enumerations takes as long as drawing a word."""
 
 
-class CellDelegate(QStyledItemDelegate):
+class CellDelegate(RowDelegate):
     """Draws a line of text over a hairline; the current cell has a ring for the keyboard."""
 
     def __init__(self, theme: Theme, ring: FocusRing) -> None:
-        super().__init__(ring)
-        self._theme = theme
-        self._ring = ring
+        super().__init__(theme, ring, ring, TypeSize.SECONDARY)
         self.text_columns: tuple[int, ...] = (0,)
-        self._take()
-        theme.changed.connect(self._take)
+        self._take_look()
+        theme.changed.connect(self._take_look)
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -70,23 +67,19 @@ class CellDelegate(QStyledItemDelegate):
             painter.fillRect(rect, self._chosen)
         painter.setPen(self._line)
         painter.drawLine(rect.bottomLeft() - QPointF(0, 1), rect.bottomRight() - QPointF(0, 1))
-        painter.setFont(self.font)
+        painter.setFont(self.fonts.text)
         painter.setPen(self._chosen_text if is_selected else self._text)
         text, room = str(index.data()), rect.adjusted(PADDING, 0, -PADDING, 0)
         if self._metrics.horizontalAdvance(text) > room.width():
             text = self._metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, int(room.width()))
         painter.drawText(room, _LEFT if index.column() in self.text_columns else _RIGHT, text)
-        if self._ring.is_shown and option.state & QStyle.StateFlag.State_HasFocus:
+        if self.ring.is_shown and option.state & QStyle.StateFlag.State_HasFocus:
             painter.setPen(self._focus)
             painter.drawRect(rect.adjusted(1, 1, -1, -2))
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(0, Height.LIST_ROW)
-
-    def _take(self) -> None:
-        theme = self._theme
-        self.font = theme.text_font(TypeSize.SECONDARY)
-        self._metrics = QFontMetrics(self.font)
+    def _take_look(self) -> None:
+        theme = self.theme
+        self._metrics = QFontMetrics(self.fonts.text)
         self._line = QPen(theme.colour("border"), 1)
         self._focus = QPen(theme.colour("accent"), 2)
         self._text, self._chosen_text = theme.colour("text"), theme.colour("accent_text")
@@ -193,7 +186,7 @@ class FigureTable(QTableView):
         self.figures.show_table(table)
         self._cells.text_columns = table.texts
         headings.setStretchLastSection(len(table.headings) - 1 in table.texts)
-        metrics, strong = QFontMetrics(self._cells.font), headings.fontMetrics()
+        metrics, strong = QFontMetrics(self._cells.fonts.text), headings.fontMetrics()
         self._widths = []
         for column, heading in enumerate(table.headings):
             # Only the longest texts are measured: to measure every cell takes longer than to draw them all.

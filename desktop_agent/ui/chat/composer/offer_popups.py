@@ -9,14 +9,23 @@ from typing import Any
 from msgspec import Struct
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QMouseEvent, QPainter
-from PySide6.QtWidgets import QFrame, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QListView, QStyle, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.base.matching import Span
 from desktop_agent.core.mentions.offers import MentionOffer, OfferKind
 from desktop_agent.core.slash.declarations import Declaration, is_command
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.widgets.popup import ChoiceModel
-from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, draw_area, draw_emphasised, draw_line
+from desktop_agent.ui.widgets.rows import (
+    RIGHT,
+    AnyIndex,
+    RowDelegate,
+    draw_area,
+    draw_emphasised,
+    draw_ground,
+    draw_line,
+    set_up_list,
+)
 
 MAX_ROWS = 8
 FRAME = 5
@@ -31,11 +40,9 @@ class ListPopup(QListView):
         super().__init__(parent)
         self.setObjectName(name)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.ring = set_up_list(self)
         self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setMouseTracking(True)
         self.setModel(model)
         self._theme = theme
         self._choices = model
@@ -172,7 +179,7 @@ class CommandPopup(ListPopup):
         self.setAccessibleName(self.tr("Commands"))
         self._offer: Offer | None = None
         self._is_dismissed = False
-        self._delegate = _CommandDelegate(theme, self)
+        self._delegate = _CommandDelegate(theme, self.ring, self)
         self.setItemDelegate(self._delegate)
         self.entered.connect(self._on_entered)
 
@@ -227,13 +234,10 @@ class CommandPopup(ListPopup):
             self._is_moved = True
 
 
-class _CommandDelegate(QStyledItemDelegate):
+class _CommandDelegate(RowDelegate):
     """A row: the command and its arguments on the left, what it does on the right. A hint has two lines."""
 
-    def __init__(self, theme: Theme, view: CommandPopup) -> None:
-        super().__init__(view)
-        self._theme = theme
-        self.is_hint = False
+    is_hint = False
 
     @property
     def row_height(self) -> int:
@@ -251,18 +255,18 @@ class _CommandDelegate(QStyledItemDelegate):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         is_current = bool(state & QStyle.StateFlag.State_Selected) and not self.is_hint
         if is_current:
-            draw_area(painter, self._theme, QRectF(area), is_selected=True)
+            draw_area(painter, self.theme, QRectF(area), is_selected=True)
         inner = area.adjusted(Space.S, 0, -Space.S, 0)
         first = QRect(inner.x(), inner.y(), inner.width(), Height.LIST_ROW)
         left = inner.width() if self.is_hint else min(int(inner.width() * 0.42), 300)
-        painter.setFont(self._theme.code_font(TypeSize.CODE))
+        painter.setFont(self.theme.code_font(TypeSize.CODE))
         name_colour = "faint" if command.problem else "accent_text" if is_current else "text"
         x = self._text(painter, QRect(first.x(), first.y(), left, first.height()), f"/{command.name}", name_colour)
         rest = QRect(x, first.y(), first.x() + left - x, first.height())
         self._text(painter, rest, f" {command.arguments}" if command.arguments else "", "muted")
         below = inner.adjusted(0, Height.LIST_ROW - Space.S, 0, -Space.XS)
         rest = below if self.is_hint else first.adjusted(left + Space.M, 0, 0, 0)
-        painter.setFont(self._theme.text_font(TypeSize.SECONDARY))
+        painter.setFont(self.theme.text_font(TypeSize.SECONDARY))
         colour = "faint" if command.problem else "muted"
         if origin := model.origin(command):
             tag = painter.fontMetrics().horizontalAdvance(origin)
@@ -272,7 +276,7 @@ class _CommandDelegate(QStyledItemDelegate):
         painter.restore()
 
     def _text(self, painter: QPainter, area: QRect, text: str, colour: str) -> int:
-        painter.setPen(self._theme.colour(colour))
+        painter.setPen(self.theme.colour(colour))
         shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, max(area.width(), 0))
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
         return area.x() + painter.fontMetrics().horizontalAdvance(shown)
@@ -327,7 +331,7 @@ class MentionPopup(ListPopup):
         self._window = parent
         self._typed = ""
         self._is_pointed_at = False
-        self.setItemDelegate(_MentionDelegate(theme, self))
+        self.setItemDelegate(_MentionDelegate(theme, self.ring, self))
 
     @property
     def offers(self) -> tuple[MentionOffer, ...]:
@@ -378,40 +382,27 @@ class MentionPopup(ListPopup):
         return True
 
 
-class _MentionDelegate(QStyledItemDelegate):
+class _MentionDelegate(RowDelegate):
     """A row: the name with what fitted, then where it is, and on the right what it is."""
-
-    def __init__(self, theme: Theme, view: MentionPopup) -> None:
-        super().__init__(view)
-        self._theme = theme
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
-        return QSize(0, Height.LIST_ROW)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         model = index.model()
         assert isinstance(model, _Offers)
         offer = model.rows[index.row()]
         painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        is_current = bool(option.state & QStyle.StateFlag.State_Selected)
-        is_under_mouse = bool(option.state & QStyle.StateFlag.State_MouseOver)
-        if is_current or is_under_mouse:
-            draw_area(painter, self._theme, QRectF(option.rect), is_selected=is_current)
+        colour = draw_ground(painter, self.theme, option, self.ring)
         area = QRectF(option.rect).adjusted(Space.S, 0, -Space.S, 0)
-        small = self._theme.text_font(TypeSize.HEAD)
+        small, muted = self.fonts.small, self.theme.colour("muted")
         if offer.kind not in ("file", "folder"):
             words = model.kind_words(offer.kind)
-            draw_line(painter, area, words, small, self._theme.colour("muted"), RIGHT)
+            draw_line(painter, area, words, small, muted, RIGHT)
             area.setRight(area.right() - QFontMetricsF(small).horizontalAdvance(words) - Space.M)
         name, spans, detail, detail_spans = _parts(offer)
-        colour = self._theme.colour("accent_text" if is_current else "text")
-        used = draw_emphasised(painter, self._theme, area, name, spans, colour, self._theme.text_font(TypeSize.BODY))
+        used = draw_emphasised(painter, self.theme, area, name, spans, colour, self.fonts.text)
         area.setLeft(area.left() + used + Space.S)
         metrics = QFontMetricsF(small)
         shown = metrics.elidedText(detail, Qt.TextElideMode.ElideMiddle, max(area.width(), 0))
-        muted = self._theme.colour("muted")
-        draw_emphasised(painter, self._theme, area, shown, detail_spans if shown == detail else (), muted, small)
+        draw_emphasised(painter, self.theme, area, shown, detail_spans if shown == detail else (), muted, small)
         painter.restore()
 
 
