@@ -406,7 +406,8 @@ class RuleEditor(QWidget):
             self._asked.show()
             return
         questions = (subjects_of(self._request), *self._context.past.questions)
-        times = sum(_is_answered([verdicts.get(subject, False) for subject in question]) for question in questions)
+        answers = ([verdicts.get(subject, False) for subject in question] for question in questions)
+        times = sum(True in answer and False not in answer for answer in answers)  # all that needs a yes is allowed
         match self._kind:
             case "edit":
                 many = "You were asked %n times for edits like this."
@@ -419,7 +420,3 @@ class RuleEditor(QWidget):
                 words = plural("RuleEditor", times, many, many)
         self._asked.setText(words)
         self._asked.setVisible(times >= 2)
-
-
-def _is_answered(verdicts: Sequence[Verdict]) -> bool:
-    return True in verdicts and False not in verdicts

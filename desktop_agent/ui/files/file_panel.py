@@ -176,7 +176,10 @@ class FileTree(QWidget):
 
     def _on_filter_changed(self, text: str) -> None:
         if not text.strip():
-            self._show_tree()
+            if self._shown.is_filtering:
+                self._shown.show_tree()
+                self._note.hide()
+            self._update_message()
             return
         if not self._shown.is_filtering:
             self._reader.forget_files()
@@ -191,12 +194,6 @@ class FileTree(QWidget):
             self._rows.select_row(0)
         shown = len(matches.best)
         show_text(self._note, self.tr("{0} of {1} files").format(shown, matches.total) if matches.total > shown else "")
-
-    def _show_tree(self) -> None:
-        if self._shown.is_filtering:
-            self._shown.show_tree()
-            self._note.hide()
-        self._update_message()
 
     # --- what is read and watched ---------------------------------------------------------------------------------
 

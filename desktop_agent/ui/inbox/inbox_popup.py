@@ -161,7 +161,8 @@ class InboxRow(QWidget):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), Radius.CONTROL, Radius.CONTROL)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self._theme.colour(_mark_role(self.item)))
+        ended = {"good": "added_text", "error": "danger_text"}.get(_end_role(self.item), "muted")
+        painter.setBrush(self._theme.colour("warning_text" if self.item.waits else ended))
         painter.drawEllipse(QPointF(Space.S + Space.S, Space.S + 10), _MARK / 2, _MARK / 2)
         painter.end()
         if self.item.can_deny:
@@ -178,12 +179,6 @@ class InboxRow(QWidget):
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
         self.update()
-
-
-def _mark_role(item: InboxItem) -> str:
-    if item.waits:
-        return "warning_text"
-    return {"good": "added_text", "error": "danger_text"}.get(_end_role(item), "muted")
 
 
 def _end_role(item: InboxItem) -> str:

@@ -101,7 +101,8 @@ class ModelRows(ChoiceModel[ChoiceRow]):
         places = [place for place, row in enumerate(self.rows) if row.is_choice]
         keys = {place: offer.key for place in places if (offer := self.rows[place].offer) is not None}
         same = (place for place, found in keys.items() if found == key)
-        alike = (place for place, found in keys.items() if key is not None and _is_alike(found, key))
+        model = (key.provider, key.model) if key is not None else None
+        alike = (place for place, found in keys.items() if (found.provider, found.model) == model)
         place = next(chain(same, alike, places), None)
         return self.index(place) if place is not None else QModelIndex()
 
@@ -128,10 +129,6 @@ class ModelRows(ChoiceModel[ChoiceRow]):
         if self.is_favourite(row):
             words.append(self.tr("A favourite"))
         return words
-
-
-def _is_alike(one: ModelKey, other: ModelKey) -> bool:
-    return (one.provider, one.model) == (other.provider, other.model)
 
 
 _TICK: Final = 20.0
@@ -491,7 +488,8 @@ class ModelPopup(FilterPopup[ChoiceRow]):
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
         places = [self._field, self._effort.tab_stop, *self._foot.findChildren(QWidget)]
-        usable = [place for place in places if place is not None and _takes_tab(place)]
+        usable = [place for place in places if place is not None and place.isVisible() and place.isEnabled()]
+        usable = [place for place in usable if place.focusPolicy() & Qt.FocusPolicy.TabFocus]
         if not usable:
             return super().focusNextPrevChild(next)
         now = self.focusWidget()
@@ -500,7 +498,3 @@ class ModelPopup(FilterPopup[ChoiceRow]):
         at = usable.index(now) if now in usable else -1
         usable[(at + (1 if next else -1)) % len(usable)].setFocus(Qt.FocusReason.TabFocusReason)
         return True
-
-
-def _takes_tab(widget: QWidget) -> bool:
-    return widget.isVisible() and widget.isEnabled() and bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)

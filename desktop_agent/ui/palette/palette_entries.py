@@ -173,13 +173,13 @@ def _found(kind: EntryKind, text: str, sources: PaletteSources, limit: int) -> l
     if kind == "file":
         return list(islice(_found_files(text, sources.files, limit), limit))
     recent = {key: place for place, (known, key) in enumerate(sources.recent) if known == kind}
-    found = list(_found_entries(text, sources.of(kind)))
-    found.sort(key=lambda each: (each.tier, recent.get(_key_of(each), len(recent)) if each.tier == 0 else 0))
-    return found[:limit]
+    found = _found_entries(text, sources.of(kind))
 
+    def order(each: _Found) -> tuple[int, int]:
+        key = each.row.entry.key if each.row.entry is not None else ""
+        return each.tier, recent.get(key, len(recent)) if each.tier == 0 else 0
 
-def _key_of(found: _Found) -> str:
-    return found.row.entry.key if found.row.entry is not None else ""
+    return sorted(found, key=order)[:limit]
 
 
 def _found_entries(text: str, entries: Sequence[PaletteEntry]) -> Iterator[_Found]:

@@ -124,7 +124,8 @@ class CommandPalette(FilterPopup[PaletteRow]):
         self._base = base
         self._shown = None
         self._type(typed)
-        self._field.setPlaceholderText(self._placeholder(base))
+        everything = self.tr("Search actions, settings, commands, sessions and files")
+        self._field.setPlaceholderText(self.tr("Go to a file by parts of its path") if base == "file" else everything)
         self._model.show(())
         self._on_text()  # before it is shown: what is only listed is there at once, and the palette as high as that
         self.open_popup()
@@ -153,11 +154,6 @@ class CommandPalette(FilterPopup[PaletteRow]):
         if self._is_choosing:
             self._is_choosing = False
             self._choose(self._list.currentIndex())
-
-    def _placeholder(self, base: Scope) -> str:
-        if base == "file":
-            return self.tr("Go to a file by parts of its path")
-        return self.tr("Search actions, settings, commands, sessions and files")
 
     def _hint_words(self) -> str:
         kinds = {

@@ -228,10 +228,15 @@ class ApplyDialog(QDialog):
             return
         self._target = target
         offered = places(target.text, self._code)
+        words: dict[Place, str] = {
+            "file": self.tr("Whole file"),
+            "lines": self.tr("The lines it matches"),
+            "end": self.tr("At the end"),
+        }
         with QSignalBlocker(self._place):
             self._place.clear()
             for place in offered:
-                self._place.addItem(self._place_words(place), place)
+                self._place.addItem(words[place], place)
             self._place.fit()
         self._place.setVisible(len(offered) > 1)
         self._compare()
@@ -269,13 +274,6 @@ class ApplyDialog(QDialog):
     def _say(self, heading: str, detail: str) -> None:
         self._note.setText("")
         self._view.show_message(heading, detail)
-
-    def _place_words(self, place: Place) -> str:
-        return {
-            "file": self.tr("Whole file"),
-            "lines": self.tr("The lines it matches"),
-            "end": self.tr("At the end"),
-        }[place]
 
     def _on_apply(self) -> None:
         if self._target is None or not self._apply.isEnabled():

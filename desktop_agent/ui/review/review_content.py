@@ -26,6 +26,7 @@ from desktop_agent.core.transcript import Transcript, UndoEntry, UndoStep
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.change_listing import ChangeListing
 from desktop_agent.ui.review.changed_files import ChangedFile, ReviewBaseline, is_decided, progress
+from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog
 from desktop_agent.ui.review.diff.diff_words import HunkChoice, HunkDecisions
 from desktop_agent.ui.review.diff_pane import DiffLoader, DiffPane
 from desktop_agent.ui.review.diff_source import DiffSource, GitSource, Spawn, Submit, turn_obstacle
@@ -287,8 +288,6 @@ class ReviewContent(QWidget):
         return found[::-1]
 
     def _open_clashes(self, entry: UndoEntry) -> None:
-        from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog
-
         dialog = ClashDialog(self._theme, entry.purpose, entry.outcomes, self._diff_source, self._spawn, self)
         dialog.resolved.connect(self._decisions.settle)
         dialog.open()

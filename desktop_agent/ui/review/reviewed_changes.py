@@ -44,16 +44,15 @@ class BothSources:
         change = records[-1].change
         if git := self._git_behind(change):
             return await git.diff(self.transcript.session.workspace, change)
-        return await self._ledger.diff(records, recorded or self._recorded(change))
+        return await self._ledger.diff(
+            records, recorded or tuple(recorded_of(change, self.transcript.changes.values()))
+        )
 
     async def versions(self, records: Sequence[ChangeRecord]) -> tuple[bytes | None, bytes | None]:
         change = records[-1].change
         if git := self._git_behind(change):
             return await git.versions(self.transcript.session.workspace, change)
         return await self._ledger.versions(records)
-
-    def _recorded(self, change: FileChange) -> tuple[FileChange, ...]:
-        return tuple(recorded_of(change, self.transcript.changes.values()))
 
     def _git_behind(self, change: FileChange) -> GitSource | None:
         return self._git if change.id.startswith(GIT_ID) else None
@@ -166,7 +165,7 @@ class NetCounts(QObject):
             return found
         known = self._known
         diff = await self._source.diff(file.standing)
-        found = await _compared(diff)
+        found = _compare(diff) if len(diff.edits) < _KEYED_AT_ONCE else await asyncio.to_thread(_compare, diff)
         known[file.key] = found
         return found
 
@@ -184,10 +183,6 @@ class NetCounts(QObject):
                 self.changed.emit()
         finally:
             self._is_counting = False
-
-
-async def _compared(diff: FileDiff) -> Compared:
-    return _compare(diff) if len(diff.edits) < _KEYED_AT_ONCE else await asyncio.to_thread(_compare, diff)
 
 
 def _compare(diff: FileDiff) -> Compared:

@@ -263,14 +263,11 @@ class NumberControl(TextControl):
             direction = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(Qt.Key(event.key()), 0)
             number, is_number = self.locale().toDouble(self._line.text())
             if direction and is_number and number > 0:
-                step = max(10.0 ** (math.floor(math.log10(number)) - 1), 0.5 if self._is_broken else 1.0)
+                is_broken = self._setting.kind == "number" or self._setting.about.per_unit > 1
+                step = max(10.0 ** (math.floor(math.log10(number)) - 1), 0.5 if is_broken else 1.0)
                 self._line.setText(self._plain(max(number + direction * step, step)))
                 return True
         return super().eventFilter(watched, event)
-
-    @property
-    def _is_broken(self) -> bool:
-        return self._setting.kind == "number" or self._setting.about.per_unit > 1
 
     def _plain(self, number: float) -> str:
         places = next(places for places in range(4) if places == 3 or round(number, places) == number)

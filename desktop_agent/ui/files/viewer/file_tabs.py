@@ -78,7 +78,9 @@ class FileTabs(QWidget):
                 self.bar.insertTab(index, page.name)
                 self.bar.setTabButton(index, QTabBar.ButtonPosition.RightSide, self._close_button(page))
             self._looked_at.append(page)
-            self._close_oldest()
+            clean = [page for page in self._looked_at[:-1] if not page.is_dirty]
+            if len(self._looked_at) > MAX_TABS and clean:
+                self.drop(clean[0])
             self._name_tabs()
             self.opened_changed.emit()
         self.show_page(page)
@@ -131,11 +133,6 @@ class FileTabs(QWidget):
 
     def take_closed(self) -> ClosedTab | None:
         return self._closed.pop() if self._closed else None
-
-    def _close_oldest(self) -> None:
-        clean = [page for page in self._looked_at[:-1] if not page.is_dirty]
-        if len(self._looked_at) > MAX_TABS and clean:
-            self.drop(clean[0])
 
     def _close_button(self, page: FilePage) -> QToolButton:
         button = QToolButton(self.bar)

@@ -220,7 +220,9 @@ class ThreeColumns(QAbstractScrollArea):
                     place = QRect(column.left(), y, column.width(), ROW_HEIGHT)
                     self._paint_cell(painter, rows.cell(row, source), source, place)
             self._paint_frame(painter, rows, top)
-            self._request_colours(rows, first, last)
+            for source, colours in self._colours.items():
+                colours.forget_requests()
+                colours.request("new", rows.lines(source, first, last))
         for column in columns[:2]:
             painter.fillRect(column.right() + 1, 0, 1, self.viewport().height(), self._theme.colour("border"))
         painter.end()
@@ -268,12 +270,6 @@ class ThreeColumns(QAbstractScrollArea):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             y, height = framed.start * ROW_HEIGHT - top, len(framed) * ROW_HEIGHT
             painter.drawRect(0, y, self.viewport().width() - 1, height - 1)
-
-    def _request_colours(self, rows: ThreeRows, first: int, last: int) -> None:
-        """Request the colours of these rows, and cancel older requests."""
-        for source, colours in self._colours.items():
-            colours.forget_requests()
-            colours.request("new", rows.lines(source, first, last))
 
     def _stripes_brush(self, ground: str) -> QColor:
         colour = self._theme.colour("border")

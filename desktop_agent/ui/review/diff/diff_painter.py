@@ -362,7 +362,8 @@ class DiffPainter:
         over = tuple((start, end, "text") for start, end in changed if laid.is_coloured(start, end))
         laid.draw(painter, left, line.top, line.height, over)
         width = laid.width
-        if tag := self._tag(scene.rows, line.row, side, laid):
+        cut = laid.visible.cut_chars
+        if tag := f"… +{cut:,}" if cut else ending_label(scene.rows.diff, line.row, side):
             tag_left = left + width + _TAG_GAP
             if tag_left < pane.right:
                 painter.setFont(self._bars.font)
@@ -389,12 +390,6 @@ class DiffPainter:
         colour = QColor(self._colour("accent"))
         colour.setAlphaF(0.3)
         painter.fillRect(QRectF(x, line.top, right - x, line.height), colour)
-
-    def _tag(self, rows: DiffRows, row: DiffRow, side: LineSide, laid: LaidLine) -> str:
-        """What stands behind the text of a line: that it goes on, or how it ends."""
-        if laid.visible.cut_chars:
-            return f"… +{laid.visible.cut_chars:,}"
-        return ending_label(rows.diff, row, side)
 
     def _changed_words(self, rows: DiffRows, line: _Line, side: LineSide) -> Spans:
         words = self._words.of(rows.diff, line.row, side)

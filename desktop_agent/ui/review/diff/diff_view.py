@@ -308,7 +308,9 @@ class DiffView(QAbstractScrollArea):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         action = self.keys.read(event)
-        is_done = action is not None and (not action or self._do(action) or self._do_in_overlays(action))
+        is_done = action is not None and (
+            not action or self._do(action) or any(each.do(action) for each in self.overlays)
+        )
         if not is_done and not self._act_always(event) and not self._move(event):
             super().keyPressEvent(event)
 
@@ -349,9 +351,6 @@ class DiffView(QAbstractScrollArea):
             case _:
                 return False
         return True
-
-    def _do_in_overlays(self, action: str) -> bool:
-        return any(overlay.do(action) for overlay in self.overlays)
 
     def _act_always(self, event: QKeyEvent) -> bool:
         """Whether this is a key with a meaning that nobody can change."""

@@ -39,7 +39,7 @@ def spans_by_line(lexer: Lexer, lines: Sequence[str], *, skip: int) -> Iterator[
 
     Yields an empty dictionary after every token, so that the caller can stop and go on later.
     """
-    text = [_lexed(line) for line in lines]
+    text = ["\n" if len(line) > MAX_COLOURED_CHARS else without_ending(line) + "\n" for line in lines]
     ends: list[int] = []
     for line in text:
         ends.append(len(line) + (ends[-1] if ends else 0))
@@ -61,10 +61,6 @@ def _add(spans: list[list[Span]], ends: list[int], at: int, start: int, end: int
         spans[at].append((start - line_start, min(end, ends[at]) - line_start, role))
         start = ends[at]
         at += 1
-
-
-def _lexed(line: str) -> str:
-    return "\n" if len(line) > MAX_COLOURED_CHARS else without_ending(line) + "\n"
 
 
 CHUNK_LINES = 64
