@@ -17,7 +17,6 @@ _tr = partial(QCoreApplication.translate, "Palette")
 EntryKind = Literal["action", "setting", "command", "session", "file", "key"]
 
 Scope = Literal["all", "action", "setting", "command", "session", "file", "key"]
-"""What is searched: everything but the keys, or one kind."""
 
 PREFIXES: Final[Mapping[str, Scope]] = {">": "action", "@": "session", "/": "command", ",": "setting", "?": "key"}
 
@@ -62,7 +61,6 @@ class PaletteRow(Struct, frozen=True, kw_only=True):
 
 
 def query_of(typed: str, base: Scope) -> PaletteQuery:
-    """Return what is asked with this in the field of a palette that was opened for `base`."""
     scope = PREFIXES.get(typed[:1])
     return PaletteQuery(base, typed.strip()) if scope is None else PaletteQuery(scope, typed[1:].strip())
 
@@ -253,7 +251,6 @@ def _heading(kind: EntryKind) -> str:
 
 
 def place_key_entries(in_force: Mapping[str, tuple[str, ...]]) -> tuple[PaletteEntry, ...]:
-    """Return the keys of each part of the window, with the keys in force, as entries that cannot be chosen."""
     shown = ((each, in_force.get(each.name, each.keys)) for each in PLACE_KEYS)
     return tuple(_entry(each, keys) for each, keys in shown if keys)
 

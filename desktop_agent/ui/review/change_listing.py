@@ -29,7 +29,6 @@ from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 _MAX_TITLE_CHARS: Final = 40
 _MAX_BRANCHES: Final = 20
 _OF_TURNS: Final[tuple[BaselineKind, ...]] = ("turn", "since")
-"""The kinds with one row per turn, in the order of the list."""
 
 _Role = Qt.ItemDataRole
 _ANSWERED: Final = frozenset((_Role.DisplayRole, _Role.ToolTipRole, _Role.AccessibleDescriptionRole))

@@ -70,7 +70,6 @@ class FileBar(QWidget):
         self._show_widgets()
 
     def set_change_count(self, count: int, *, kept: int = 0, undone: int = 0) -> None:
-        """Say how many places changed, and how many of them were kept and undone; nothing for none."""
         parts = [plural("FileBar", count, "%n change", "%n changes")]
         if kept:
             parts.append(self.tr("{0} kept").format(kept))

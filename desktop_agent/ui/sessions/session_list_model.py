@@ -192,7 +192,6 @@ class SessionListModel(QAbstractListModel):
     def __init__(
         self, now: Callable[[], datetime], rename: Callable[[str, str], None], parent: QObject | None = None
     ) -> None:
-        """`rename` gets a session's id and the title that the user typed."""
         super().__init__(parent)
         self._now = now
         self._rename = rename

@@ -320,7 +320,6 @@ class SessionPanel(QWidget):
         return menu
 
     def _fill_menu(self, menu: QMenu, session: SessionSummary) -> None:
-        """Offer what can be done with one session, also when its row moves while the menu is open."""
 
         def add(name: SessionAction) -> QAction:
             return menu.addAction(action_words(name), partial(self._act, name, (session.id,)))

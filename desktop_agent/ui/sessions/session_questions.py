@@ -18,7 +18,6 @@ class DeleteQuestion(QMessageBox):
     confirmed = Signal()
 
     def __init__(self, sessions: Sequence[SessionSummary], size_bytes: int, parent: QWidget) -> None:
-        """`size_bytes` is what all of them take of the disk."""
         super().__init__(parent)
         self.setObjectName("deleteSessionDialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -256,7 +256,6 @@ def account_label(account: Account, there: Destination) -> str:
 
 
 def account_purpose(account: Account, there: Destination) -> str:
-    """Return where an account's requests go, what determines that, and what is sent with them."""
     match account.kind:
         case "key":
             text = _tr("Requests go to {0}, with its API key. The key is sent nowhere else.")

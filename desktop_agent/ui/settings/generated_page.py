@@ -185,7 +185,6 @@ class SearchPage(Page):
             row.show_view(view)
 
     def search(self, text: str) -> None:
-        """Show the settings that contain every word in their names, descriptions or choices."""
         self.build()
         found = _found(text)
         shown = found[:_MOST_FOUND]

@@ -34,7 +34,6 @@ class AddressEditor(QWidget):
         super().__init__(parent)
         self._actions = actions
         self._known = ""
-        """The address of the settings when it was last shown or changed."""
         self._line = make_line("baseUrlEdit", self.tr("Address"))
         self._note = Note("")
         self._readable = Note(

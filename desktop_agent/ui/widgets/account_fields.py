@@ -140,7 +140,6 @@ class AccountFields(QObject):
         return bool(self.name.text().strip() and self.address.text().strip())
 
     def account(self, provider: str) -> Account:
-        """Return the account of a provider that is asked for, which may be none that can be used."""
         header = self.header.currentData()
         return Account(
             provider=provider,

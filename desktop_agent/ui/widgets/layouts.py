@@ -105,7 +105,6 @@ def add_parts(layout: QBoxLayout, *parts: Part) -> None:
 
 
 def flow(widgets: Sequence[QWidget], area: QRect) -> int:
-    """Place `widgets` from the top left of `area`, at most as wide as it; return how high they are together."""
     x, y, row_height = area.left(), area.top(), 0
     for widget in widgets:
         size = widget.sizeHint()

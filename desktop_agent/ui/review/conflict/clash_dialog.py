@@ -61,7 +61,6 @@ async def read_versions(path: str, clash: Clash, source: DiffSource) -> Versions
 
 
 async def _pair(path: str, clash: Clash, source: DiffSource) -> Pair | None:
-    """Compare the last two of base, wanted and yours that are files."""
     images: dict[Source, FileImage | None] = {"base": clash.base, "wanted": clash.wanted, "yours": clash.yours}
     files: list[Source] = [each for each, image in images.items() if image is not None and image.kind == "file"]
     if len(files) < 2:

@@ -117,7 +117,6 @@ def state(decided: int, count: int) -> str:
 
 
 def left(numbers: Sequence[int]) -> str:
-    """Return which clashes, counted from 0, are to be decided before the result can be written."""
     named = ", ".join(str(number + 1) for number in numbers[:_MOST_NAMED])
     listed = f"{named}, …" if len(numbers) > _MOST_NAMED else named
     one, many = "%n clash is left to decide: number {0}.", "%n clashes are left to decide: numbers {0}."

@@ -49,7 +49,6 @@ class DiffDocument:
         return self.diff is not None and bool(self.diff.old_lines) != bool(self.diff.new_lines)
 
     def mode_obstacle(self) -> str:
-        """Return why the mode cannot be chosen now; empty when it can."""
         if self.is_one_sided:
             return _tr("The file has only one side")
         return _tr("Too narrow for two sides") if self.is_narrow else ""
@@ -77,7 +76,6 @@ class DiffDocument:
         self._build(self.rows.diff, self.fitting_mode(), self.rows.opened)
 
     def add_heads(self) -> None:
-        """Give rows of their own to what can be decided about and is no lines."""
         self._has_heads = True
         self._build(self.rows.diff, self.rows.mode, self.rows.opened)
 

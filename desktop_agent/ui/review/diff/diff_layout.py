@@ -176,7 +176,6 @@ class DiffScroller:
         horizontal.setSingleStep(round(4 * self.metrics.char_width))
 
     def repaint(self, row: int | None = None) -> None:
-        """Repaint a row if there is one of that number, or everything."""
         if row is None:
             self._area.viewport().update()
         elif 0 <= row < len(self._document.rows):

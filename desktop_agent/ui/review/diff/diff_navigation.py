@@ -180,7 +180,6 @@ class DiffFinder(QObject):
         return len(self._matches) >= MAX_MATCHES
 
     def find(self, text: str) -> None:
-        """Go to the first match from the marked row on."""
         self._text = text
         self._current = None
         self._read()

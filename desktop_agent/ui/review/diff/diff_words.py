@@ -35,7 +35,6 @@ class HunkDecisions(NamedTuple):
 
 
 def hunk_label(hunk: Hunk) -> str:
-    """Return which lines changed: in the new file, or in the old one when they are gone."""
     first, last = hunk.edits[0], hunk.edits[-1]
     if any(edit.new_start < edit.new_end for edit in hunk.edits):
         start, end = first.new_start + 1, last.new_end
@@ -70,7 +69,6 @@ def undone_label() -> str:
 
 
 def moved_label(block: MovedBlock, side: LineSide) -> str:
-    """Return where the lines of a side went to, or came from."""
     if side == "old":
         return _tr("moved to line {0}").format(block.new_start + 1)
     return _tr("moved from line {0}").format(block.old_start + 1)
@@ -124,7 +122,6 @@ def ending_label(diff: FileDiff, row: DiffRow, side: LineSide) -> str:
 
 
 def summary(diff: FileDiff) -> tuple[str, str]:
-    """Return what there is to say of a file without lines: a heading and a line."""
     if stat.S_ISDIR(diff.new_mode or diff.old_mode or 0):
         return _tr("Folder"), _tr("deleted") if diff.kind == "deleted" else _tr("created")
     if not diff.new_size and stat.S_ISFIFO(diff.new_mode or diff.old_mode or 0):

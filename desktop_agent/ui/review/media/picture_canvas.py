@@ -185,7 +185,6 @@ class PictureCanvas(QAbstractScrollArea):
         self.mode: CompareMode = "two_up"
         self.scale = 1.0
         self.is_fitted = True
-        """Whether the pictures follow the size of the canvas."""
         self._painter = PicturePainter(theme, self)
         self._split = 0.5
         self._dragged_from: QPoint | None = None
@@ -220,7 +219,6 @@ class PictureCanvas(QAbstractScrollArea):
             self.split_moved.emit()
 
     def fit(self) -> None:
-        """Show all of the pictures, and let them follow the size of the place for them."""
         self.is_fitted = True
         self._lay_out()
 

@@ -143,7 +143,6 @@ _HASH_BYTES = 6
 
 
 def size_words(size_bytes: int) -> str:
-    """Return a size as people read it: `12.4 kB`."""
     return QLocale().formattedDataSize(size_bytes, 1, QLocale.DataSizeFormat.DataSizeSIFormat)
 
 
