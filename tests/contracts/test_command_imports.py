@@ -18,7 +18,7 @@ FOREIGN = (
     "rapidfuzz",
     "requests",
     "starlette",
-    "tree_sitter",
+    "tree_sitter_bash",
     "uvicorn",
     "desktop_agent.app",
     "desktop_agent.rest",

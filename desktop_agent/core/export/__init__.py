@@ -4,8 +4,8 @@
     export_session(journal, form, blobs, target, overwrites=False)    the same into a file
 
 Both block, read the journal without locking it, and hold no more than one turn (`patch`: the changed files) in memory.
-A session that is running is exported as far as it has come. Each form has a module, which is imported when it is asked
-for and reads an `ExportSource` turn by turn.
+A session that is running is exported as far as it has come. Each form has a module that reads an `ExportSource` turn by
+turn; those that take long to import are imported when they are asked for.
 """
 
 import errno
@@ -15,6 +15,7 @@ from typing import Literal
 
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.export.export_source import ExportSource
+from desktop_agent.core.export.jsonl import export_jsonl
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.staged_file import StagedFile
 
@@ -38,8 +39,6 @@ def export_text(journal: Path, form: ExportForm, blobs: Blobs) -> Iterator[bytes
 
             yield from (piece.encode("utf-8", "replace") for piece in export_html(source))
         case "jsonl":
-            from desktop_agent.core.export.jsonl import export_jsonl
-
             yield from export_jsonl(source)
         case "patch":
             from desktop_agent.core.export.patch import export_patch

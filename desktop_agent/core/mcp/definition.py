@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.plain_text import named
@@ -69,8 +70,7 @@ def sandbox_table(sandbox: ServerSandbox | None) -> dict[str, object]:
     """Return what a definition's table says of the sandbox, without what is as usual."""
     if sandbox is None:
         return {}
-    lists = (("folders", sandbox.folders), ("read_folders", sandbox.read_folders), ("hosts", sandbox.hosts))
-    return {"sandbox": True, **{key: list(texts) for key, texts in lists if texts}}
+    return {"sandbox": True, **{key: list(texts) for key, texts in asdict(sandbox).items() if texts}}
 
 
 def folder_meant(text: str, workspace: Path) -> Path:
@@ -167,9 +167,9 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
     startup_timeout_ms: int = STARTUP_TIMEOUT_MS
     call_timeout_s: float = CALL_TIMEOUT_S
     ttl_seconds: float = IDLE_S
-    is_enabled: bool = True
     disabled_tools: tuple[str, ...] = ()
     """Tools, by the server's own names, that the model is not offered."""
+    is_enabled: bool = True
     defined_by: DefinedBy = "user"
 
     @property

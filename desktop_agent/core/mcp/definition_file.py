@@ -14,7 +14,7 @@ from typing import Literal, TypedDict, cast, get_args
 from urllib.parse import urlsplit
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from desktop_agent.core.base.errors import CredentialsError, UsageError
 from desktop_agent.core.base.secrets import Keyring, is_secret_header
@@ -137,6 +137,7 @@ _LIMITS = ("startup_timeout_ms", "call_timeout_seconds", "ttl_seconds")
 _SWITCHES = ("enabled", "disabled_tools")
 _OF_PROGRAMS = ("command", "args", "env", "cwd", "encoding", "encoding_errors", *SANDBOX_KEYS)
 _OF_ADDRESSES = ("url", "headers", "secret_headers", "allow_unencrypted", *SIGN_IN_KEYS)
+_KEYS_OF_FIELDS = {"call_timeout_s": "call_timeout_seconds", "is_enabled": "enabled"}
 KEYS = ("name", *_OF_PROGRAMS, *_OF_ADDRESSES, *_LIMITS, *_SWITCHES)
 
 
@@ -362,32 +363,21 @@ def switch_tool(path: Path, name: str, tool: str, *, is_enabled: bool) -> None:
 
 def table_of_definition(definition: ServerDefinition) -> dict[str, object]:
     """Return the table that defines the server: what is as usual is left out."""
-    table: dict[str, object] = {"name": definition.name}
     match definition.reached_by:
         case Program() as program:
-            table |= {"command": program.command, "args": list(program.args), "env": dict(program.env)}
-            table |= {"cwd": program.cwd}
-            table |= {"encoding": program.encoding} if program.encoding != "utf-8" else {}
-            table |= {"encoding_errors": program.encoding_errors} if program.encoding_errors != "strict" else {}
-            table |= sandbox_table(program.sandbox)
+            reached = _unusual(program, Program(command="")) | sandbox_table(program.sandbox)
         case Address() as address:
-            table |= {"url": address.url, "headers": dict(address.headers)}
-            table |= {"secret_headers": list(address.secret_headers)}
-            table |= {"allow_unencrypted": True} if address.allow_unencrypted else {}
-            table |= {"client_id": address.client_id, "issuer": address.issuer}
-            table |= {"grant": address.grant} if address.grant != "authorization_code" else {}
-            table |= {"callback_port": address.callback_port} if address.callback_port else {}
-    usual = (
-        ("startup_timeout_ms", definition.startup_timeout_ms, STARTUP_TIMEOUT_MS),
-        ("call_timeout_seconds", definition.call_timeout_s, CALL_TIMEOUT_S),
-        ("ttl_seconds", definition.ttl_seconds, IDLE_S),
-    )
-    table |= {key: value for key, value, default in usual if value != default}
-    table |= {"disabled_tools": list(definition.disabled_tools)}
-    table |= {} if definition.is_enabled else {"enabled": False}
-    found = {key: value for key, value in table.items() if value not in ("", [], {})}
-    definition_in(found)  # what is written must be what can be read
-    return found
+            reached = _unusual(address, Address(url=""))
+    usual = ServerDefinition(name="", reached_by=definition.reached_by, defined_by=definition.defined_by)
+    others = {_KEYS_OF_FIELDS.get(field, field): value for field, value in _unusual(definition, usual).items()}
+    table = {"name": definition.name, **reached, **others}
+    definition_in(table)  # what is written must be what can be read
+    return table
+
+
+def _unusual(values: Struct, usual: Struct) -> dict[str, object]:
+    found = {field: value for field, value in asdict(values).items() if value != getattr(usual, field)}
+    return {field: list(cast("tuple[object, ...]", v)) if isinstance(v, tuple) else v for field, v in found.items()}
 
 
 def _change_list(path: Path, change: Callable[[TableList], None]) -> None:

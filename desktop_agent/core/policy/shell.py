@@ -11,10 +11,10 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
+from tree_sitter import Language, Node, Parser
 
 from desktop_agent.core.policy.evaluation import (
     Evaluations,
@@ -50,9 +50,6 @@ from desktop_agent.core.policy.shell_words import (
     split_words,
     unaccounted,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
 
 LONGEST_BYTES = 32 * 1024
 MOST_SIGNS = 300
@@ -107,12 +104,10 @@ def _parse(command: str, depth: int) -> ParsedCommand:
 
 
 @lru_cache(maxsize=1)
-def _parser() -> "Parser":
-    # Imported on the first command: nothing else needs the grammar.
-    import tree_sitter
-    import tree_sitter_bash
+def _parser() -> Parser:
+    import tree_sitter_bash  # 10 ms, which only the first command waits for
 
-    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+    return Parser(Language(tree_sitter_bash.language()))
 
 
 class _TooMuchError(Exception):
@@ -157,7 +152,7 @@ class _Walker:
     # --- statements ---------------------------------------------------------------------------------------------
 
     def _statement(  # noqa: C901  # one case per kind of node, each a line or two
-        self, node: "Node", redirects: Sequence["Node"], *, is_piped: bool
+        self, node: Node, redirects: Sequence[Node], *, is_piped: bool
     ) -> None:
         match node.type:
             case "redirected_statement":
@@ -198,7 +193,7 @@ class _Walker:
                 self.problems.append(f"it has a part of an unknown kind ({kind.lower()})")
                 self._expansions(node)
 
-    def _group(self, node: "Node", redirects: Sequence["Node"], *, is_piped: bool) -> None:
+    def _group(self, node: Node, redirects: Sequence[Node], *, is_piped: bool) -> None:
         if any(child.type == "((" for child in node.children):
             self._arithmetic(node, redirects)
             return
@@ -212,7 +207,7 @@ class _Walker:
                 continue
             self._statement(child, redirects if child == children[-1] else (), is_piped=is_piped)
 
-    def _arithmetic(self, node: "Node", redirects: Sequence["Node"]) -> None:
+    def _arithmetic(self, node: Node, redirects: Sequence[Node]) -> None:
         """Read `((…))` and `for ((…))`: an expression, and what is around it."""
         opener = next(child for child in node.children if child.type == "((")
         closer = next((child for child in node.children if child.type == "))"), node)
@@ -233,7 +228,7 @@ class _Walker:
         self._evaluates = True
         self._evaluations.expression(self._source[start:end], start)
 
-    def _for(self, node: "Node") -> None:
+    def _for(self, node: Node) -> None:
         """Note that a loop sets its variable to each of its words."""
         name, *rest = [child for child in node.named_children if child.type != "comment"]
         words = [child for child in rest if child.type in WORDS]
@@ -251,7 +246,7 @@ class _Walker:
             )
         )
 
-    def _command(self, node: "Node", redirects: Sequence["Node"], *, is_piped: bool) -> None:
+    def _command(self, node: Node, redirects: Sequence[Node], *, is_piped: bool) -> None:
         found = _Command()
         if node.type == "test_command":
             self._test(node, found)
@@ -285,13 +280,13 @@ class _Walker:
         for redirect in redirects:
             self._expansions(redirect)
 
-    def _one_line(self, node: "Node") -> None:
+    def _one_line(self, node: Node) -> None:
         """Check that no line ends between the parts of a simple command: to a shell the rest is another command."""
         for before, after in pairwise(node.children):
             if "\n" in self._source[before.end_byte : after.start_byte].replace("\\\n", ""):
                 self.problems.append("a command that goes on behind its line")
 
-    def _children(self, node: "Node", found: _Command) -> None:
+    def _children(self, node: Node, found: _Command) -> None:
         self._one_line(node)
         for child in node.children:
             match child.type:
@@ -316,7 +311,7 @@ class _Walker:
                 case kind:
                     self.problems.append(f"it has a part of an unknown kind ({kind.lower()})")
 
-    def _test(self, node: "Node", found: _Command) -> None:
+    def _test(self, node: Node, found: _Command) -> None:
         opener = node.children[0].type
         if opener == "((":
             self._expression(node.children[0].end_byte, node.children[-1].start_byte)
@@ -336,7 +331,7 @@ class _Walker:
             self.problems.append(str(error))
             found.words.append((start, Word(_text_of(self._data, start, end), "complex")))
 
-    def _word(self, node: "Node", found: _Command) -> None:
+    def _word(self, node: Node, found: _Command) -> None:
         text = node_text(node)
         names_descriptor = text.isdecimal() or (text.startswith("{") and text.endswith("}"))
         if names_descriptor and self._source[node.end_byte : node.end_byte + 1] in ("<", ">"):
@@ -351,7 +346,7 @@ class _Walker:
             return Word(_text_of(self._data, start, end), "complex")
         return _as_text(word)
 
-    def _assignment(self, node: "Node", found: _Command) -> None:
+    def _assignment(self, node: Node, found: _Command) -> None:
         raw = node_text(node)
         match = re.match(r"([A-Za-z_]\w*)(?:\[(\w+)\])?\+?=", raw, re.ASCII)
         if match is None:
@@ -376,7 +371,7 @@ class _Walker:
             if word.is_known and _could_run(word.text):
                 self.problems.append(f"the value of {match[1]} may be run later")
 
-    def _redirect(self, node: "Node", found: _Command) -> None:
+    def _redirect(self, node: Node, found: _Command) -> None:
         if node.type == "heredoc_redirect":
             self._heredoc(node, found)
             return
@@ -400,7 +395,7 @@ class _Walker:
             elif child.type not in WORDS and child.type != "file_descriptor":
                 self.problems.append(f"it has a part of an unknown kind ({child.type.lower()})")
 
-    def _heredoc(self, node: "Node", found: _Command) -> None:
+    def _heredoc(self, node: Node, found: _Command) -> None:
         """Check that the document ends where a shell ends it; its text is data, its expansions are visited later."""
         self._heredocs += 1
         parts = {child.type: child for child in node.children}
@@ -434,7 +429,7 @@ class _Walker:
 
     # --- what stands inside words -------------------------------------------------------------------------------
 
-    def _expansions(self, node: "Node") -> None:
+    def _expansions(self, node: Node) -> None:
         """Visit the commands inside the words of `node`; what is a statement is visited as one."""
         if node.type in ("command_substitution", "process_substitution"):
             self._substitution(node)
@@ -454,7 +449,7 @@ class _Walker:
             if child.type not in STATEMENTS:
                 self._expansions(child)
 
-    def _substitution(self, node: "Node") -> None:
+    def _substitution(self, node: Node) -> None:
         if self._source.startswith("$((", node.start_byte):
             self._evaluations.doubt()
         if self._source.startswith("`", node.start_byte) and b"\\" in self._data[node.start_byte : node.end_byte]:

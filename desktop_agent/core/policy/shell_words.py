@@ -10,12 +10,10 @@ by byte.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from tree_sitter import Node
 
 WordKind = Literal["known", "simple", "complex"]
 """`known`: the text is what the program gets. `simple`: a variable, a glob or a command's output, whose value is
@@ -223,7 +221,7 @@ STATEMENTS = GROUPS - {"command_substitution", "process_substitution"} | {
 }  # fmt: skip
 
 
-def _atoms(node: "Node") -> Iterator["Node"]:
+def _atoms(node: Node) -> Iterator[Node]:
     for child in node.children:
         if child.type in ATOMS or (child.child_count == 0):
             yield child
@@ -231,13 +229,13 @@ def _atoms(node: "Node") -> Iterator["Node"]:
             yield from _atoms(child)
 
 
-def _may_touch(atom: "Node", source: str) -> bool:
+def _may_touch(atom: Node, source: str) -> bool:
     """Whether a shell, too, ends the word before `atom` though no blank stands between them."""
     before = source[atom.start_byte - 1]
     return before in "\n;" or (atom.type in ("heredoc_body", "heredoc_end", "{", "!") and before == "\n")
 
 
-def holes_of(node: "Node") -> dict[int, Hole]:
+def holes_of(node: Node) -> dict[int, Hole]:
     found: dict[int, Hole] = {}
     pending = [node]
     while pending:
@@ -252,7 +250,7 @@ def holes_of(node: "Node") -> dict[int, Hole]:
     return found
 
 
-def is_plain_body(text: str, start: int, body: "Node | None") -> bool:
+def is_plain_body(text: str, start: int, body: Node | None) -> bool:
     """Whether every substitution in an unquoted here document is one that the tree knows."""
     return knows_substitutions(text, start, [body] if body else [], _IN_DOCUMENT) and not re.search(r"\\[\\\n]", text)
 
@@ -262,13 +260,13 @@ IN_EXPANSION = re.compile(r"(?<!\\)(\$\(|`|\$\{|\$\[|[<>]\()")
 """Where a substitution may begin."""
 
 
-def knows_substitutions(text: str, start: int, nodes: "Iterable[Node]", begins: re.Pattern[str]) -> bool:
+def knows_substitutions(text: str, start: int, nodes: Iterable[Node], begins: re.Pattern[str]) -> bool:
     """Whether the expansions among `nodes` cover all places in `text`, which begins at `start`, that may begin one."""
     covered = [range(place, hole.end) for node in nodes for place, hole in holes_of(node).items()]
     return all(any(start + match.start() in span for span in covered) for match in begins.finditer(text))
 
 
-def is_too_deep(root: "Node") -> bool:
+def is_too_deep(root: Node) -> bool:
     level = [root]
     for _ in range(DEEPEST):
         level = [child for node in level for child in node.children]
@@ -296,7 +294,7 @@ _POSIX = frozenset(
 """Nodes, and the tokens between them, that every POSIX shell reads as bash does."""
 
 
-def is_posix(root: "Node") -> bool:
+def is_posix(root: Node) -> bool:
     """Whether a line has only syntax that every POSIX shell reads as bash does."""
     pending = [root]
     while pending:
@@ -308,11 +306,11 @@ def is_posix(root: "Node") -> bool:
     return True
 
 
-def node_text(node: "Node") -> str:
+def node_text(node: Node) -> str:
     return (node.text or b"").decode("latin-1")
 
 
-def unaccounted(node: "Node", source: str, start: int, end: int) -> list[str]:
+def unaccounted(node: Node, source: str, start: int, end: int) -> list[str]:
     """Return what the tree of `node` does not have of what a shell would see between `start` and `end`."""
     atoms = sorted((a for a in _atoms(node) if a.end_byte > a.start_byte), key=lambda a: a.start_byte)
     position, was_word = start, False

@@ -12,6 +12,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from desktop_agent.core.base.plain_text import shortened
+
 _RUNS = re.compile(r"`+")
 
 
@@ -32,9 +34,8 @@ def bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def shortened(text: str, longest: int = 120) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+def short_line(text: str, longest: int = 120) -> str:
+    return shortened(" ".join(text.split()), longest)
 
 
 def _longest_run(text: str) -> int:

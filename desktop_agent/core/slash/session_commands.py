@@ -33,7 +33,7 @@ from desktop_agent.core.slash.declarations import (
     fenced,
     first_word,
     plain_text,
-    shortened,
+    short_line,
 )
 from desktop_agent.core.tools.secret_files import SecretNames
 from desktop_agent.core.transcript import CompactionEntry, Transcript
@@ -352,7 +352,7 @@ async def unpin(invocation: Invocation, parts: CommandParts, hands: SessionHands
 
 def pin_words(pin: Pin) -> str:
     until = f", until {pin.expires_at:%Y-%m-%d %H:%M:%S} UTC" if pin.expires_at is not None else ""
-    return f"{code(pin.id)}{until}: {code(shortened(pin.text))}"
+    return f"{code(pin.id)}{until}: {code(short_line(pin.text))}"
 
 
 async def _add_pin(rest: str, hands: SessionHands) -> Reply:
@@ -516,7 +516,7 @@ def _turns(parts: CommandParts) -> str:
     seen = [(turn, text) for turn, text in transcript.turns.prompts.items() if turn not in transcript.context.rewound]
     if not seen:
         return "There is no turn to go back to yet."
-    lines = [f"{turn}: {code(shortened(text, 80))}" for turn, text in seen[-_SHOWN_TURNS:]]
+    lines = [f"{turn}: {code(short_line(text, 80))}" for turn, text in seen[-_SHOWN_TURNS:]]
     return f"`/rewind TURN` goes back to before one of these:\n\n{bullets(lines)}"
 
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QDialog, QWidget
 
 from desktop_agent.core.protocol.model import RewindScope
-from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.transcript import Transcript, first_line
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import Picker, make_button
@@ -118,9 +118,7 @@ class RewindDialog(QDialog):
     # -- words --
 
     def _title(self, choice: RewindChoice) -> str:
-        line = choice.prompt.strip().partition("\n")[0]
-        short = line if len(line) <= _MAX_TITLE_CHARS else line[: _MAX_TITLE_CHARS - 1].rstrip() + "…"
-        return self.tr("{0}: {1}").format(choice.turn, short)
+        return self.tr("{0}: {1}").format(choice.turn, first_line(choice.prompt, _MAX_TITLE_CHARS))
 
     def _conversation_words(self, choice: RewindChoice) -> str:
         if choice.turns == 1:

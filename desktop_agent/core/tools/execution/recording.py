@@ -122,7 +122,8 @@ class ChangeFinder(Struct):
                 records.add(transition)
             records.judge()
         lost = tuple(item for item in report.lost if item.path not in copied_paths)
-        submodules = (change.path for change in recorder.changes if _is_submodule_list(change))
+        left = (change.path for change in recorder.changes if change.after is not None)
+        submodules = (path for path in left if path.rpartition("/")[2] == ".gitmodules")
         made = (*report.repositories, *submodules)
         planted = tuple(Uncaptured(path=path, reason=_PLANTED) for path in report.repositories)
         unsaid = lost + self._news(report.out_of_reach) + planted
@@ -245,7 +246,3 @@ def _is_on_record(transition: FileTransition, last: Mapping[str, FileImage | Non
     if transition.path not in last:
         return False
     return last[transition.path] == (transition.after.image() if transition.after is not None else None)
-
-
-def _is_submodule_list(change: FileChange) -> bool:
-    return change.path.rpartition("/")[2] == ".gitmodules" and change.after is not None
