@@ -125,7 +125,7 @@ CALLS = {
     "while a command runs": ("run_terminal_cmd", {"command": COMMAND, "explanation": "Wait"}, gated, ONLY_INTERRUPTED),
     "while the result is printed": ("read_file", {"path": "long.txt"}, printing, AT_THE_END),
 }
-ONLY_AT_NIGHT = ["while the model answers, --json", "while a command runs, --stream"]
+ONLY_AT_NIGHT = ["while a command runs, --stream"]
 BOTH = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -198,7 +198,10 @@ def require_resumable(agent: Agent, workspace: Path, server: ThreadedServer) -> 
 
 @pytest.mark.parametrize(
     ("stage", "number"),
-    every(list(STAGES), nightly=ONLY_AT_NIGHT),
+    [
+        *every(list(STAGES), nightly=ONLY_AT_NIGHT),
+        pytest.param("while the model answers, --stream", signal.SIGHUP, id="the terminal has gone"),
+    ],
 )
 def test_a_signal_ends_a_run_in_order_and_it_can_be_resumed(
     agent: Agent, workspace: Path, gate: int, stage: str, number: signal.Signals

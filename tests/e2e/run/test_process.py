@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -76,20 +75,6 @@ def test_a_folder_and_a_prompt_that_are_not_utf8_work_like_any_other(workspace: 
     assert (listed["workspace"], listed["title"]) == (os.fsdecode(folder), "caf\udce9")
     for arguments in (("list",), ("show", session), ("show", session, "--json")):
         assert b"\\udce9" in desktop_agent("sessions", *arguments)
-
-
-def test_the_end_of_the_terminal_stops_the_run_and_the_end_of_the_turn_is_on_record(workspace: Path) -> None:
-    with serve(reply(text("Half of"), fault.stall_after(events=3))) as server:
-        command = [sys.executable, "-m", "desktop_agent", "run", "--prompt", "x", "--base-url", server.url, "--stream"]
-        with subprocess.Popen([*command, "--workspace", str(workspace)], stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            while "text_delta" not in process.stdout.readline():
-                assert process.poll() is None
-            process.send_signal(signal.SIGHUP)
-            rest = process.stdout.read()
-        server.release()
-    assert process.returncode == 130
-    assert json.loads(rest.splitlines()[-1])["reason"] == "interrupted"
 
 
 def test_what_a_model_says_never_steers_the_terminal(agent: Agent, workspace: Path) -> None:
