@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from typing import TypeVar
 
 from PySide6.QtCore import QSettings
 from PySide6.QtGui import QAction
@@ -29,9 +28,8 @@ from desktop_agent.ui.window.mode_pickers import ModePickers
 from desktop_agent.ui.window.session_controller import SessionController, SessionPanels
 from desktop_agent.ui.window.session_handle import SessionHandle
 from tests.harness import Ground, Open
+from tests.parts import part
 from tests.ui.approvals.stage import NOW, WordRules
-
-W = TypeVar("W", bound=QWidget)
 
 _POLL_S = 0.001
 PATIENCE_S = 60
@@ -166,12 +164,7 @@ class Stage:
         return [event for event in self.s.rx.events if isinstance(event, ev.ChangesUndone | ev.ChangesRedone)]
 
     def button(self, name: str) -> QPushButton:
-        return self.child(self.review, QPushButton, name)
-
-    def child(self, parent: QWidget, kind: type[W], name: str) -> W:
-        found = parent.findChild(kind, name)
-        assert found is not None, name
-        return found
+        return part(self.review, QPushButton, name)
 
     async def press(self, name: str) -> ev.ChangesUndone | ev.ChangesRedone:
         """Click a button of the review that undoes or redoes."""
@@ -186,16 +179,14 @@ class Stage:
 
     async def hunks(self) -> tuple[HunkKey, ...]:
         """The hunks of the file that is shown."""
-        pane = self.review.findChild(DiffPane)
-        assert pane is not None
+        pane = part(self.review, DiffPane)
         await self.until(lambda: pane.review.hunks.keys)
         return tuple(pane.review.hunks.keys)
 
     async def undo_hunk(self, number: int) -> ev.ChangesUndone | ev.ChangesRedone:
         """Press *Undo* in the bar of a hunk."""
         key = (await self.hunks())[number]
-        pane = self.review.findChild(DiffPane)
-        assert pane is not None
+        pane = part(self.review, DiffPane)
         return await self.heard(lambda: pane.review.hunks.requested.emit("undo", (key,)))
 
     async def take(self, name: str) -> ev.ChangesUndone | ev.ChangesRedone:

@@ -21,6 +21,7 @@ from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.theme import Theme
 from tests.app.redo_stage import Stage, staged
 from tests.harness import Ground, Open, with_lines_changed
+from tests.parts import part
 
 LINES = [f"line {number}\n" for number in range(60)]
 text_with = partial(with_lines_changed, LINES)
@@ -234,7 +235,7 @@ async def test_a_hunk_that_was_kept_in_the_review_of_its_turn_is_kept_in_that_of
         stage.s.submit(ops.MarkReviewed(path="a.txt", hunks=kept, state="kept"))
         await stage.s.rx.expect(ev.ReviewMarked)
         await begin(stage)
-        stage.child(stage.review, BaselinePicker, "baselinePicker").chosen.emit(SESSION)
+        part(stage.review, BaselinePicker, "baselinePicker").chosen.emit(SESSION)
         await stage.drawn()
         await stage.until(stage.button("undoTurnButton").isEnabled)
         assert not await stage.answered(stage.button("undoTurnButton").click)
@@ -311,7 +312,7 @@ async def test_a_renamed_file_undone_whole_is_redone_hunk_by_hunk_and_then_with_
         await stage.press("redoButton")
         assert files_of(ground) == {"b.txt": changed.replace("line 50\n", "mine\n")}
         await stage.press("undoTurnButton")
-        await stage.heard(stage.child(stage.review, ChangedFileList, "changeList").redo_requested.emit)
+        await stage.heard(part(stage.review, ChangedFileList, "changeList").redo_requested.emit)
         assert files_of(ground) == {"b.txt": changed.replace("line 50\n", "mine\n")}
 
 
@@ -345,7 +346,7 @@ async def test_a_later_change_that_a_settled_clash_wrote_over_is_undone_with_it(
             settled = await stage.take(way)
         else:
             await stage.until(lambda: stage.dialogs()[0].findChild(QPushButton, way) is not None)
-            stage.child(stage.dialogs()[0], QPushButton, way).click()
+            part(stage.dialogs()[0], QPushButton, way).click()
             settled = await stage.take("writeResultButton")
         assert "cinq" not in ground.read("a.txt")
         assert ("last" in ground.read("a.txt")) is (way == "takeWantedButton"), "only lines that clash are given up"

@@ -25,6 +25,7 @@ from desktop_agent.ui.review.changed_file_list import FileList
 from desktop_agent.ui.review.changed_files import Mark, group_by_file
 from desktop_agent.ui.sessions.session_panel import SessionPanel
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 from tests.ui.chat.stage import Stage, call
 from tests.ui.files.rows import row_of
 from tests.ui.review.stage import Session
@@ -86,8 +87,7 @@ def test_sessions(theme: Theme, qtbot: QtBot) -> None:
     panel.resize(240, 300)
     panel.set_workspace("/here")
     panel.show()
-    rows = panel.findChild(QListView, "sessionList")
-    assert isinstance(rows, QListView)
+    rows = part(panel, QListView, "sessionList")
     shapes: dict[str, Shape] = {}
     for state in get_args(SessionState):
         session = SessionSummary(
@@ -157,7 +157,6 @@ def test_calls(theme: Theme, qtbot: QtBot) -> None:
     shapes: dict[str, Shape] = {}
     for name, entry in calls.items():
         stage.show(entry, is_running=entry is running)
-        line = stage.widget(0).findChild(ToolLine)
-        assert line is not None
+        line = part(stage.widget(0), ToolLine)
         shapes[name] = shape_of(line, QRect(0, 0, 24, line.height()))
     assert alike(shapes) == []

@@ -14,6 +14,7 @@ from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.overlays.hunk_buttons import HunkOverlay
 from tests.app.histories.disk import Name, Node, Tree, put, tree_of
 from tests.app.redo_stage import Stage
+from tests.parts import part
 
 
 class Moment(NamedTuple):
@@ -131,13 +132,13 @@ class User:
     def choose(self, what: str, number: int) -> None:
         """Choose what to review: a turn, the session, or a file of what is listed."""
         if what == "file":
-            files = self.stage.child(self.stage.review, QListView, "changeList")
+            files = part(self.stage.review, QListView, "changeList")
             if rows := files.model().rowCount():
                 files.setCurrentIndex(files.model().index(number % rows, 0))
             return
         turns = self.stage.s.session.transcript.turn
         baseline = SESSION if what == "session" else ReviewBaseline("turn", 1 + number % turns)
-        self.stage.child(self.stage.review, BaselinePicker, "baselinePicker").chosen.emit(baseline)
+        part(self.stage.review, BaselinePicker, "baselinePicker").chosen.emit(baseline)
 
     async def undo(self, press: Callable[[], object], number: int) -> None:
         before, known = self.now(), self.known_steps()

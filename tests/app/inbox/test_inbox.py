@@ -17,6 +17,7 @@ from tests.app.conftest import Go
 from tests.app.inbox.conftest import Desktop
 from tests.app.inbox.service import Mode
 from tests.e2e.driver import Driver, ask_for_no_titles
+from tests.parts import part
 from tests.servers.script import reply, text, tool_use
 from tests.servers.threaded import serve
 
@@ -46,14 +47,12 @@ def said(row: InboxRow) -> list[str]:
 
 async def press(user: Driver, row: InboxRow, name: str) -> None:
     await user.until_true(lambda: row.is_listening or not row.item.can_deny, "the row can be answered")
-    button = row.findChild(QPushButton, name)
-    assert button is not None
+    button = part(row, QPushButton, name)
     QTest.mouseClick(button, Qt.MouseButton.LeftButton, pos=QPoint(button.width() // 2, button.height() // 2))
 
 
 async def count(user: Driver, spoken: str) -> None:
-    button = user.window.main_window.findChild(InboxButton)
-    assert button is not None
+    button = part(user.window.main_window, InboxButton)
     await user.until_true(lambda: button.accessibleName() == spoken, f"the button says {spoken}")
 
 

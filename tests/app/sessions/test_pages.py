@@ -24,6 +24,7 @@ from desktop_agent.core.transcript import Entry, PageEntry, TextEntry
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 from tests.journals import SESSION_ID, opened, turn, write_journal
+from tests.parts import part
 
 TURNS = 160
 
@@ -210,9 +211,7 @@ def test_a_session_that_is_being_opened_can_be_deleted(go: Go, journal: Path, sl
         await send_while_it_opens(user, "And the pears?")
         user.window.panels.sessions.action_requested.emit("delete", (SESSION_ID,))
         question = await user.see(QMessageBox, "deleteSessionDialog")
-        button = question.findChild(QPushButton, "deleteSessionButton")
-        assert button is not None
-        button.click()
+        part(question, QPushButton, "deleteSessionButton").click()
         slow.go_on.set()
         await user.until_true(lambda: not journal.parent.exists(), "it is gone")
         await user.until_true(lambda: not user.transcript.session.session_id, "a new conversation is shown")

@@ -21,6 +21,7 @@ from tests.app.conftest import Go
 from tests.core.export.conftest import Written
 from tests.core.importing.conftest import SAMPLES
 from tests.e2e.driver import PATIENCE_S, Driver
+from tests.parts import part
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -124,20 +125,6 @@ def test_the_list_shows_what_was_filed_last_however_long_an_earlier_reading_take
     go([str(project), "--provider", "demo"], journey)
 
 
-def test_a_session_is_deleted_after_a_question(go: Go, project: Path, written: Written) -> None:
-    async def journey(user: Driver) -> None:
-        user.window.panels.sessions.action_requested.emit("delete", (written.id,))
-        question = await user.see(QMessageBox, "deleteSessionDialog")
-        assert "An old question" in question.text()
-        button = question.findChild(QPushButton, "deleteSessionButton")
-        assert button is not None
-        button.click()
-        await user.until_true(lambda: not written.path.parent.exists(), "it is gone")
-        await user.until_true(lambda: listed(user) == [], "and not listed")
-
-    go([str(project), "--provider", "demo"], journey)
-
-
 def test_several_sessions_are_deleted_after_one_question(go: Go, project: Path, written: Written) -> None:
     async def journey(user: Driver) -> None:
         sessions = user.window.panels.sessions
@@ -148,9 +135,7 @@ def test_several_sessions_are_deleted_after_one_question(go: Go, project: Path, 
         sessions.action_requested.emit("delete", (written.id, copied))
         question = await user.see(QMessageBox, "deleteSessionDialog")
         assert question.text() == "Delete 2 sessions?"
-        button = question.findChild(QPushButton, "deleteSessionButton")
-        assert button is not None
-        button.click()
+        part(question, QPushButton, "deleteSessionButton").click()
         await user.until_true(lambda: listed(user) == [], "both are gone")
         assert not written.path.parent.exists()
 
@@ -226,9 +211,7 @@ def test_the_session_that_is_shown_can_be_deleted_and_copied(go: Go, project: Pa
         assert user.transcript.session.forked_from == first
         user.window.panels.sessions.action_requested.emit("delete", (copied,))
         question = await user.see(QMessageBox, "deleteSessionDialog")
-        button = question.findChild(QPushButton, "deleteSessionButton")
-        assert button is not None
-        button.click()
+        part(question, QPushButton, "deleteSessionButton").click()
         await user.until_true(lambda: not user.transcript.session.session_id, "a new conversation is shown")
         await user.until_true(lambda: len(listed(user)) == 1, "the original is still there")
 

@@ -1,6 +1,6 @@
 """The approval dialog shows exactly what would happen, and nothing is allowed that the user did not mean to allow."""
 
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import pytest
 from msgspec.structs import replace
@@ -28,10 +28,9 @@ from desktop_agent.ui.approvals.question_head import IconNote
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS
+from tests.parts import part
 from tests.ui.approvals.stage import JUDGED, context, judge_edits, make, marks_in
 from tests.ui.review.stage import Session, Source, Tasks, message_of
-
-_Widget = TypeVar("_Widget", bound=QWidget)
 
 
 class Ask(Protocol):
@@ -86,12 +85,6 @@ def edit_request(session: Session) -> ApprovalRequest:
     )
 
 
-def child(dialog: ApprovalDialog, kind: type[_Widget], name: str) -> _Widget:
-    found = dialog.findChild(kind, name) if name else dialog.findChild(kind)
-    assert found
-    return found
-
-
 def press(key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
     """Press a key where the focus is, as a user would."""
     focused = QApplication.focusWidget()
@@ -108,53 +101,53 @@ CTRL_SHIFT = CTRL | Qt.KeyboardModifier.ShiftModifier
 
 def test_a_command_is_shown_with_its_folder_its_reason_and_its_risks(ask: Ask) -> None:
     dialog = ask(COMMAND)
-    assert child(dialog, QPlainTextEdit, "approvalCommandEdit").toPlainText() == COMMAND.command
-    assert child(dialog, QLabel, "approvalSummary").text() == "run_command · in ~/code/pagination"
-    assert child(dialog, QLabel, "approvalReason").text() == "git push uses the network."
-    risks = child(dialog, IconNote, "approvalRiskNote")
+    assert part(dialog, QPlainTextEdit, "approvalCommandEdit").toPlainText() == COMMAND.command
+    assert part(dialog, QLabel, "approvalSummary").text() == "run_command · in ~/code/pagination"
+    assert part(dialog, QLabel, "approvalReason").text() == "git push uses the network."
+    risks = part(dialog, IconNote, "approvalRiskNote")
     assert risks.isVisible()
     assert risks.text() == "Uses the network\nChanges another machine"
 
 
 def test_the_part_that_asks_is_marked_in_the_command_and_said_in_words(ask: Ask) -> None:
     dialog = ask(replace(COMMAND, command="echo 😀 && git push\n# git push", cause="git push"))
-    field = child(dialog, QPlainTextEdit, "approvalCommandEdit")
+    field = part(dialog, QPlainTextEdit, "approvalCommandEdit")
     assert marks_in(field) == ["git push"]
     assert field.accessibleDescription() == "You are asked because of: git push"
     field.setPlainText("git pull")
     assert marks_in(field) == []
-    child(dialog, QPushButton, "restoreCommandButton").click()
+    part(dialog, QPushButton, "restoreCommandButton").click()
     assert marks_in(field) == ["git push"]
 
 
 def test_how_it_would_run_is_said(ask: Ask) -> None:
     dialog = ask(replace(COMMAND, confinement="In the sandbox: may write this folder, no network"))
-    note = child(dialog, IconNote, "approvalConfinement")
+    note = part(dialog, IconNote, "approvalConfinement")
     assert note.isVisible()
     assert note.text() == "In the sandbox: may write this folder, no network"
 
 
 def test_leaving_the_sandbox_is_said_clearly(ask: Ask) -> None:
     dialog = ask(replace(COMMAND, confinement="Not confined", is_escalation=True))
-    note = child(dialog, IconNote, "approvalConfinement")
+    note = part(dialog, IconNote, "approvalConfinement")
     assert note.text() == "Runs outside the sandbox, with all the rights of your account"
     assert note.accessibleDescription() == note.text()
 
 
 def test_quoted_parts_of_the_reason_are_quoted_as_people_do(ask: Ask) -> None:
     dialog = ask(replace(COMMAND, reason="`git push` uses the network."))
-    assert child(dialog, QLabel, "approvalReason").text() == "“git push” uses the network."
+    assert part(dialog, QLabel, "approvalReason").text() == "“git push” uses the network."
 
 
 def test_a_long_command_is_shown_whole_up_to_a_limit(ask: Ask) -> None:
     short = ask(COMMAND)
-    one = child(short, QPlainTextEdit, "approvalCommandEdit")
+    one = part(short, QPlainTextEdit, "approvalCommandEdit")
     dialog = ask(replace(COMMAND, command="npm install some-package && " * 20))
-    field = child(dialog, QPlainTextEdit, "approvalCommandEdit")
+    field = part(dialog, QPlainTextEdit, "approvalCommandEdit")
     assert not field.verticalScrollBar().isVisible()
     assert not field.horizontalScrollBar().isVisible()
     endless = ask(replace(COMMAND, command="npm install some-package && " * 2000))
-    high = child(endless, QPlainTextEdit, "approvalCommandEdit")
+    high = part(endless, QPlainTextEdit, "approvalCommandEdit")
     assert one.height() < field.height() < high.height() < endless.height() / 2
     assert high.verticalScrollBar().isVisible()
 
@@ -169,21 +162,21 @@ def test_in_a_small_window_it_is_no_higher_than_that_and_nothing_is_out_of_reach
     dialog = make(ApprovalDialog(theme, request, source, tasks.spawn, window, rules=context(), arming_delay_ms=0))
     dialog.show()
     assert dialog.height() <= window.height()
-    scroll = child(dialog, QScrollArea, "")
+    scroll = part(dialog, QScrollArea, "")
     qtbot.waitUntil(lambda: scroll.verticalScrollBar().isVisible())
-    assert dialog.rect().contains(child(dialog, QPushButton, "approveButton").geometry())
+    assert dialog.rect().contains(part(dialog, QPushButton, "approveButton").geometry())
     qtbot.waitUntil(lambda: dialog.can_allow)
 
 
 def test_a_change_is_shown_file_by_file(ask: Ask, edit_request: ApprovalRequest) -> None:
     dialog = ask(edit_request)
-    view = child(dialog, DiffView, "approvalDiffView")
-    assert child(dialog, QLabel, "approvalSummary").text() == "apply_patch · inside the workspace · 2 files · +2 −1"
+    view = part(dialog, DiffView, "approvalDiffView")
+    assert part(dialog, QLabel, "approvalSummary").text() == "apply_patch · inside the workspace · 2 files · +2 −1"
     assert view.document.diff
     assert view.document.diff.path == "src/pages.py"
-    QTest.keyClick(child(dialog, QListView, "approvalFileList"), Qt.Key.Key_Down)
+    QTest.keyClick(part(dialog, QListView, "approvalFileList"), Qt.Key.Key_Down)
     assert view.document.diff.path == "src/new.py"
-    assert not child(dialog, IconNote, "approvalRiskNote").isVisible()
+    assert not part(dialog, IconNote, "approvalRiskNote").isVisible()
     assert dialog.findChild(QPlainTextEdit, "approvalCommandEdit") is None
 
 
@@ -205,7 +198,7 @@ def test_characters_of_a_command_that_cannot_be_seen_are_named(ask: Ask) -> None
     request = ApprovalRequest(
         call_id="c", tool="t", title="Run?", reason="", arguments_digest="0", command="ls \u202e# mr\u200b"
     )
-    risks = child(ask(request), IconNote, "approvalRiskNote")
+    risks = part(ask(request), IconNote, "approvalRiskNote")
     assert risks.text() == ("The command has characters that cannot be seen. It really is: ls ⟨U+202E⟩# mr⟨U+200B⟩")
 
 
@@ -217,12 +210,12 @@ def test_no_words_of_the_model_hide_or_reorder_others(ask: Ask) -> None:
     shown = " ".join(label.text() for label in dialog.findChildren(QLabel))
     for text in ("Do ⟨U+202E⟩ti", "fine⟨U+200B⟩", "a⟨U+2066⟩b"):
         assert text in shown
-    assert child(dialog, QPlainTextEdit, "approvalDetails").toPlainText() == "A=⟨U+202E⟩1\nx"
+    assert part(dialog, QPlainTextEdit, "approvalDetails").toPlainText() == "A=⟨U+202E⟩1\nx"
 
 
 def test_details_without_any_blank_are_wrapped_and_stay_in_sight(ask: Ask) -> None:
     dialog = ask(replace(COMMAND, details=("Variables: A=" + "x" * 4_000,)))
-    details = child(dialog, QPlainTextEdit, "approvalDetails")
+    details = part(dialog, QPlainTextEdit, "approvalDetails")
     assert details.width() <= dialog.width()
     assert details.height() < dialog.height() / 2
     assert details.verticalScrollBar().maximum() > 0
@@ -241,17 +234,17 @@ SERVER_CALL = replace(
 
 def test_a_servers_tool_is_shown_with_what_it_would_be_called_with(ask: Ask) -> None:
     dialog = ask(SERVER_CALL)
-    field = child(dialog, QPlainTextEdit, "approvalCall")
+    field = part(dialog, QPlainTextEdit, "approvalCall")
     assert field.toPlainText() == 'files/write\n  path: "a⟨U+202E⟩b.txt"'
     assert field.isReadOnly()
-    assert child(dialog, QLabel, "approvalExplanation").text() == "The agent says: Keep the ⟨U+202E⟩notes."
+    assert part(dialog, QLabel, "approvalExplanation").text() == "The agent says: Keep the ⟨U+202E⟩notes."
 
 
 def test_long_arguments_must_be_seen_to_their_end(qtbot: QtBot, ask: Ask) -> None:
     dialog = ask(replace(SERVER_CALL, arguments={"text": "\n".join(map(str, range(300)))}))
     qtbot.wait(ARMING_DELAY_MS + 50)
     assert not dialog.can_allow
-    bar = child(dialog, QPlainTextEdit, "approvalCall").verticalScrollBar()
+    bar = part(dialog, QPlainTextEdit, "approvalCall").verticalScrollBar()
     while bar.value() < bar.maximum():
         bar.setValue(bar.value() + 3)
         dialog.repaint()
@@ -264,7 +257,7 @@ def test_what_a_server_says_of_a_tool_that_was_never_allowed_is_there_and_need_n
 ) -> None:
     text = "\n".join(f"Line {number}" for number in range(200))
     dialog = ask(replace(COMMAND, command=None, tool_definition=text))
-    field = child(dialog, QPlainTextEdit, "approvalToolDefinition")
+    field = part(dialog, QPlainTextEdit, "approvalToolDefinition")
     assert field.toPlainText() == text
     assert field.isReadOnly()
     assert field.verticalScrollBar().maximum() > 0
@@ -276,7 +269,7 @@ def test_a_path_outside_the_workspace_is_said_to_be_there(ask: Ask, session: Ses
     request = ApprovalRequest(
         call_id="c", tool="edit_file", title="Change?", reason="", arguments_digest="0", changes=session.recorded()
     )
-    assert "outside the workspace" in child(ask(request), QLabel, "approvalSummary").text()
+    assert "outside the workspace" in part(ask(request), QLabel, "approvalSummary").text()
 
 
 # --- allowing -----------------------------------------------------------------------------------------------------
@@ -286,7 +279,7 @@ def test_allowing_answers_once_with_the_call(qtbot: QtBot, ask: Ask) -> None:
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
     qtbot.waitUntil(lambda: dialog.can_allow)
-    child(dialog, QPushButton, "approveButton").click()
+    part(dialog, QPushButton, "approveButton").click()
     dialog.deny()
     assert [decided.at(index) for index in range(decided.count())] == [["call-1", Allowed()]]
     assert not dialog.isVisible()
@@ -296,7 +289,7 @@ def test_allowing_answers_once_with_the_call(qtbot: QtBot, ask: Ask) -> None:
 def test_two_keys_answer_from_anywhere(qtbot: QtBot, ask: Ask, key: Qt.Key, decision: Decision) -> None:
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
-    child(dialog, QPlainTextEdit, "approvalCommandEdit").setFocus()
+    part(dialog, QPlainTextEdit, "approvalCommandEdit").setFocus()
     qtbot.waitUntil(lambda: dialog.can_allow)
     press(key, CTRL_SHIFT)
     assert decided.at(0) == ["call-1", decision]
@@ -308,7 +301,7 @@ def test_a_key_that_sends_into_the_turn_never_allows(qtbot: QtBot, ask: Ask, key
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
     qtbot.waitUntil(lambda: dialog.can_allow)
-    child(dialog, QWidget, place).setFocus()
+    part(dialog, QWidget, place).setFocus()
     press(key, CTRL)
     press(key, CTRL)
     assert decided.count() == 0
@@ -319,7 +312,7 @@ def test_a_key_meant_for_something_else_does_not_allow(ask: Ask) -> None:
     decided = QSignalSpy(dialog.decided)
     press(Qt.Key.Key_A, CTRL_SHIFT)
     press(Qt.Key.Key_Return)
-    child(dialog, QPushButton, "approveButton").click()
+    part(dialog, QPushButton, "approveButton").click()
     assert decided.count() == 0
     assert dialog.isVisible()
 
@@ -329,10 +322,10 @@ def test_enter_alone_never_allows_unless_the_button_has_the_focus(qtbot: QtBot, 
     decided = QSignalSpy(dialog.decided)
     qtbot.waitUntil(lambda: dialog.can_allow)
     press(Qt.Key.Key_Return)
-    child(dialog, QLineEdit, "denyMessageEdit").setFocus()
+    part(dialog, QLineEdit, "denyMessageEdit").setFocus()
     press(Qt.Key.Key_Return)
     assert decided.count() == 0
-    child(dialog, QPushButton, "approveButton").setFocus()
+    part(dialog, QPushButton, "approveButton").setFocus()
     press(Qt.Key.Key_Return)
     assert decided.at(0) == ["call-1", Allowed()]
 
@@ -357,7 +350,7 @@ def test_no_button_is_pressed_by_enter_wherever_the_focus_is(ask: Ask, edit_requ
 def test_an_offered_scope_goes_with_the_answer(qtbot: QtBot, ask: Ask) -> None:
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
-    scopes = child(dialog, QComboBox, "approvalScopePicker")
+    scopes = part(dialog, QComboBox, "approvalScopePicker")
     assert [scopes.itemText(index) for index in range(scopes.count())] == [
         "Only this once",
         "git push in this session",
@@ -369,7 +362,7 @@ def test_an_offered_scope_goes_with_the_answer(qtbot: QtBot, ask: Ask) -> None:
 
 
 def test_without_offers_there_is_nothing_to_pick(ask: Ask, edit_request: ApprovalRequest) -> None:
-    assert not child(ask(edit_request), QComboBox, "approvalScopePicker").isVisible()
+    assert not part(ask(edit_request), QComboBox, "approvalScopePicker").isVisible()
 
 
 # --- editing the command ------------------------------------------------------------------------------------------
@@ -378,9 +371,9 @@ def test_without_offers_there_is_nothing_to_pick(ask: Ask, edit_request: Approva
 def test_an_edited_command_is_marked_and_goes_with_the_answer(qtbot: QtBot, ask: Ask) -> None:
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
-    mark = child(dialog, QLabel, "commandModifiedMark")
+    mark = part(dialog, QLabel, "commandModifiedMark")
     assert not mark.isVisible()
-    child(dialog, QPlainTextEdit, "approvalCommandEdit").setPlainText("git add -A\ngit status")
+    part(dialog, QPlainTextEdit, "approvalCommandEdit").setPlainText("git add -A\ngit status")
     assert mark.isVisible()
     qtbot.waitUntil(lambda: dialog.can_allow)
     dialog.allow()
@@ -390,9 +383,9 @@ def test_an_edited_command_is_marked_and_goes_with_the_answer(qtbot: QtBot, ask:
 def test_an_edited_command_is_allowed_only_once(qtbot: QtBot, ask: Ask) -> None:
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
-    scopes = child(dialog, QComboBox, "approvalScopePicker")
+    scopes = part(dialog, QComboBox, "approvalScopePicker")
     scopes.setCurrentIndex(1)
-    child(dialog, QPlainTextEdit, "approvalCommandEdit").setPlainText("rm -rf build")
+    part(dialog, QPlainTextEdit, "approvalCommandEdit").setPlainText("rm -rf build")
     assert not scopes.isEnabled()
     qtbot.waitUntil(lambda: dialog.can_allow)
     dialog.allow()
@@ -402,11 +395,11 @@ def test_an_edited_command_is_allowed_only_once(qtbot: QtBot, ask: Ask) -> None:
 def test_restoring_brings_the_agents_command_back(qtbot: QtBot, ask: Ask) -> None:
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
-    edit = child(dialog, QPlainTextEdit, "approvalCommandEdit")
+    edit = part(dialog, QPlainTextEdit, "approvalCommandEdit")
     edit.setPlainText("something else")
-    child(dialog, QPushButton, "restoreCommandButton").click()
+    part(dialog, QPushButton, "restoreCommandButton").click()
     assert edit.toPlainText() == COMMAND.command
-    assert child(dialog, QComboBox, "approvalScopePicker").isEnabled()
+    assert part(dialog, QComboBox, "approvalScopePicker").isEnabled()
     qtbot.waitUntil(lambda: dialog.can_allow)
     dialog.allow()
     assert decided.at(0) == ["call-1", Allowed()]
@@ -414,8 +407,8 @@ def test_restoring_brings_the_agents_command_back(qtbot: QtBot, ask: Ask) -> Non
 
 def test_an_empty_command_cannot_be_allowed(ask: Ask) -> None:
     dialog = ask(COMMAND)
-    child(dialog, QPlainTextEdit, "approvalCommandEdit").setPlainText("  ")
-    approve = child(dialog, QAbstractButton, "approveButton")
+    part(dialog, QPlainTextEdit, "approvalCommandEdit").setPlainText("  ")
+    approve = part(dialog, QAbstractButton, "approveButton")
     assert not approve.isEnabled()
     assert approve.toolTip() == "There is no command to run"
 
@@ -426,15 +419,15 @@ def test_an_empty_command_cannot_be_allowed(ask: Ask) -> None:
 def test_denying_needs_no_wait_and_takes_a_word_along(ask: Ask) -> None:
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
-    child(dialog, QLineEdit, "denyMessageEdit").setText("  Do not push. ")
-    child(dialog, QPushButton, "denyButton").click()
+    part(dialog, QLineEdit, "denyMessageEdit").setText("  Do not push. ")
+    part(dialog, QPushButton, "denyButton").click()
     assert decided.at(0) == ["call-1", Denied(message="Do not push.")]
 
 
 def test_the_key_that_denies_takes_the_word_along_from_the_field_where_it_is_typed(ask: Ask) -> None:
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
-    message = child(dialog, QLineEdit, "denyMessageEdit")
+    message = part(dialog, QLineEdit, "denyMessageEdit")
     message.setFocus()
     message.setText("two words")
     press(Qt.Key.Key_Backspace, CTRL)
@@ -446,7 +439,7 @@ def test_the_key_that_denies_takes_the_word_along_from_the_field_where_it_is_typ
 def test_ctrl_backspace_deletes_a_word_of_the_command(ask: Ask) -> None:
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
-    edit = child(dialog, QPlainTextEdit, "approvalCommandEdit")
+    edit = part(dialog, QPlainTextEdit, "approvalCommandEdit")
     edit.setFocus()
     edit.moveCursor(QTextCursor.MoveOperation.End)
     press(Qt.Key.Key_Backspace, CTRL)
@@ -456,7 +449,7 @@ def test_ctrl_backspace_deletes_a_word_of_the_command(ask: Ask) -> None:
 def test_enter_in_the_message_denies_once_there_is_one(ask: Ask) -> None:
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
-    message = child(dialog, QLineEdit, "denyMessageEdit")
+    message = part(dialog, QLineEdit, "denyMessageEdit")
     message.setFocus()
     press(Qt.Key.Key_Return)
     assert decided.count() == 0
@@ -469,7 +462,7 @@ def test_enter_in_the_message_denies_once_there_is_one(ask: Ask) -> None:
 def test_escape_and_closing_decide_nothing_and_it_says_so(ask: Ask, is_by_key: bool) -> None:
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
-    quiet = child(dialog, QLabel, "approvalQuietLine")
+    quiet = part(dialog, QLabel, "approvalQuietLine")
     assert quiet.text() == "Closing this decides nothing. The question stays in the conversation."
     if is_by_key:
         press(Qt.Key.Key_Escape)
@@ -499,12 +492,12 @@ def test_a_change_cannot_be_allowed_before_it_is_shown(
 ) -> None:
     source.is_held = True
     dialog = ask(edit_request)
-    approve = child(dialog, QPushButton, "approveButton")
-    view = child(dialog, DiffView, "approvalDiffView")
+    approve = part(dialog, QPushButton, "approveButton")
+    view = part(dialog, DiffView, "approvalDiffView")
     qtbot.waitUntil(lambda: message_of(view) == "Loading…")
     assert not approve.isEnabled()
     assert approve.toolTip() == "Only a visible change can be allowed"
-    assert child(dialog, QPushButton, "denyButton").isEnabled()
+    assert part(dialog, QPushButton, "denyButton").isEnabled()
     tasks.let_go()
     assert approve.isEnabled()
     assert view.document.diff
@@ -515,8 +508,8 @@ def test_a_change_that_cannot_be_shown_cannot_be_allowed(
 ) -> None:
     source.error = StorageError("The content is gone")
     dialog = ask(edit_request)
-    assert message_of(child(dialog, DiffView, "approvalDiffView")) == "The content is gone"
-    assert not child(dialog, QPushButton, "approveButton").isEnabled()
+    assert message_of(part(dialog, DiffView, "approvalDiffView")) == "The content is gone"
+    assert not part(dialog, QPushButton, "approveButton").isEnabled()
 
 
 def test_a_preview_that_comes_after_the_dialog_is_gone_harms_nothing(
@@ -531,11 +524,11 @@ def test_a_preview_that_comes_after_the_dialog_is_gone_harms_nothing(
 
 def test_what_is_copied_before_a_command_that_destroys_is_said_and_what_is_not(ask: Ask) -> None:
     safety = ("A safety copy is made first: .cache.", "Not in the safety copy: node_modules. It is too much.")
-    note = child(ask(replace(COMMAND, safety=safety)), IconNote, "approvalSafetyNote")
+    note = part(ask(replace(COMMAND, safety=safety)), IconNote, "approvalSafetyNote")
     assert note.isVisible()
     assert note.text() == "\n".join(safety)
     assert note.accessibleDescription() == note.text()
 
 
 def test_a_command_that_destroys_nothing_has_no_safety_note(ask: Ask) -> None:
-    assert not child(ask(COMMAND), IconNote, "approvalSafetyNote").isVisible()
+    assert not part(ask(COMMAND), IconNote, "approvalSafetyNote").isVisible()

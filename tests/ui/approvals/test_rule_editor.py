@@ -15,6 +15,7 @@ from desktop_agent.ui.approvals.question_head import IconNote
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
 from desktop_agent.ui.approvals.rule_judging import PastCalls
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 from tests.ui.approvals.stage import JUDGED, NOT_CONFINED, SCOPES, WordRules, context, judge_edits, make, push
 from tests.ui.review.stage import Session, Source, Tasks
 
@@ -43,9 +44,7 @@ def ask(qtbot: QtBot, theme: Theme, source: Source, tasks: Tasks) -> Ask:
 
 
 def picker(dialog: QWidget, name: str = "approvalScopePicker") -> QComboBox:
-    found = dialog.findChild(QComboBox, name)
-    assert found
-    return found
+    return part(dialog, QComboBox, name)
 
 
 def patterns(dialog: QWidget) -> list[QComboBox]:
@@ -53,20 +52,15 @@ def patterns(dialog: QWidget) -> list[QComboBox]:
 
 
 def allow_button(dialog: QWidget) -> QPushButton:
-    found = dialog.findChild(QPushButton, "approveButton")
-    assert found
-    return found
+    return part(dialog, QPushButton, "approveButton")
 
 
 def label(dialog: QWidget, name: str) -> QLabel:
-    found = dialog.findChild(QLabel, name)
-    assert found
-    return found
+    return part(dialog, QLabel, name)
 
 
 def listed(dialog: QWidget, name: str) -> list[str]:
-    box = dialog.findChild(QListWidget, name)
-    assert box
+    box = part(dialog, QListWidget, name)
     return [box.item(row).text() for row in range(box.count())]
 
 
@@ -89,8 +83,7 @@ def test_the_editor_is_folded_until_more_than_this_once_is_wanted(ask: Ask) -> N
     assert allow_button(dialog).text() == "Allow once"
     height = dialog.height()
     picker(dialog).setCurrentIndex(SESSION)
-    editor = dialog.findChild(RuleEditor, "ruleEditor")
-    assert editor
+    editor = part(dialog, RuleEditor, "ruleEditor")
     assert editor.isVisible()
     assert dialog.height() > height
     picker(dialog).setCurrentIndex(ONCE)
@@ -214,9 +207,7 @@ def test_of_several_parts_each_has_its_pattern_and_a_faulty_one_is_left_out(ask:
 def test_an_edited_command_makes_no_rules(qtbot: QtBot, ask: Ask) -> None:
     dialog = ask(push())
     picker(dialog).setCurrentIndex(ALWAYS)
-    edit = dialog.findChild(QPlainTextEdit, "approvalCommandEdit")
-    assert edit
-    edit.setPlainText("git push --dry-run")
+    part(dialog, QPlainTextEdit, "approvalCommandEdit").setPlainText("git push --dry-run")
     assert not picker(dialog).isEnabled()
     assert not patterns(dialog)[0].isVisible()
     qtbot.waitUntil(lambda: dialog.can_allow)
@@ -226,8 +217,7 @@ def test_an_edited_command_makes_no_rules(qtbot: QtBot, ask: Ask) -> None:
 def test_of_the_first_question_ever_nothing_is_claimed(qtbot: QtBot, ask: Ask) -> None:
     dialog = ask(push(), PastCalls())
     picker(dialog).setCurrentIndex(SESSION)
-    editor = dialog.findChild(RuleEditor)
-    assert editor
+    editor = part(dialog, RuleEditor)
     qtbot.waitUntil(lambda: editor.preview.is_finished and bool(editor.preview.verdicts))
     assert not editor.preview.isVisible()
     assert not label(dialog, "ruleAskedLine").isVisible()
@@ -277,8 +267,7 @@ def test_a_command_with_variables_or_input_can_only_be_allowed_exactly(ask: Ask)
 
 def test_what_is_not_confined_is_said_with_a_warning_and_on_the_button(ask: Ask) -> None:
     dialog = ask(push(confinement=NOT_CONFINED))
-    note = dialog.findChild(IconNote, "approvalConfinement")
-    assert note
+    note = part(dialog, IconNote, "approvalConfinement")
     assert note.text() == NOT_CONFINED
     assert note.findChildren(QLabel)[0].property("role") == "warning"
     picker(dialog).setCurrentIndex(SESSION)

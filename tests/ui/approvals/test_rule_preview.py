@@ -8,6 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.approvals.rule_editor import SLICE_MS, RulePreview
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 from tests.ui.ink import ink_rect
 
 
@@ -20,8 +21,7 @@ def preview(qtbot: QtBot, theme: Theme) -> RulePreview:
 
 
 def shown(preview: RulePreview, name: str) -> tuple[str, list[str]]:
-    box = preview.findChild(QListWidget, name)
-    assert box
+    box = part(preview, QListWidget, name)
     return box.accessibleName(), [box.item(row).text() for row in range(box.count())]
 
 
@@ -35,8 +35,7 @@ def test_calls_are_told_apart_and_counted(qtbot: QtBot, preview: RulePreview) ->
 def test_the_rows_begin_where_their_heading_does(qtbot: QtBot, preview: RulePreview) -> None:
     preview.judge(["H"], lambda _subject: True)
     qtbot.waitUntil(lambda: preview.is_finished)
-    rows = preview.findChild(QListWidget, "ruleAllowedList")
-    assert rows
+    rows = part(preview, QListWidget, "ruleAllowedList")
     heading = next(label for label in preview.findChildren(QLabel) if label.parent() is rows.parent())
     assert abs(ink_rect(rows, rows.rect()).left() - ink_rect(heading, heading.rect()).left()) <= 1
 

@@ -11,6 +11,7 @@ from desktop_agent.ui.chat.rewind_dialog import RewindChoice, RewindDialog, rewi
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
+from tests.parts import part
 from tests.ui.review.stage import Session
 
 
@@ -60,17 +61,13 @@ def test_each_way_says_what_it_does(qtbot: QtBot, theme: Theme, session: Session
     assert both.accessibleDescription() == (
         "The agent no longer sees 2 turns, from this message on. 2 files are put back as they were before."
     )
-    listed = dialog.findChild(QLabel, "rewindFiles")
-    assert listed
-    assert listed.text().startswith("a.py\nb.py\n")
+    assert part(dialog, QLabel, "rewindFiles").text().startswith("a.py\nb.py\n")
 
 
 def test_only_ways_that_do_something_are_offered(qtbot: QtBot, theme: Theme, session: Session) -> None:
     dialog = dialog_for(qtbot, theme, session, 3)
     assert cards(dialog) == ["Conversation only"]
-    picker = dialog.findChild(QComboBox, "rewindPicker")
-    assert picker
-    picker.setCurrentIndex(2)
+    part(dialog, QComboBox, "rewindPicker").setCurrentIndex(2)
     qtbot.waitUntil(lambda: cards(dialog) == ["Conversation and files", "Files only", "Conversation only"])
 
 
@@ -78,9 +75,7 @@ def test_the_answer_names_turn_and_scope(qtbot: QtBot, theme: Theme, session: Se
     dialog = dialog_for(qtbot, theme, session, 2)
     chosen = QSignalSpy(dialog.chosen)
     next(card for card in dialog.findChildren(ChoiceCard) if card.text() == "Files only").click()
-    go = dialog.findChild(QPushButton, "rewindButton")
-    assert go
-    go.click()
+    part(dialog, QPushButton, "rewindButton").click()
     assert chosen.at(0) == [2, "files"]
 
 

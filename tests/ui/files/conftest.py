@@ -14,6 +14,7 @@ from desktop_agent.ui.files import FileTree
 from desktop_agent.ui.files.file_rows import FileRows
 from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 
 PATIENCE_S = 20
 
@@ -86,9 +87,7 @@ class Desk:
             await asyncio.sleep(0.002)
 
     def _child(self, kind: type[_W], name: str) -> _W:
-        child = self.tree.findChild(kind, name)
-        assert isinstance(child, kind)
-        return child
+        return part(self.tree, kind, name)
 
 
 @pytest.fixture

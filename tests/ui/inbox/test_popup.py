@@ -14,6 +14,7 @@ from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.focus import FocusKeeper
 from desktop_agent.ui.widgets.labels import CodeLabel
 from desktop_agent.ui.window.top_bar import InboxButton
+from tests.parts import part
 from tests.presses import click_where
 from tests.ui.inbox.stage import NOW, asking, ended, item
 
@@ -58,9 +59,7 @@ class Stage:
         return sorted(found, key=lambda row: row.y())
 
     def press(self, row: InboxRow, name: str) -> None:
-        button = row.findChild(QPushButton, name)
-        assert button is not None
-        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+        QTest.mouseClick(part(row, QPushButton, name), Qt.MouseButton.LeftButton)
 
     def key(self, key: Qt.Key) -> None:
         now = QApplication.focusWidget()
@@ -172,8 +171,7 @@ def test_a_click_on_a_row_shows_its_session(stage: Stage) -> None:
 
 def test_all_ends_are_seen_at_once_and_questions_are_not(stage: Stage, qtbot: QtBot) -> None:
     stage.open([item(asking(), "s1"), ended("s2")])
-    button = stage.popup.findChild(QPushButton, "inboxAllSeenButton")
-    assert button is not None
+    button = part(stage.popup, QPushButton, "inboxAllSeenButton")
     with qtbot.waitSignal(stage.popup.all_seen):
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     stage.show([item(asking(), "s1")])
@@ -192,9 +190,7 @@ def test_it_is_as_high_as_its_rows_and_shows_each_whole(stage: Stage) -> None:
     for row in stage.rows:
         assert shown.contains(row.rect().translated(row.mapTo(stage.popup, QPoint(0, 0))))
         assert row.height() >= row.minimumSizeHint().height()
-    scroll = stage.popup.findChild(QScrollArea, "inboxList")
-    assert scroll is not None
-    assert scroll.verticalScrollBar().maximum() == 0
+    assert part(stage.popup, QScrollArea, "inboxList").verticalScrollBar().maximum() == 0
 
 
 def test_a_row_says_all_of_it_to_a_screen_reader(stage: Stage) -> None:
@@ -252,8 +248,7 @@ def test_all_of_a_command_that_can_be_allowed_is_drawn(stage: Stage, theme: Them
 def test_a_yes_counts_only_while_all_of_the_row_is_in_sight(stage: Stage) -> None:
     items = [item(asking(f"touch {'long ' * 25}"), f"s{number}") for number in range(12)]
     stage.open(items)
-    scroll = stage.popup.findChild(QScrollArea, "inboxList")
-    assert scroll is not None
+    scroll = part(stage.popup, QScrollArea, "inboxList")
     row = stage.rows[0]
     stage.qtbot.waitUntil(lambda: row.is_listening)
     bar = scroll.verticalScrollBar()

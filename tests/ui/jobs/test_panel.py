@@ -14,6 +14,7 @@ from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.jobs_panel import JobRow, JobsPanel
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 
 START = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
@@ -50,9 +51,7 @@ def texts(row: QWidget) -> list[str]:
 
 
 def button(row: JobRow, name: str) -> QPushButton:
-    found = row.findChild(QPushButton, name)
-    assert found
-    return found
+    return part(row, QPushButton, name)
 
 
 def order(panel: JobsPanel) -> list[str]:
@@ -63,8 +62,7 @@ def order(panel: JobsPanel) -> list[str]:
 def test_it_is_hidden_until_it_is_wanted_and_says_so_when_it_is_empty(panel: JobsPanel) -> None:
     assert panel.isHidden()
     panel.show()
-    empty = panel.findChild(QLabel, "jobsEmpty")
-    assert empty
+    empty = part(panel, QLabel, "jobsEmpty")
     assert empty.isVisible()
     assert empty.text().startswith("No background commands.")
 
@@ -181,9 +179,9 @@ def test_it_is_used_and_left_by_keyboard(qtbot: QtBot, panel: JobsPanel) -> None
 def test_it_is_in_line_with_the_message_field(panel: JobsPanel, theme: Theme, qtbot: QtBot, width: int) -> None:
     composer = Composer(theme)
     qtbot.addWidget(composer)
-    for part in (panel, composer):
-        part.resize(width, part.height())
-        part.show()
+    for each in (panel, composer):
+        each.resize(width, each.height())
+        each.show()
     panel.show_jobs([job("a")])
     QApplication.processEvents()
     row, send = panel.rows[0], composer.findChildren(QPushButton, "sendButton")[0]

@@ -15,6 +15,7 @@ from desktop_agent.ui.models.model_offers import AccountOffers, ModelKey, ModelO
 from desktop_agent.ui.models.model_picker import KeptList, KeptModel, ModelPicker
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.icons import Icons
+from tests.parts import part
 
 NOW = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
 SONNET = ModelKey("anthropic", "", "sonnet-5")
@@ -106,15 +107,11 @@ class Desk:
 
     @property
     def field(self) -> QLineEdit:
-        field = self.window.findChild(QLineEdit, "modelSearch")
-        assert field is not None
-        return field
+        return part(self.window, QLineEdit, "modelSearch")
 
     @property
     def rows(self) -> QListView:
-        found = self.window.findChild(QListView, "modelList")
-        assert found is not None
-        return found
+        return part(self.window, QListView, "modelList")
 
     @property
     def is_open(self) -> bool:
@@ -132,15 +129,11 @@ class Desk:
 
     @property
     def age(self) -> str:
-        label = self.window.findChild(QLabel, "modelListAge")
-        assert label is not None
-        return label.text()
+        return part(self.window, QLabel, "modelListAge").text()
 
     @property
     def refresh(self) -> QPushButton:
-        button = self.window.findChild(QPushButton, "refreshModelsButton")
-        assert button is not None
-        return button
+        return part(self.window, QPushButton, "refreshModelsButton")
 
     def open(self) -> None:
         QTest.mouseClick(self.button, Qt.MouseButton.LeftButton)

@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 from tests.ui.models.stage import ANTHROPIC, DEMO, OPUS, SONNET, Desk, offer
 
 LEVELS = ("low", "high", "max")
@@ -25,8 +26,7 @@ def desk(theme: Theme, qtbot: QtBot) -> Desk:
 
 
 def segments(desk: Desk) -> list[QPushButton]:
-    choice = desk.window.findChild(QWidget, "effortChoice")
-    assert choice is not None
+    choice = part(desk.window, QWidget, "effortChoice")
     return [button for button in choice.findChildren(QPushButton) if button.isVisible()]
 
 
@@ -78,6 +78,4 @@ def test_a_row_leaves_the_level_open(desk: Desk) -> None:
 def test_where_no_model_has_levels_there_is_nothing_to_choose(desk: Desk) -> None:
     desk.picker.show_accounts([ANTHROPIC])
     desk.open()
-    choice = desk.window.findChild(QWidget, "effortChoice")
-    assert choice is not None
-    assert not choice.isVisible()
+    assert not part(desk.window, QWidget, "effortChoice").isVisible()

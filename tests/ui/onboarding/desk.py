@@ -10,6 +10,7 @@ from desktop_agent.ui.onboarding.welcome_dialog import OnboardingDialog
 from desktop_agent.ui.onboarding.welcome_state import WelcomeActions
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
+from tests.parts import part
 
 
 class Desk:
@@ -35,9 +36,7 @@ class Desk:
         qtbot.waitExposed(self.dialog)
 
     def button(self, name: str) -> QPushButton:
-        button = self.dialog.findChild(QPushButton, name)
-        assert isinstance(button, QPushButton)
-        return button
+        return part(self.dialog, QPushButton, name)
 
     def click(self, name: str) -> None:
         """Click a button with the mouse, which has to be in sight."""
@@ -88,6 +87,4 @@ class Desk:
 
     @property
     def folder(self) -> QLabel:
-        label = self.dialog.findChild(QLabel, "onboardingFolder")
-        assert isinstance(label, QLabel)
-        return label
+        return part(self.dialog, QLabel, "onboardingFolder")

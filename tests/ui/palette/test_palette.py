@@ -15,6 +15,7 @@ from desktop_agent.ui.palette.palette_entries import (
 )
 from desktop_agent.ui.palette.palette_popup import CommandPalette
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 from tests.presses import click_where
 
 ACTIONS = tuple(
@@ -51,15 +52,11 @@ class Desk:
 
     @property
     def field(self) -> QLineEdit:
-        found = self.palette.findChild(QLineEdit, "paletteField")
-        assert found is not None
-        return found
+        return part(self.palette, QLineEdit, "paletteField")
 
     @property
     def rows(self) -> QListView:
-        found = self.palette.findChild(QListView, "paletteList")
-        assert found is not None
-        return found
+        return part(self.palette, QListView, "paletteList")
 
     @property
     def current(self) -> str:

@@ -15,6 +15,7 @@ from desktop_agent.core.protocol.model import Usage
 from desktop_agent.ui.sessions.session_list_model import Arrangement
 from desktop_agent.ui.sessions.session_panel import SessionPanel
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 from tests.ui.sessions.conftest import HERE, NOW
 
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ class Desk:
         self.panel = SessionPanel(Theme(app), now=lambda: NOW)
         qtbot.addWidget(self.panel)
         self.panel.resize(243, 300)
-        rows = self.panel.findChild(QListView, "sessionList")
-        assert isinstance(rows, QListView)
+        rows = part(self.panel, QListView, "sessionList")
         self.rows = rows
         self.chosen: list[str] = []
         self.renamed: list[tuple[str, str]] = []
@@ -97,17 +97,14 @@ def test_arrow_keys_move_and_enter_chooses(desk: Desk) -> None:
 def test_the_button_asks_for_a_new_session(desk: Desk) -> None:
     asked: list[str] = []
     desk.panel.new_requested.connect(lambda: asked.append("new"))
-    button = desk.panel.findChild(QPushButton, "newSessionButton")
-    assert isinstance(button, QPushButton)
-    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(part(desk.panel, QPushButton, "newSessionButton"), Qt.MouseButton.LeftButton)
     assert asked == ["new"]
 
 
 def test_f2_lets_one_type_another_title(desk: Desk, qtbot: QtBot) -> None:
     desk.panel.set_current("b")
     QTest.keyClick(desk.rows, Qt.Key.Key_F2)
-    editor = desk.rows.findChild(QLineEdit)
-    assert isinstance(editor, QLineEdit)
+    editor = part(desk.rows, QLineEdit)
     assert editor.text() == "Explain it"
     editor.clear()
     QTest.keyClicks(editor, "Explain it well")
@@ -120,9 +117,7 @@ def test_an_update_does_not_close_the_editor(desk: Desk, make_session: "MakeSess
     desk.panel.set_current("b")
     QTest.keyClick(desk.rows, Qt.Key.Key_F2)
     desk.panel.set_sessions([make_session("a", "Fix it", state="working"), make_session("b", "Explain it")])
-    editor = desk.rows.findChild(QLineEdit)
-    assert isinstance(editor, QLineEdit)
-    assert editor.isVisible()
+    assert part(desk.rows, QLineEdit).isVisible()
 
 
 def test_the_menu_opens_and_renames(desk: Desk) -> None:
@@ -157,8 +152,7 @@ def test_what_is_wanted_of_a_session_comes_with_its_id(desk: Desk) -> None:
     desk.panel.action_requested.connect(note)
     desk.rows.setCurrentIndex(desk.rows.model().index(1, 0))
     desk.rows.customContextMenuRequested.emit(desk.rows.visualRect(desk.rows.currentIndex()).center())
-    menu = desk.panel.findChild(QMenu, "sessionMenu")
-    assert menu is not None
+    menu = part(desk.panel, QMenu, "sessionMenu")
     words = [action.text() for action in menu.actions() if not action.isSeparator()]
     assert words == [
         "Open", "Open in a new window", "Rename", "Pin to the top", "Make a copy", "Select", "Export…",
@@ -183,9 +177,7 @@ def test_the_delete_key_wishes_the_session_away_but_not_while_its_title_is_typed
     QTest.keyClick(desk.rows, Qt.Key.Key_Delete)
     assert wished == ["delete"]
     QTest.keyClick(desk.rows, Qt.Key.Key_F2)
-    editor = desk.rows.findChild(QLineEdit)
-    assert editor is not None
-    QTest.keyClick(editor, Qt.Key.Key_Delete)
+    QTest.keyClick(part(desk.rows, QLineEdit), Qt.Key.Key_Delete)
     assert wished == ["delete"]
 
 
@@ -202,8 +194,7 @@ def test_pinned_sessions_come_first_and_archived_ones_only_when_asked_for(
 
     listed = ["Pinned", "Pinned", "This folder", "Here", "Other folders", "There"]
     assert shown() == listed
-    button = desk.panel.findChild(QPushButton, "archivedButton")
-    assert isinstance(button, QPushButton)
+    button = part(desk.panel, QPushButton, "archivedButton")
     assert button.text() == "Show archived (1)"
     button.click()
     assert shown() == [*listed, "Archived", "Put away"]
@@ -212,9 +203,7 @@ def test_pinned_sessions_come_first_and_archived_ones_only_when_asked_for(
 
 
 def test_without_archived_sessions_nothing_offers_them(desk: Desk) -> None:
-    button = desk.panel.findChild(QPushButton, "archivedButton")
-    assert isinstance(button, QPushButton)
-    assert not button.isVisible()
+    assert not part(desk.panel, QPushButton, "archivedButton").isVisible()
 
 
 def order(desk: Desk) -> list[object]:
@@ -260,8 +249,7 @@ def test_a_menu_acts_on_the_session_it_was_opened_for(desk: Desk, make_session: 
     wished = QSignalSpy(desk.panel.action_requested)
     at = desk.rows.visualRect(desk.rows.model().index(1, 0)).center()
     desk.rows.customContextMenuRequested.emit(at)
-    menu = desk.panel.findChild(QMenu, "sessionMenu")
-    assert menu is not None
+    menu = part(desk.panel, QMenu, "sessionMenu")
     desk.panel.set_sessions([make_session("c", "Another"), make_session("b", "Explain it", ago=timedelta(days=9))])
     desk.rows.setCurrentIndex(desk.rows.model().index(0, 0))
     delete = next(action for action in menu.actions() if action.text() == "Delete…")
@@ -281,8 +269,7 @@ def press(desk: Desk, key: Qt.Key, *keys: Qt.KeyboardModifier) -> None:
 def test_several_are_selected_by_keys_and_clicks_and_act_together(desk: Desk, make_session: "MakeSession") -> None:
     wished = QSignalSpy(desk.panel.action_requested)
     desk.panel.set_sessions([make_session(name, name, ago=timedelta(hours=at)) for at, name in enumerate("abcd")])
-    bar = desk.panel.findChild(QWidget, "selectionBar")
-    assert isinstance(bar, QWidget)
+    bar = part(desk.panel, QWidget, "selectionBar")
     assert not bar.isVisible()
     desk.rows.setFocus()
     desk.rows.setCurrentIndex(desk.rows.model().index(0, 0))
@@ -293,8 +280,7 @@ def test_several_are_selected_by_keys_and_clicks_and_act_together(desk: Desk, ma
     assert "3 selected" in [label.text() for label in bar.findChildren(QLabel)]
     assert "selected" in str(desk.rows.model().index(3, 0).data(Qt.ItemDataRole.AccessibleTextRole))
     assert desk.chosen == []
-    archive = bar.findChild(QPushButton, "archiveSelectedButton")
-    assert archive is not None
+    archive = part(bar, QPushButton, "archiveSelectedButton")
     archive.click()
     press(desk, Qt.Key.Key_Delete)
     assert [wished.at(number) for number in range(2)] == [[what, ("a", "b", "d")] for what in ("archive", "delete")]
@@ -310,8 +296,7 @@ def test_a_menu_on_one_of_several_selected_is_about_all_of_them(desk: Desk) -> N
     wished = QSignalSpy(desk.panel.action_requested)
     press(desk, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     desk.rows.customContextMenuRequested.emit(desk.rows.visualRect(desk.rows.model().index(0, 0)).center())
-    menu = desk.panel.findChild(QMenu, "selectionMenu")
-    assert menu is not None
+    menu = part(desk.panel, QMenu, "selectionMenu")
     assert [action.text() for action in menu.actions()] == ["Pin to the top", "Archive", "Delete…"]
     menu.actions()[0].trigger()
     assert wished.at(0) == ["pin", ("a", "b")]
@@ -334,8 +319,7 @@ def test_the_view_button_groups_otherwise_and_shows_turns_and_cost(desk: Desk, m
     desk.panel.arranged.connect(told.append)
     paid = replace(make_session("a", "Here"), usage=Usage(cost_usd=0.42))
     desk.panel.set_sessions([paid, make_session("b", "There", ago=timedelta(days=1), workspace="/b")])
-    menu = desk.panel.findChild(QMenu, "arrangeSessionsMenu")
-    assert menu is not None
+    menu = part(desk.panel, QMenu, "arrangeSessionsMenu")
     words = {action.text(): action for action in menu.actions()}
     height = desk.rows.sizeHintForRow(0)
     words["Time"].trigger()

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.protocol.model import SearchHit, SearchQuery
 from desktop_agent.ui.sessions.session_search import SearchPanel
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 from tests.presses import click_where
 from tests.ui.sessions.conftest import HERE, NOW
 
@@ -53,9 +54,7 @@ class Desk:
         self.results = self.part(QListView, "searchResults")
 
     def part(self, kind: type[W], name: str) -> W:
-        found = self.panel.findChild(kind, name)
-        assert isinstance(found, kind)
-        return found
+        return part(self.panel, kind, name)
 
     def type(self, qtbot: QtBot, text: str) -> SearchQuery:
         self.queries.clear()

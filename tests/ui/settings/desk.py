@@ -19,6 +19,7 @@ from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from desktop_agent.ui.settings.settings_view import AccountsView, Section, ServerActions, SettingsActions, SettingsView
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -106,9 +107,7 @@ class Desk:
 
     def setting(self, key: str) -> SettingRow:
         """The row of a setting, on its page."""
-        row = self.dialog.findChild(SettingRow, f"setting_{key}")
-        assert isinstance(row, SettingRow)
-        return row
+        return part(self.dialog, SettingRow, f"setting_{key}")
 
     def line(self, accessible_name: str) -> QLineEdit:
         return next(line for line in self.dialog.findChildren(QLineEdit) if line.accessibleName() == accessible_name)
@@ -123,9 +122,7 @@ class Desk:
         QTest.keyClick(line, Qt.Key.Key_Return)
 
     def button(self, name: str) -> QPushButton:
-        button = self.dialog.findChild(QPushButton, name)
-        assert isinstance(button, QPushButton)
-        return button
+        return part(self.dialog, QPushButton, name)
 
     def click(self, name: str) -> None:
         assert self.button(name).isVisible()
@@ -133,9 +130,7 @@ class Desk:
 
     @property
     def field(self) -> QLineEdit:
-        field = self.dialog.findChild(QLineEdit, "apiKeyEdit")
-        assert isinstance(field, QLineEdit)
-        return field
+        return part(self.dialog, QLineEdit, "apiKeyEdit")
 
     def picker(self, accessible_name: str) -> QComboBox:
         return next(box for box in self.dialog.findChildren(QComboBox) if box.accessibleName() == accessible_name)

@@ -19,6 +19,7 @@ from desktop_agent.ui.settings.page_parts import Page
 from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_view import Section
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
+from tests.parts import part
 from tests.ui.settings.desk import NOW, Desk
 
 
@@ -171,8 +172,7 @@ def test_any_model_can_be_typed_and_is_told_once(desk: Desk) -> None:
 
 
 def test_an_address_is_told_when_it_is_complete(desk: Desk) -> None:
-    address = desk.dialog.findChild(QLineEdit, "baseUrlEdit")
-    assert isinstance(address, QLineEdit)
+    address = part(desk.dialog, QLineEdit, "baseUrlEdit")
     QTest.keyClicks(address, " https://proxy.example ")
     assert desk.changed == []
     QTest.keyClick(address, Qt.Key.Key_Return)
@@ -180,8 +180,7 @@ def test_an_address_is_told_when_it_is_complete(desk: Desk) -> None:
 
 
 def test_an_address_that_nothing_can_be_sent_to_is_refused_where_it_is_typed(desk: Desk) -> None:
-    address = desk.dialog.findChild(QLineEdit, "baseUrlEdit")
-    assert isinstance(address, QLineEdit)
+    address = part(desk.dialog, QLineEdit, "baseUrlEdit")
     QTest.keyClicks(address, "https://exa mple")
     QTest.keyClick(address, Qt.Key.Key_Return)
     assert any("This address cannot be used: it has a space" in text for text in desk.visible_texts())
@@ -192,8 +191,7 @@ def test_an_address_that_nothing_can_be_sent_to_is_refused_where_it_is_typed(des
 
 
 def test_an_address_that_is_not_encrypted_is_warned_of_while_it_is_typed(desk: Desk) -> None:
-    address = desk.dialog.findChild(QLineEdit, "baseUrlEdit")
-    assert isinstance(address, QLineEdit)
+    address = part(desk.dialog, QLineEdit, "baseUrlEdit")
     for text, is_warned in (("http://10.1.2.3", True), ("http://localhost:8", False), ("https://10.1.2.3", False)):
         address.setText(text)
         assert any("Not encrypted" in shown for shown in desk.visible_texts()) == is_warned
@@ -264,8 +262,7 @@ def test_the_rules_in_force_are_listed_and_revoked(desk: Desk) -> None:
 
 
 def test_sections_are_reached_by_keyboard(desk: Desk) -> None:
-    sections = desk.dialog.findChild(QListWidget, "settingsSections")
-    assert isinstance(sections, QListWidget)
+    sections = part(desk.dialog, QListWidget, "settingsSections")
     sections.setFocus()
     QTest.keyClick(sections, Qt.Key.Key_Down)
     desk.settle()

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QLabel
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.values import with_setting
 from desktop_agent.ui.settings.key_list import KeyList, ShortcutField
+from tests.parts import part
 from tests.ui.settings.desk import Desk
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -23,9 +24,7 @@ def keys(desk: Desk) -> Desk:
 
 
 def rows(desk: Desk) -> KeyList:
-    found = desk.dialog.findChild(KeyList)
-    assert isinstance(found, KeyList)
-    return found
+    return part(desk.dialog, KeyList)
 
 
 def shown(desk: Desk) -> list[str]:
@@ -35,16 +34,13 @@ def shown(desk: Desk) -> list[str]:
 
 
 def press(desk: Desk, name: str, key: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
-    field = desk.dialog.findChild(ShortcutField, name)
-    assert isinstance(field, ShortcutField)
+    field = part(desk.dialog, ShortcutField, name)
     assert field.isVisible()
     QTest.keyClick(field, key, held)
 
 
 def said(desk: Desk, name: str = "newKeysNote") -> str:
-    label = desk.dialog.findChild(QLabel, name)
-    assert isinstance(label, QLabel)
-    return label.text()
+    return part(desk.dialog, QLabel, name).text()
 
 
 def test_keys_are_found_by_what_they_do_and_by_pressing_them(keys: Desk) -> None:

@@ -13,6 +13,7 @@ from desktop_agent.core.settings.workspace_settings import proposal_of
 from desktop_agent.ui.settings.project_page import change_lines, problem_lines, server_lines
 from desktop_agent.ui.settings.settings_banners import ProjectBanner
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 from tests.ui.settings.desk import Desk
 
 
@@ -99,9 +100,7 @@ def test_no_part_of_a_command_line_is_cut_before_it_is_trusted(theme: Theme, qtb
     banner = ProjectBanner()
     qtbot.addWidget(banner)
     banner.show_proposal(proposal)
-    trust = banner.findChild(QPushButton, "projectBannerTrust")
-    assert isinstance(trust, QPushButton)
-    assert trust.isHidden()
+    assert part(banner, QPushButton, "projectBannerTrust").isHidden()
 
 
 def test_the_banner_trusts_a_server_whose_command_line_it_shows(theme: Theme, qtbot: QtBot) -> None:
@@ -110,6 +109,4 @@ def test_the_banner_trusts_a_server_whose_command_line_it_shows(theme: Theme, qt
     qtbot.addWidget(banner)
     banner.show_proposal(proposal_of(parse_file(Path("/app/config.toml"), text), Settings()))
     assert "It would start the MCP server git: uvx mcp-server-git" in banner.accessibleName()
-    trust = banner.findChild(QPushButton, "projectBannerTrust")
-    assert isinstance(trust, QPushButton)
-    assert not trust.isHidden()
+    assert not part(banner, QPushButton, "projectBannerTrust").isHidden()

@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.protocol.model import Rule
 from desktop_agent.ui.settings.rules_page import RulesPage
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
@@ -53,15 +54,12 @@ def page(qtbot: QtBot, theme: Theme, revoked: list[str]) -> RulesPage:
 
 
 def empty_text(page: RulesPage) -> str:
-    label = page.findChild(QLabel, "rulesEmpty")
-    assert label
+    label = part(page, QLabel, "rulesEmpty")
     return label.text() if label.isVisible() else ""
 
 
 def filter_field(page: RulesPage) -> QLineEdit:
-    field = page.findChild(QLineEdit, "rulesFilter")
-    assert field
-    return field
+    return part(page, QLineEdit, "rulesFilter")
 
 
 def test_without_rules_it_says_how_one_is_made(page: RulesPage) -> None:

@@ -41,6 +41,7 @@ from desktop_agent.ui.window.main_window import MainWindow
 from desktop_agent.ui.window.mode_pickers import ModePickers
 from desktop_agent.ui.window.session_controller import SessionController, SessionPanels
 from desktop_agent.ui.window.session_handle import SessionHandle
+from tests.parts import part
 from tests.ui.approvals.stage import NOW, WordRules, push
 from tests.ui.chat.stage import MODEL, question
 from tests.ui.review.stage import Session, Source, Tasks
@@ -188,8 +189,7 @@ def test_the_bar_and_the_actions_follow_the_session(window: Window, shown: Shown
 
 
 def test_the_cost_follows_the_session_and_starts_anew_with_the_next(window: Window, shown: Shown) -> None:
-    label = window.panels.composer.findChild(QLabel, "costLabel")
-    assert isinstance(label, QLabel)
+    label = part(window.panels.composer, QLabel, "costLabel")
     shown.start("Count the pages")
     assert label.isHidden()
     shown.happen(ev.UsageReported(turn=1, usage=Usage(input_tokens=5, cost_usd=0.4), model=MODEL))
@@ -213,9 +213,7 @@ def test_what_is_decided_in_the_review_is_asked_of_the_session(window: Window, s
     actions.undo_file.trigger()
     assert shown.asked == []
     shown.end()
-    undo = window.main_window.findChild(QPushButton, "undoTurnButton")
-    assert undo
-    undo.click()
+    part(window.main_window, QPushButton, "undoTurnButton").click()
     assert shown.asked == [ops.UndoChanges(selection=ChangeSelection(turn=1))]
     actions.undo_file.trigger()
     assert shown.asked[-1] == ops.UndoChanges(selection=ChangeSelection(turn=1, path="a.bin"))
@@ -228,12 +226,9 @@ def test_going_back_asks_how_first(window: Window, shown: Shown) -> None:
     shown.start("Count the pages")
     shown.end()
     actions.rewind.trigger()
-    dialog = window.main_window.findChild(QDialog, "rewindDialog")
-    assert dialog
+    dialog = part(window.main_window, QDialog, "rewindDialog")
     assert shown.asked == []
-    go = dialog.findChild(QPushButton, "rewindButton")
-    assert go
-    go.click()
+    part(dialog, QPushButton, "rewindButton").click()
     assert shown.asked == [ops.RewindTo(turn=1, scope="conversation")]
 
 
@@ -447,12 +442,9 @@ def test_background_commands_are_shown_and_stopped_in_the_session_that_is_shown(
     shown.happen(ev.JobsReported(jobs=(job, replace(job, id="job-2", state="exited", exit_code=0))))
     assert button.text() == "1 job"
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
-    panel = window.main_window.findChild(JobsPanel, "jobsPanel")
-    assert panel is not None
+    panel = part(window.main_window, JobsPanel, "jobsPanel")
     assert panel.isVisible()
-    stop = panel.rows[0].findChild(QPushButton, "jobStopButton")
-    assert stop is not None
-    QTest.mouseClick(stop, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(part(panel.rows[0], QPushButton, "jobStopButton"), Qt.MouseButton.LeftButton)
     assert shown.asked == [ops.StopJob(job_id="job-1")]
     window.panels.session.show(Shown().handle)
     assert panel.rows == []
@@ -514,11 +506,8 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
         ev.ApprovalRequested(turn=1, request=push()),
     )
     (dialog,) = dialogs()
-    scopes = dialog.findChild(QComboBox, "approvalScopePicker")
-    assert scopes is not None
-    scopes.setCurrentIndex(2)
-    allowed = dialog.findChild(QListWidget, "ruleAskingList")
-    assert allowed is not None
+    part(dialog, QComboBox, "approvalScopePicker").setCurrentIndex(2)
+    allowed = part(dialog, QListWidget, "ruleAskingList")
     qtbot.waitUntil(lambda: [allowed.item(row).text() for row in range(allowed.count())] == ["git push --force"])
     qtbot.waitUntil(lambda: dialog.can_allow)
     dialog.allow()
@@ -530,7 +519,5 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
 
 
 def test_recover_on_a_card_asks_the_session_to_put_back_what_the_call_destroyed(window: Window, shown: Shown) -> None:
-    view = window.main_window.findChild(TranscriptView)
-    assert view is not None
-    view.entry_actions.recover_requested.emit("c1")
+    part(window.main_window, TranscriptView).entry_actions.recover_requested.emit("c1")
     assert shown.asked == [ops.UndoChanges(selection=ChangeSelection(call_id="c1"), is_recovery=True)]

@@ -4,14 +4,14 @@ import pytest
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QSignalSpy, QTest
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.chat.composer.attached_contents import ContentPreview
-from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.field_offers import MentionedContent, contents_in
 from desktop_agent.ui.chat.content_chip import CardPicture, ContentChip
 from desktop_agent.ui.theme import Theme
+from tests.ui.chat.composer.desk import ComposerDesk
 
 SHOT = MentionedContent(is_pasted=False, name="docs/shot.png")
 TEXT = MentionedContent(is_pasted=True, name="text-120000.txt")
@@ -23,21 +23,10 @@ def picture() -> ContentPreview:
     return ContentPreview(123_456, CardPicture(image, QSize(1_600, 800), "PNG"))
 
 
-class Desk:
+class Desk(ComposerDesk):
     def __init__(self, theme: Theme, qtbot: QtBot) -> None:
-        self.window = QWidget()
-        qtbot.addWidget(self.window)
-        self.composer = Composer(theme)
-        self.contents, self.edit = self.composer.contents, self.composer.edit
-        layout = QVBoxLayout(self.window)
-        layout.addStretch(1)
-        layout.addWidget(self.composer)
-        self.window.resize(700, 500)
-        with qtbot.waitExposed(self.window):
-            self.window.show()
-        self.window.activateWindow()
-        self.composer.setFocus()
-        qtbot.waitUntil(self.edit.hasFocus)
+        super().__init__(theme, qtbot)
+        self.contents = self.composer.contents
         self.wanted = QSignalSpy(self.contents.wanted)
 
     @property

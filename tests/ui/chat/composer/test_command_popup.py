@@ -3,15 +3,14 @@
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.slash.declarations import BUILT_IN, Declaration
-from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.message_edit import PromptHistory
 from desktop_agent.ui.chat.composer.offer_popups import CommandPopup, offer
 from desktop_agent.ui.theme import Theme
-from tests.ui.chat.stage import record, type_text
+from tests.ui.chat.composer.desk import ComposerDesk
+from tests.ui.chat.stage import record
 
 COMMANDS = (
     *BUILT_IN,
@@ -21,35 +20,16 @@ COMMANDS = (
 )
 
 
-class Desk:
+class Desk(ComposerDesk):
     def __init__(self, theme: Theme, qtbot: QtBot) -> None:
-        self.window = QWidget()
-        qtbot.addWidget(self.window)
-        self.composer = Composer(theme)
+        super().__init__(theme, qtbot)
         self.composer.commands.wanted.connect(self._on_wanted)
         self.wanted = 0
-        layout = QVBoxLayout(self.window)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addStretch(1)
-        layout.addWidget(self.composer)
-        self.window.resize(700, 600)
-        with qtbot.waitExposed(self.window):
-            self.window.show()
-        self.window.activateWindow()
-        self.edit = self.composer.findChildren(QPlainTextEdit)[0]
-        self.composer.setFocus()
-        qtbot.waitUntil(self.edit.hasFocus)
-        self.sent, self.commands = record(self.composer.prompt_submitted), record(self.composer.command_submitted)
+        self.commands = record(self.composer.command_submitted)
 
     def _on_wanted(self) -> None:
         self.wanted += 1
         self.composer.commands.show(COMMANDS)
-
-    def type(self, text: str) -> None:
-        type_text(self.edit, text)
-
-    def key(self, key: Qt.Key) -> None:
-        QTest.keyClick(self.edit, key)
 
     @property
     def popup(self) -> CommandPopup | None:

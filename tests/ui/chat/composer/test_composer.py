@@ -4,17 +4,17 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QFont, QFontDatabase, QInputMethodEvent, QKeySequence, QMouseEvent, QShortcut
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol.model import CacheMiss, ContextUse, ModelRef, Usage
-from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.message_edit import PromptHistory
 from desktop_agent.ui.chat.composer.waiting_prompts import QueueCard
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.buttons import PickerButton
 from desktop_agent.ui.widgets.context_meter import ContextMeter
 from desktop_agent.ui.window.mode_pickers import ModePickers
+from tests.ui.chat.composer.desk import ComposerDesk
 from tests.ui.chat.stage import click, record, type_text
 
 USE = ContextUse(tokens=68_000, window=200_000, source="reported")
@@ -22,27 +22,9 @@ PAID = Usage(input_tokens=300, output_tokens=1_204, cache_read_tokens=9_700, cos
 LAST = Usage(input_tokens=100, output_tokens=20, cost_usd=0.03)
 
 
-class Desk:
-    """A window with a composer at its bottom."""
-
+class Desk(ComposerDesk):
     def __init__(self, theme: Theme, qtbot: QtBot) -> None:
-        self.qtbot = qtbot
-        self.window = QWidget()
-        qtbot.addWidget(self.window)
-        self.composer = Composer(theme)
-        layout = QVBoxLayout(self.window)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addStretch(1)
-        layout.addWidget(self.composer)
-        self.window.resize(600, 500)
-        with qtbot.waitActive(self.window):
-            self.window.show()
-            self.window.activateWindow()
-        self.edit = self.composer.findChildren(QPlainTextEdit)[0]
-        self.composer.setFocus()
-
-    def key(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
-        QTest.keyClick(self.edit, key, modifiers)
+        super().__init__(theme, qtbot, 600, 500)
 
     def child(self, name: str) -> QWidget:
         return self.composer.findChildren(QWidget, name)[0]
@@ -74,57 +56,51 @@ def desk(theme: Theme, qtbot: QtBot) -> Desk:
 
 class TestWriting:
     def test_enter_sends_and_empties_the_field(self, desk: Desk) -> None:
-        sent = record(desk.composer.prompt_submitted)
         type_text(desk.edit, "  fix it ")
         desk.key(Qt.Key.Key_Return)
-        assert sent == [("fix it",)]
+        assert desk.sent == [("fix it",)]
         assert desk.composer.text() == ""
 
     def test_shift_enter_breaks_the_line(self, desk: Desk) -> None:
-        sent = record(desk.composer.prompt_submitted)
         type_text(desk.edit, "one")
         desk.key(Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
         type_text(desk.edit, "two")
         assert desk.composer.text() == "one\ntwo"
-        assert sent == []
+        assert desk.sent == []
 
     def test_nothing_is_not_sent(self, desk: Desk) -> None:
-        sent = record(desk.composer.prompt_submitted)
         desk.key(Qt.Key.Key_Return)
         type_text(desk.edit, "  ")
         desk.key(Qt.Key.Key_Enter)
-        assert sent == []
+        assert desk.sent == []
         assert not desk.child("sendButton").isEnabled()
 
     def test_an_input_method_composes_before_anything_is_sent(self, desk: Desk) -> None:
-        sent = record(desk.composer.prompt_submitted)
         assert desk.edit.placeholderText()
         QApplication.sendEvent(desk.edit, QInputMethodEvent("にほん", []))
         desk.composer.set_working(is_working=True)
         assert desk.edit.placeholderText() == "", "it would be painted across"
         desk.key(Qt.Key.Key_Return)
         desk.key(Qt.Key.Key_Up)
-        assert (sent, desk.composer.text()) == ([], "")
+        assert (desk.sent, desk.composer.text()) == ([], "")
 
         commit = QInputMethodEvent()
         commit.setCommitString("日本")
         QApplication.sendEvent(desk.edit, commit)
         assert desk.edit.placeholderText() == WORKING
         desk.key(Qt.Key.Key_Return)
-        assert sent == [("日本",)]
+        assert desk.sent == [("日本",)]
 
     def test_the_button_sends_too(self, desk: Desk) -> None:
-        sent = record(desk.composer.prompt_submitted)
         desk.composer.set_text("go")
         click(desk.child("sendButton"))
-        assert sent == [("go",)]
+        assert desk.sent == [("go",)]
 
     def test_a_draft_is_kept(self, desk: Desk) -> None:
         desk.composer.set_text("draft")
         assert desk.composer.text() == "draft"
 
     def test_ctrl_enter_sends_what_is_written_and_does_nothing_else_when_there_is_nothing(self, desk: Desk) -> None:
-        sent = record(desk.composer.prompt_submitted)
         shortcut = QShortcut(QKeySequence("Ctrl+Return"), desk.window)
         elsewhere = record(shortcut.activated)
         desk.window.activateWindow()
@@ -133,7 +109,7 @@ class TestWriting:
         type_text(desk.edit, "text")
         desk.key(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         desk.key(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-        assert sent == [("text",)]
+        assert desk.sent == [("text",)]
         assert elsewhere == []
 
 
@@ -433,13 +409,12 @@ def test_everything_has_the_names_others_rely_on(desk: Desk) -> None:
 def test_a_blocked_composer_says_why_and_keeps_the_draft(desk: Desk) -> None:
     control = QPushButton("Model")
     desk.composer.controls.add(control)
-    sent = record(desk.composer.prompt_submitted)
     type_text(desk.edit, "a draft")
     desk.composer.set_working(is_working=True)
     desk.composer.set_blocked("It is open in another window.")
     desk.key(Qt.Key.Key_Return)
     desk.composer.setFocus()
-    assert sent == []
+    assert desk.sent == []
     assert desk.edit.placeholderText() == "It is open in another window."
     assert desk.edit.accessibleDescription() == "It is open in another window."
     assert not desk.child("sendButton").isEnabled()
@@ -452,7 +427,7 @@ def test_a_blocked_composer_says_why_and_keeps_the_draft(desk: Desk) -> None:
     assert desk.edit.placeholderText() == WORKING
     desk.composer.setFocus()
     desk.key(Qt.Key.Key_Return)
-    assert len(sent) == 1
+    assert len(desk.sent) == 1
 
 
 def add_pickers(desk: Desk) -> tuple[PickerButton, ...]:

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QImage, QInputMethodEvent, QTextCursor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.mcp.server_status import OfferedResource, ResourceTemplate, ServerStatus
@@ -14,11 +14,11 @@ from desktop_agent.core.mentions.mention_grammar import TypedMention
 from desktop_agent.core.mentions.offers import FolderPaths, MentionSources, OfferedSession, offers_for
 from desktop_agent.core.mentions.symbol_search import symbol_offers, with_name
 from desktop_agent.core.search.symbols import FoundSymbol
-from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.message_edit import LONGEST_PASTED
 from desktop_agent.ui.chat.composer.offer_popups import MentionPopup
 from desktop_agent.ui.theme import Theme
-from tests.ui.chat.stage import record, type_text
+from tests.ui.chat.composer.desk import ComposerDesk
+from tests.ui.chat.stage import record
 
 LOAD = [
     FoundSymbol("function", "load", "src/core/load.py", 12),
@@ -39,28 +39,14 @@ SOURCES = MentionSources(
 )
 
 
-class Desk:
+class Desk(ComposerDesk):
     def __init__(self, theme: Theme, qtbot: QtBot) -> None:
-        self.window = QWidget()
-        qtbot.addWidget(self.window)
-        self.composer = Composer(theme)
+        super().__init__(theme, qtbot)
         self.mentions = self.composer.mentions
         self.mentions.set_known(SOURCES.paths.has, frozenset({"docs", "session"}))
         self.mentions.wanted.connect(self._on_wanted)
         self.wanted: list[TypedMention] = []
         self.is_slow = False
-        layout = QVBoxLayout(self.window)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addStretch(1)
-        layout.addWidget(self.composer)
-        self.window.resize(700, 600)
-        with qtbot.waitExposed(self.window):
-            self.window.show()
-        self.window.activateWindow()
-        self.edit = self.composer.edit
-        self.composer.setFocus()
-        qtbot.waitUntil(self.edit.hasFocus)
-        self.sent = record(self.composer.prompt_submitted)
 
     def _on_wanted(self, typed: TypedMention) -> None:
         self.wanted.append(typed)
@@ -74,12 +60,6 @@ class Desk:
         """Answer the last question with those symbols that fit, as a search that has come so far does."""
         typed = self.wanted[-1]
         self.mentions.show_symbols(typed, symbol_offers(with_name(symbols, typed.target), typed.target))
-
-    def type(self, text: str) -> None:
-        type_text(self.edit, text)
-
-    def key(self, key: Qt.Key) -> None:
-        QTest.keyClick(self.edit, key)
 
     @property
     def popup(self) -> MentionPopup | None:

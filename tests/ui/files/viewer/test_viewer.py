@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit
 
 from desktop_agent.ui.files.viewer.file_tabs import MAX_TABS
 from desktop_agent.ui.widgets.find_bar import FindBar
+from tests.parts import part
 from tests.ui.files.viewer.conftest import Reader
 
 SHIFT_CTRL = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
@@ -48,8 +49,7 @@ def test_a_file_is_searched_and_gone_to_by_line(reader: Reader, folder: Path) ->
     async def scenario() -> None:
         await reader.open(folder, "src/pages.py", 100)
         reader.press(Qt.Key.Key_F)
-        field = reader.text.find_bar.findChild(QLineEdit, "findField")
-        assert isinstance(field, QLineEdit)
+        field = part(reader.text.find_bar, QLineEdit, "findField")
         QTest.keyClicks(field, "LINE 2")
         shown = reader.text.find_bar
         await reader.until(lambda: "2 of 111" in _words(shown))
@@ -61,8 +61,7 @@ def test_a_file_is_searched_and_gone_to_by_line(reader: Reader, folder: Path) ->
         QTest.keyClick(field, Qt.Key.Key_Escape)
         assert not shown.isVisible()
         reader.press(Qt.Key.Key_G)
-        line = reader.text.line_bar.findChild(QLineEdit, "lineField")
-        assert isinstance(line, QLineEdit)
+        line = part(reader.text.line_bar, QLineEdit, "lineField")
         assert line.text() == "200"
         QTest.keyClicks(line, "77")
         QTest.keyClick(line, Qt.Key.Key_Return)

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Coroutine, Sequence
 from hashlib import blake2b
-from typing import TypeVar
 
 import pytest
 from PySide6.QtCore import Qt
@@ -21,12 +20,11 @@ from desktop_agent.ui.review.conflict.three_columns import ThreeColumns
 from desktop_agent.ui.review.diff.diff_layout import ROW_HEIGHT
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 
 BASE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n"
 WANTED = BASE.replace("one", "ONE").replace("three", "THREE").replace("seven", "SEVEN")
 YOURS = BASE.replace("three", "drei").replace("seven", "sieben")
-
-Kind = TypeVar("Kind", bound=QWidget)
 
 
 class Store:
@@ -90,12 +88,6 @@ class Stage:
 @pytest.fixture
 def stage(qtbot: QtBot, theme: Theme) -> Stage:
     return Stage(qtbot, theme)
-
-
-def part(dialog: ClashDialog, kind: type[Kind], name: str) -> Kind:
-    found = dialog.findChild(kind, name)
-    assert found is not None
-    return found
 
 
 def click(dialog: ClashDialog, name: str) -> None:

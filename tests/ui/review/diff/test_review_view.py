@@ -17,6 +17,7 @@ from desktop_agent.ui.review.diff.diff_words import HunkDecisions
 from desktop_agent.ui.review.overlays.comment_card import CommentCard, CommentEditor
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 from tests.ui.review.stage import make_diff, message_of
 
 LINES = "".join(f"line {number}\n" for number in range(1, 61))
@@ -235,9 +236,7 @@ def test_a_diff_that_is_only_read_has_no_buttons_and_no_letters(qtbot: QtBot, th
 
 
 def field(view: DiffView) -> QPlainTextEdit:
-    found = view.findChild(QPlainTextEdit, "commentEdit")
-    assert isinstance(found, QPlainTextEdit)
-    return found
+    return part(view, QPlainTextEdit, "commentEdit")
 
 
 def test_a_comment_on_the_marked_line_says_where_it_is(qtbot: QtBot, review: DiffReview, view: DiffView) -> None:
@@ -277,9 +276,7 @@ def test_a_click_in_the_gutter_comments_on_that_line(view: DiffView) -> None:
     row = view.document.rows.find("old", 10)
     QTest.mouseClick(view.viewport(), LEFT, pos=place(view, row, 10))
     QTest.keyClicks(field(view), "Old one")
-    editor = view.findChild(CommentEditor)
-    assert editor
-    assert editor.isVisible()
+    assert part(view, CommentEditor).isVisible()
     assert field(view).accessibleName() == "You, on old line 11"
 
 
@@ -304,9 +301,7 @@ def test_escape_keeps_what_was_written_for_the_next_time(view: DiffView) -> None
     QTest.keyClick(view, Qt.Key.Key_C)
     QTest.keyClicks(field(view), "Not yet")
     QTest.keyClick(field(view), Qt.Key.Key_Escape)
-    editor = view.findChild(CommentEditor)
-    assert editor
-    assert not editor.isVisible()
+    assert not part(view, CommentEditor).isVisible()
     QTest.keyClick(view, Qt.Key.Key_C)
     assert field(view).toPlainText() == "Not yet"
 
@@ -315,8 +310,7 @@ def test_saved_comments_stand_below_their_lines(review: DiffReview, view: DiffVi
     below = view.document.rows.find("new", 11)
     before = view.scroller.row_rect(below).top()
     review.comments.set_comments((remark(10, 11, "Why?"), remark(50, 51, "In a fold")))
-    card = view.findChild(CommentCard)
-    assert card
+    card = part(view, CommentCard)
     assert card.accessibleName() == "You, on line 11: Why?"
     assert view.scroller.row_rect(below).top() >= before + card.height()
     assert view.scroller.row_rect(below - 1).bottom() < card.y() < view.scroller.row_rect(below).top() - card.height()
@@ -334,8 +328,7 @@ def test_a_comment_follows_its_lines(review: DiffReview, view: DiffView) -> None
     moved = "new\n" * 5 + EDITED
     review.comments.set_comments((remark(10, 11, "Why?"),))
     view.show_diff(make_diff(LINES, moved), keep_place=True)
-    card = view.findChild(CommentCard)
-    assert card
+    card = part(view, CommentCard)
     assert card.y() > view.scroller.row_rect(view.document.rows.find("new", 15)).bottom() > card.y() - 20
 
 

@@ -16,6 +16,7 @@ from desktop_agent.ui.review.media.media_view import ImageView, MediaStack, may_
 from desktop_agent.ui.review.media.picture_canvas import MAX_FITTED
 from desktop_agent.ui.review.media.picture_decoding import decode
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 from tests.ui.review.media.pictures import SVG, picture
 from tests.ui.review.stage import make_diff
 
@@ -42,9 +43,7 @@ def at(view: ImageView, across: float, down: float = 0.5) -> QColor:
 
 
 def view_button(view: ImageView, name: str) -> QPushButton:
-    found = view.findChild(QPushButton, name)
-    assert found is not None
-    return found
+    return part(view, QPushButton, name)
 
 
 def captions(view: ImageView) -> list[str]:
@@ -75,8 +74,7 @@ def test_the_swipe_is_moved_by_keyboard_slider_and_mouse(view: ImageView) -> Non
     QTest.keyClick(view.canvas, Qt.Key.Key_Right)
     QTest.keyClick(view.canvas, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
     assert view.canvas.split == pytest.approx(0.12)
-    slider = view.findChild(QSlider, "swipeSlider")
-    assert slider is not None
+    slider = part(view, QSlider, "swipeSlider")
     assert slider.isVisible()
     assert slider.value() == 120
     slider.setValue(800)
@@ -176,9 +174,7 @@ def show(stack: MediaStack, path: str, before: bytes | None, after: bytes | None
 
 
 def stack_button(stack: MediaStack, name: str) -> QPushButton:
-    found = stack.findChild(QPushButton, name)
-    assert found is not None
-    return found
+    return part(stack, QPushButton, name)
 
 
 def test_a_picture_is_shown_in_place_of_its_text(stack: MediaStack) -> None:
@@ -227,8 +223,7 @@ def test_other_bytes_are_known_by_type_size_hash_and_difference(stack: MediaStac
     assert "272 bytes" in words
     assert "1.3 kB (1272 bytes)" in words
     assert "First difference at byte 100" in words
-    shown = stack.findChild(QPlainTextEdit, "hexText")
-    assert shown is not None
+    shown = part(stack, QPlainTextEdit, "hexText")
     assert shown.toPlainText().startswith("00000060  50 51 52 53 54")
     assert len(shown.extraSelections()) >= 2
 
@@ -248,8 +243,7 @@ def test_a_new_binary_file_has_one_side(stack: MediaStack) -> None:
 def test_bytes_fit_the_width_there_is(stack: MediaStack) -> None:
     content = os.urandom(600)
     show(stack, "a.bin", None, b"\0" + content)
-    shown = stack.findChild(QPlainTextEdit, "hexText")
-    assert shown is not None
+    shown = part(stack, QPlainTextEdit, "hexText")
     assert shown.blockCount() == 16
     stack.resize(300, 600)
     assert shown.blockCount() == 32

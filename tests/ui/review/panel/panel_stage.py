@@ -1,7 +1,6 @@
 """What the tests of the review panel look at it with, and the session and the git that it asks."""
 
 from collections.abc import Callable
-from typing import TypeVar
 
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QAction
@@ -13,7 +12,6 @@ from PySide6.QtWidgets import (
     QListView,
     QMenu,
     QPushButton,
-    QWidget,
 )
 
 from desktop_agent.core.base.errors import AgentError
@@ -34,9 +32,8 @@ from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.diff_source import GitState
 from desktop_agent.ui.review.review_panel import ReviewPanel
+from tests.parts import part
 from tests.ui.review.stage import Hold, Session, change_of
-
-_Widget = TypeVar("_Widget", bound=QWidget)
 
 
 class Asked(list[Op]):
@@ -50,27 +47,21 @@ class Asked(list[Op]):
             self.hear(op)
 
 
-def child(panel: ReviewPanel, kind: type[_Widget], name: str) -> _Widget:
-    found = panel.findChild(kind, name)
-    assert found
-    return found
-
-
 def files(panel: ReviewPanel) -> list[str]:
-    model = child(panel, QListView, "changeList").model()
+    model = part(panel, QListView, "changeList").model()
     return [model.data(model.index(row, 0)) for row in range(model.rowCount())]
 
 
 def diff_view(panel: ReviewPanel) -> DiffView:
-    return child(panel, DiffView, "diffView")
+    return part(panel, DiffView, "diffView")
 
 
 def button(panel: ReviewPanel, name: str) -> QPushButton:
-    return child(panel, QPushButton, name)
+    return part(panel, QPushButton, name)
 
 
 def choose(panel: ReviewPanel, label: str) -> None:
-    picker = child(panel, QComboBox, "baselinePicker")
+    picker = part(panel, QComboBox, "baselinePicker")
     index = next(index for index in range(picker.count()) if picker.itemText(index).startswith(label))
     picker.setCurrentIndex(index)
     picker.activated.emit(index)
@@ -95,8 +86,7 @@ def texts(panel: ReviewPanel) -> set[str]:
 
 
 def menu_action(panel: ReviewPanel, text: str) -> QAction:
-    changes = child(panel, QListView, "changeList")
-    changes.customContextMenuRequested.emit(QPoint(20, 10))
+    part(panel, QListView, "changeList").customContextMenuRequested.emit(QPoint(20, 10))
     menu = QApplication.activePopupWidget()
     assert isinstance(menu, QMenu)
     action = next(action for action in menu.actions() if action.text() == text)
@@ -139,19 +129,17 @@ class Git:
 
 
 def pane(panel: ReviewPanel) -> DiffPane:
-    found = panel.findChild(DiffPane)
-    assert found
-    return found
+    return part(panel, DiffPane)
 
 
 def marks(panel: ReviewPanel) -> list[str]:
-    model = child(panel, QListView, "changeList").model()
+    model = part(panel, QListView, "changeList").model()
     assert isinstance(model, ChangeModel)
     return [file.mark for file in model.rows]
 
 
 def summary(panel: ReviewPanel) -> str:
-    return child(panel, QLabel, "reviewSummary").text()
+    return part(panel, QLabel, "reviewSummary").text()
 
 
 def carry_out(panel: ReviewPanel, session: Session, asked: Asked) -> None:
@@ -167,6 +155,4 @@ def carry_out(panel: ReviewPanel, session: Session, asked: Asked) -> None:
 
 
 def child_of(dialog: QDialog, name: str) -> QPushButton:
-    found = dialog.findChild(QPushButton, name)
-    assert found
-    return found
+    return part(dialog, QPushButton, name)

@@ -26,11 +26,11 @@ from desktop_agent.core.protocol.ops import (
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.file_editor import FileEditor
 from desktop_agent.ui.review.review_panel import ReviewPanel
+from tests.parts import part
 from tests.ui.review.panel.panel_stage import (
     Asked,
     button,
     carry_out,
-    child,
     child_of,
     choose,
     diff_view,
@@ -101,7 +101,7 @@ def test_going_to_what_is_undecided_takes_the_keyboard_along(
     choose(reviewed, "This session")
     carry_out(reviewed, session, asked)
     view = diff_view(reviewed)
-    child(reviewed, QListView, "changeList").setFocus()
+    part(reviewed, QListView, "changeList").setFocus()
     go_on(reviewed)  # the marked hunk was not known before: it is the first
     assert view.hasFocus()
     QTest.keyClick(view, Qt.Key.Key_K)
@@ -168,7 +168,7 @@ def test_a_click_while_the_next_file_is_loading_means_nothing(
     carry_out(reviewed, session, asked)
     view = diff_view(reviewed)
     source.is_held = True
-    QTest.keyClick(child(reviewed, QListView, "changeList"), Qt.Key.Key_Down)
+    QTest.keyClick(part(reviewed, QListView, "changeList"), Qt.Key.Key_Down)
     QTest.keyClick(view, Qt.Key.Key_U)
     QTest.keyClick(view, Qt.Key.Key_K)
     QTest.keyClick(view, Qt.Key.Key_E)
@@ -263,7 +263,7 @@ def test_a_filter_narrows_the_list_and_what_the_buttons_mean(reviewed: ReviewPan
 
 def test_a_filter_that_nothing_passes_says_so_and_lets_go(reviewed: ReviewPanel) -> None:
     pick_filter(reviewed, "Kept")
-    note = child(reviewed, QLabel, "reviewNote")
+    note = part(reviewed, QLabel, "reviewNote")
     assert note.isVisible()
     note.linkActivated.emit("#all")
     assert files(reviewed) == ["src/pages.py"]
@@ -293,7 +293,7 @@ def test_comments_are_collected_taken_back_and_sent(
     reviewed.refresh()
     qtbot.waitUntil(lambda: send.text() == "Send 2 comments…")
     send.click()
-    dialog = child(reviewed, QDialog, "commentsDialog")
+    dialog = part(reviewed, QDialog, "commentsDialog")
     remove = next(b for b in dialog.findChildren(QPushButton) if b.property("comment") == "c2")
     remove.click()
     assert asked[0] == RemoveComment(comment_id="c2")

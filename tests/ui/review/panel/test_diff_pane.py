@@ -16,6 +16,7 @@ from desktop_agent.ui.review.diff.diff_words import HunkDecisions
 from desktop_agent.ui.review.diff_pane import DiffLoader, DiffPane
 from desktop_agent.ui.review.file_editor import FileEditor
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 from tests.ui.review.diff.test_review_view import carried, payload
 from tests.ui.review.media.pictures import SVG, picture
 from tests.ui.review.stage import Session, Source, Tasks, message_of
@@ -50,9 +51,7 @@ class Stage:
         return any(editor.isVisible() for editor in self.pane.findChildren(FileEditor))
 
     def button(self, name: str) -> QPushButton:
-        found = self.pane.findChild(QPushButton, name)
-        assert isinstance(found, QPushButton)
-        return found
+        return part(self.pane, QPushButton, name)
 
 
 @pytest.fixture
@@ -215,8 +214,7 @@ def test_ctrl_f_finds_in_the_diff(stage: Stage) -> None:
     view = stage.pane.view
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_F, CTRL)
-    field = stage.pane.findChild(QLineEdit, "diffFindField")
-    assert isinstance(field, QLineEdit)
+    field = part(stage.pane, QLineEdit, "diffFindField")
     assert field.hasFocus()
     QTest.keyClicks(field, "THREE")
     QTest.keyClick(field, Qt.Key.Key_Return)

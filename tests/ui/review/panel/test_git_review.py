@@ -13,12 +13,12 @@ from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.diff_source import GitState
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 from tests.ui.review.panel.panel_stage import (
     Asked,
     Git,
     button,
     carry_out,
-    child,
     child_of,
     choose,
     diff_view,
@@ -121,7 +121,7 @@ def test_what_git_cannot_put_back_is_said(in_git: ReviewPanel, git: Git) -> None
     button(in_git, "reviewUncommittedButton").click()
     git.error = AgentError("It changed a moment ago.")
     button(in_git, "undoTurnButton").click()
-    assert child(in_git, QLabel, "reviewProblem").text() == "a.py: It changed a moment ago."
+    assert part(in_git, QLabel, "reviewProblem").text() == "a.py: It changed a moment ago."
 
 
 def test_branches_are_offered_and_hunks_kept_against_them(
@@ -145,7 +145,7 @@ def test_a_call_is_found_from_what_git_lists_and_back(in_git: ReviewPanel, sessi
     button(in_git, "showCallButton").click()
     assert calls.at(0) == ["call-1"]
     assert show_call(in_git, "call-1")
-    assert child(in_git, QComboBox, "baselinePicker").currentText() == "Uncommitted"
+    assert part(in_git, QComboBox, "baselinePicker").currentText() == "Uncommitted"
 
 
 def test_without_a_repository_what_git_would_show_is_closed_and_says_why(
@@ -154,7 +154,7 @@ def test_without_a_repository_what_git_would_show_is_closed_and_says_why(
     git.state = GitState("not_a_repository")
     session.change(1, "call-1", "a.py", "1\n", "2\n")
     in_git.set_transcript(session.transcript, asked.submit)
-    picker = child(in_git, QComboBox, "baselinePicker")
+    picker = part(in_git, QComboBox, "baselinePicker")
     index = picker.findText("Uncommitted", Qt.MatchFlag.MatchStartsWith)
     assert not picker.model().flags(picker.model().index(index, 0)) & Qt.ItemFlag.ItemIsEnabled
     assert picker.itemData(index, Qt.ItemDataRole.ToolTipRole) == "No git repository"

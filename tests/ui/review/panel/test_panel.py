@@ -30,10 +30,10 @@ from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 from tests.ui.review.panel.panel_stage import (
     Asked,
     button,
-    child,
     choose,
     diff_view,
     files,
@@ -178,7 +178,7 @@ def test_the_last_turn_is_shown_first(reviewed: ReviewPanel) -> None:
 
 
 def test_the_baselines_are_the_last_turn_the_session_and_every_turn(reviewed: ReviewPanel) -> None:
-    picker = child(reviewed, QComboBox, "baselinePicker")
+    picker = part(reviewed, QComboBox, "baselinePicker")
     assert [picker.itemText(index) for index in range(picker.count())] == [
         "Last turn (2)",
         "This session",
@@ -210,7 +210,7 @@ def test_totals_are_net_of_lines_changed_twice(reviewed: ReviewPanel) -> None:
 
 def test_picking_another_file_shows_its_diff(reviewed: ReviewPanel) -> None:
     choose(reviewed, "This session")
-    QTest.keyClick(child(reviewed, QListView, "changeList"), Qt.Key.Key_Down)
+    QTest.keyClick(part(reviewed, QListView, "changeList"), Qt.Key.Key_Down)
     diff = diff_view(reviewed).document.diff
     assert diff
     assert diff.path == "README.md"
@@ -236,7 +236,7 @@ def test_what_was_not_recorded_is_said_before_the_user_relies_on_it(
     skipped = (Uncaptured(path="big.iso", reason="larger than 50 MB"),)
     session.change(1, "call-1", "a.py", "1\n", "2\n", uncaptured=skipped)
     panel.set_transcript(session.transcript, asked.submit)
-    note = child(panel, QLabel, "uncapturedNote")
+    note = part(panel, QLabel, "uncapturedNote")
     assert note.text() == "big.iso was changed but not recorded: it cannot be undone."
     assert note.toolTip() == "big.iso: larger than 50 MB"
     assert note.isVisible()
@@ -254,7 +254,7 @@ def test_the_call_behind_a_change_is_shown(reviewed: ReviewPanel) -> None:
 def test_showing_a_call_of_another_turn_goes_to_that_turn(reviewed: ReviewPanel) -> None:
     assert show_call(reviewed, "call-1")
     assert files(reviewed) == ["src/pages.py", "README.md"]
-    assert child(reviewed, QComboBox, "baselinePicker").currentText() == "Turn 1: Fix the page count"
+    assert part(reviewed, QComboBox, "baselinePicker").currentText() == "Turn 1: Fix the page count"
 
 
 def test_another_session_is_shown_even_if_everything_has_the_same_name(
@@ -333,8 +333,7 @@ def test_a_file_that_cannot_be_read_says_why_and_can_be_tried_again(reviewed: Re
     reviewed.refresh()
     assert len(source.asked) == asked
     source.error = None
-    changes = child(reviewed, QListView, "changeList")
-    QTest.mouseClick(changes.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(40, 15))
+    QTest.mouseClick(part(reviewed, QListView, "changeList").viewport(), Qt.MouseButton.LeftButton, pos=QPoint(40, 15))
     assert message_of(diff_view(reviewed)) == ""
 
 
@@ -351,7 +350,7 @@ def test_an_answer_after_the_panel_is_gone_harms_nothing(
 
 
 def test_a_refresh_without_news_touches_nothing(reviewed: ReviewPanel) -> None:
-    changed = QSignalSpy(child(reviewed, QListView, "changeList").model().dataChanged)
+    changed = QSignalSpy(part(reviewed, QListView, "changeList").model().dataChanged)
     reviewed.refresh()
     assert changed.count() == 0
 
@@ -403,9 +402,9 @@ def test_f7_goes_through_the_changes_from_anywhere_in_the_panel(
     session.start_turn(1)
     session.change(1, "call-1", "a.py", lines, lines.replace("10\n", "ten\n").replace("40\n", "forty\n"))
     panel.set_transcript(session.transcript, asked.submit)
-    child(panel, QListView, "changeList").setFocus()
+    part(panel, QListView, "changeList").setFocus()
     before = diff_view(panel).navigation.change
-    QTest.keyClick(child(panel, QListView, "changeList"), Qt.Key.Key_F7)
+    QTest.keyClick(part(panel, QListView, "changeList"), Qt.Key.Key_F7)
     assert diff_view(panel).navigation.change == before + 1
 
 

@@ -34,10 +34,10 @@ from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.review.undo_question import UndoWithCare
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 from tests.ui.review.panel.panel_stage import (
     Asked,
     button,
-    child,
     child_of,
     choose,
     diff_view,
@@ -148,7 +148,7 @@ RESTORED = FileOutcome(path="README.md", state="restored", change_ids=("1.2",))
 def test_files_that_an_undo_left_alone_are_listed_with_the_reason(reviewed: ReviewPanel, session: Session) -> None:
     session.undo("1.2", outcomes=(LEFT_ALONE, RESTORED))
     reviewed.refresh()
-    dialog = child(reviewed, QDialog, "undoConflictDialog")
+    dialog = part(reviewed, QDialog, "undoConflictDialog")
     words = [label.text() for label in dialog.findChildren(QLabel)]
     assert words == [
         "1 file was not undone",
@@ -209,8 +209,7 @@ def test_what_clashed_is_decided_in_a_dialog_and_written_as_the_undo_it_complete
     asked.clear()
     session.undo(outcomes=(clash_of(session, "2.3"),))
     awaited.refresh()
-    dialog = child(awaited, QDialog, "undoConflictDialog")
-    child_of(dialog, "useWantedButton").click()
+    child_of(part(awaited, QDialog, "undoConflictDialog"), "useWantedButton").click()
     assert asked[0] == WriteFile(
         path="src/pages.py",
         expected=digest_of(b"one\nmine\n"),
@@ -238,7 +237,7 @@ def test_a_hunk_that_clashed_counts_with_those_undone_before(
     kind = ev.ChangesUndone if purpose == "undo" else ev.ChangesRedone
     session.transcript.apply(kind(selection=ChangeSelection(), change_ids=(), outcomes=outcomes))
     awaited.refresh()
-    child_of(child(awaited, QDialog, "undoConflictDialog"), "useWantedButton").click()
+    child_of(part(awaited, QDialog, "undoConflictDialog"), "useWantedButton").click()
     op = asked[0]
     assert isinstance(op, WriteFile)
     assert (op.purpose, op.reverts) == (purpose, (Reverted(change_id="2.3", hunks=after),))
@@ -251,7 +250,7 @@ def test_an_undo_is_noted_and_redone_as_it_was_made(
     asked.clear()
     session.undo("1.2", outcomes=(RESTORED,))
     reviewed.refresh()
-    qtbot.waitUntil(lambda: child(reviewed, QLabel, "undoNotice").text() == "The last undo changed 1 file.")
+    qtbot.waitUntil(lambda: part(reviewed, QLabel, "undoNotice").text() == "The last undo changed 1 file.")
     button(reviewed, "redoButton").click()
     assert asked[0] == RedoSteps(steps=(0,))
 
@@ -259,7 +258,7 @@ def test_an_undo_is_noted_and_redone_as_it_was_made(
 def test_a_word_goes_with_the_undo(reviewed: ReviewPanel, asked: Asked) -> None:
     asked.clear()
     menu_action(reviewed, "Undo this file with a message to the agent…").trigger()
-    dialog = child(reviewed, QDialog, "undoWordDialog")
+    dialog = part(reviewed, QDialog, "undoWordDialog")
     field = dialog.findChild(QPlainTextEdit, "undoWordEdit")
     assert field
     field.setPlainText("Too clever\n")

@@ -15,6 +15,7 @@ from desktop_agent.ui.terminal.screen_text import TerminalLink
 from desktop_agent.ui.terminal.screen_view import MARGIN, TOP, ReadAloud
 from desktop_agent.ui.terminal.terminal_panel import TerminalPanel
 from desktop_agent.ui.theme import Theme
+from tests.parts import part
 
 _Key = Qt.Key
 NONE, SHIFT, CTRL, ALT = (
@@ -97,16 +98,14 @@ def at(panel: TerminalPanel, row: int, column: int) -> QPoint:
 
 
 def found_words(panel: TerminalPanel) -> str:
-    bar = panel.findChild(QWidget, "terminalFindBar")
-    assert bar is not None
+    bar = part(panel, QWidget, "terminalFindBar")
     return " ".join(label.text() for label in bar.findChildren(QLabel))
 
 
 def test_what_was_printed_is_searched_from_its_end_and_selected(panel: TerminalPanel, qtbot: QtBot) -> None:
     feed(panel, b"Error one\r\n" + b"x" * 58 + b"error two\r\n" + b"filling\r\n" * 80 + "漢 ERROR three".encode())
     QTest.keyClick(panel.view, _Key.Key_F, CTRL | SHIFT)
-    field = panel.findChild(QLineEdit, "findField")
-    assert isinstance(field, QLineEdit)
+    field = part(panel, QLineEdit, "findField")
     assert field.hasFocus()
     QTest.keyClicks(field, "error")
     qtbot.waitUntil(lambda: found_words(panel) == "3 of 3")
@@ -128,9 +127,7 @@ def test_what_was_printed_is_searched_from_its_end_and_selected(panel: TerminalP
 def test_of_what_stands_everywhere_the_last_thousand_places_are_found(panel: TerminalPanel, qtbot: QtBot) -> None:
     feed(panel, (b"word " * 11 + b"\r\n") * 120)
     QTest.keyClick(panel.view, _Key.Key_F, CTRL | SHIFT)
-    field = panel.findChild(QLineEdit, "findField")
-    assert isinstance(field, QLineEdit)
-    QTest.keyClicks(field, "word")
+    QTest.keyClicks(part(panel, QLineEdit, "findField"), "word")
     qtbot.waitUntil(lambda: found_words(panel) == "1001 of 1001+")
 
 
@@ -156,8 +153,7 @@ def test_ctrl_and_a_click_follow_an_address_and_a_path_with_its_line(panel: Term
     QTest.mouseClick(viewport, left, NONE, at(panel, 1, 2))
     assert len(followed) == 5, "a click alone selects"
     panel.view.customContextMenuRequested.emit(at(panel, 1, 2))
-    menu = panel.findChild(QMenu, "terminalMenu")
-    assert menu is not None
+    menu = part(panel, QMenu, "terminalMenu")
     next(action for action in menu.actions() if action.text() == "Open the file").trigger()
     menu.close()
     assert followed[5:] == [shop]
@@ -189,8 +185,7 @@ def test_text_is_selected_with_the_mouse_and_copied(panel: TerminalPanel) -> Non
     QTest.mouseDClick(viewport, left, pos=at(panel, 0, 6))
     assert view.recent_text(5) == "two/three.py"
     panel.view.customContextMenuRequested.emit(at(panel, 0, 0))
-    menu = panel.findChild(QMenu, "terminalMenu")
-    assert menu is not None
+    menu = part(panel, QMenu, "terminalMenu")
     next(action for action in menu.actions() if action.text() == "Select all").trigger()
     menu.close()
     assert view.recent_text(1).rstrip() == "one two/three.py four\n" + "x" * 70 + "\nend"
@@ -203,15 +198,12 @@ def paste(panel: TerminalPanel, text: str) -> str | None:
     """Paste a text; return how the question about it shows it, if there is one."""
     QGuiApplication.clipboard().setText(text)
     QTest.keyClick(panel.view, _Key.Key_V, CTRL | SHIFT)
-    preview = panel.findChild(QPlainTextEdit, "terminalPastePreview")
-    assert preview is not None
+    preview = part(panel, QPlainTextEdit, "terminalPastePreview")
     return preview.toPlainText() if preview.isVisible() else None
 
 
 def answer_paste(panel: TerminalPanel, name: str) -> None:
-    button = panel.findChild(QPushButton, name)
-    assert button is not None
-    button.click()
+    part(panel, QPushButton, name).click()
 
 
 def test_pasting_lines_asks_unless_the_program_takes_them_as_one(panel: TerminalPanel) -> None:
@@ -267,9 +259,7 @@ def test_a_program_that_changes_how_it_takes_a_paste_leads_to_another_question(p
     paste(panel, "ls\u2028\nrm x\n")
     feed(panel, b"\x1b[?2004l")
     answer_paste(panel, "terminalPasteYes")
-    question = panel.findChild(QLabel, "terminalPasteQuestion")
-    assert question is not None
-    assert (sent, "2 pasted lines" in question.text()) == ([], True)
+    assert (sent, "2 pasted lines" in part(panel, QLabel, "terminalPasteQuestion").text()) == ([], True)
 
 
 def test_text_that_only_types_is_pasted_at_once(panel: TerminalPanel) -> None:
@@ -311,13 +301,10 @@ def test_who_reads_further_up_stays_there_and_a_key_leads_back(panel: TerminalPa
 
 def test_a_screen_reader_finds_the_text_by_name(panel: TerminalPanel) -> None:
     feed(panel, b"$ ls\r\nREADME.md\r\n")
-    reader = panel.view.findChild(ReadAloud)
-    assert reader is not None
+    reader = part(panel.view, ReadAloud)
     reader.follow(panel.view.sight.emulator)
     reader.timeout.emit()
-    field = panel.findChild(QPlainTextEdit, "terminalText")
-    assert field is not None
-    said = QAccessible.queryAccessibleInterface(field)
+    said = QAccessible.queryAccessibleInterface(part(panel, QPlainTextEdit, "terminalText"))
     assert said.text(QAccessible.Text.Name) == "Text of the terminal"
     assert said.role() == QAccessible.Role.EditableText
     assert said.textInterface().text(0, said.textInterface().characterCount()) == "$ ls\nREADME.md"

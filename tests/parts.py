@@ -1,0 +1,14 @@
+"""The parts of a window, by the names they have."""
+
+from typing import TypeVar
+
+from PySide6.QtCore import QObject
+
+Part = TypeVar("Part", bound=QObject)
+
+
+def part(whole: QObject, kind: type[Part], name: str = "") -> Part:
+    """The part of this kind and name, or the first one of its kind."""
+    found = whole.findChild(kind, name) if name else whole.findChild(kind)
+    assert isinstance(found, kind), f"no {kind.__name__} {name}"
+    return found
