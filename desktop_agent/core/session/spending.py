@@ -90,22 +90,12 @@ class RunningTime(Struct):
         self.is_over = stop()
 
 
-class TimeAllowance:
-    """How long the turns of a session may take: each of them, or all together from the first on."""
-
-    def __init__(self, limits: TurnLimits, clock: Clock) -> None:
-        self._limits = limits
-        self._clock = clock
-        self._began: float | None = None
-
-    def next_turn(self) -> RunningTime:
-        """Return the time of a turn that starts now."""
-        limit, now = self._limits.max_time_s, self._clock.monotonic()
-        if self._began is None:
-            self._began = now
-        if limit is None or not self._limits.covers_all_turns:
-            return RunningTime(limit, limit)
-        return RunningTime(max(0.0, self._began + limit - now), limit, of="run")
+def time_of_turn(limits: TurnLimits, since_first_s: float) -> RunningTime:
+    """Return the time of a turn that starts so long after the first one of the session."""
+    limit = limits.max_time_s
+    if limit is None or not limits.covers_all_turns:
+        return RunningTime(limit, limit)
+    return RunningTime(max(0.0, limit - since_first_s), limit, of="run")
 
 
 MAX_COST: Final = "max_cost"

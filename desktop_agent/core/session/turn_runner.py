@@ -15,7 +15,7 @@ from desktop_agent.core.session.failure_notices import defect_notice, notice_of
 from desktop_agent.core.session.prompt_queue import PromptQueue
 from desktop_agent.core.session.recovery import Readiness
 from desktop_agent.core.session.session_parts import SessionParts
-from desktop_agent.core.session.spending import TimeAllowance
+from desktop_agent.core.session.spending import time_of_turn
 from desktop_agent.core.session.switching import tell_of_effort, tell_of_switch
 from desktop_agent.core.session.turn import OpenCalls, Turn
 from desktop_agent.core.transcript.entries import QueuedPrompt
@@ -46,7 +46,7 @@ class TurnRunner:
         self._providers = providers
         self._on_end = on_end
         self._on_storage_failure = on_storage_failure
-        self._allowance = TimeAllowance(parts.limits, parts.clock)
+        self._first_began: float | None = None
         self._task: asyncio.Task[None] | None = None
         self._is_working = False
         self._is_interruptible = False
@@ -262,7 +262,10 @@ class TurnRunner:
         """Run the turn; return why it ended, after how many requests, and the notice for the user."""
         turn: Turn | None = None
         notice: ev.Notice | None = None
-        time = self._allowance.next_turn()
+        now = self._parts.clock.monotonic()
+        if self._first_began is None:
+            self._first_began = now
+        time = time_of_turn(self._parts.limits, now - self._first_began)
         try:
             async with time.limit(self._parts.clock, self._cancel):
                 await asyncio.to_thread(self._parts.tools.ledger.require_root)
