@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError, UsageError
+from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -29,6 +29,7 @@ from desktop_agent.core.transcript import Transcript
 from desktop_agent.headless.result import RunLogs, RunResult, collect_result, command_result, describe
 from desktop_agent.library.answering import Answering, Approver
 from desktop_agent.library.output_schema import OutputSchema
+from desktop_agent.library.results import error_of
 
 T = TypeVar("T")
 
@@ -246,22 +247,16 @@ class HeadlessRun(_Run):
     def _follow(self, event: ev.Event) -> None:
         is_remark = isinstance(event, ev.SessionOpened | ev.CommandRun | ev.Notice | ev.GuidanceLoaded)
         self._has_content = self._has_content or (isinstance(event, ev.DurableEvent) and not is_remark)
+        self._answering.hear(event)
         match event:
-            case ev.ApprovalRequested(request=request):
-                self._answering.ask(request)
-            case ev.ApprovalResolved(call_id=call_id):
-                self._answering.drop(call_id)
             case ev.TurnEnded(turn=turn) if turn > self._turn_before:
                 _set(self._ended, event)
             case ev.CommandRun():
                 _set(self._ended, event)
-            case ev.Notice(code=code, detail=detail) if code == UNSAFE_SETTINGS:
-                _set(self._ended, UnsafeSettingsError(detail.splitlines()))
-            case ev.Notice(code=code, title=title, hint=hint, detail=detail) if code == NOT_FETCHED:
-                _set(self._ended, UsageError(title, hint=hint, detail=detail))
+            case ev.Notice(code=code) if code in (UNSAFE_SETTINGS, NOT_FETCHED):
+                _set(self._ended, error_of(event))
             case ev.PromptRejected() if self._is_interrupted:
-                turn = self._turn_before + 1
-                _set(self._ended, ev.TurnEnded(turn=turn, reason="interrupted", requests=0, duration_s=0.0))
+                _set(self._ended, _unrecorded_end(self._turn_before + 1, "interrupted"))
             # While the turn has not ended, it is an earlier one, cut off, that recovery concludes.
             case ev.ChangesUndone(outcomes=outcomes) if self._ended is not None and self._ended.done():
                 _set(self._undone, outcomes)
@@ -269,11 +264,14 @@ class HeadlessRun(_Run):
                 _set(self._undone, ())
             case ev.Notice(code="storage"):
                 # The end itself cannot be recorded then, so its event may never arrive.
-                turn = self._turn_before + 1
-                _set(self._ended, ev.TurnEnded(turn=turn, reason="storage_error", requests=0, duration_s=0.0))
+                _set(self._ended, _unrecorded_end(self._turn_before + 1, "storage_error"))
                 _set(self._undone, ())
             case _:
                 pass
+
+
+def _unrecorded_end(turn: int, reason: ev.TurnEndReason) -> ev.TurnEnded:
+    return ev.TurnEnded(turn=turn, reason=reason, requests=0, duration_s=0.0)
 
 
 async def _first(wanted: "asyncio.Future[T]", serving: asyncio.Task[None]) -> T:
@@ -339,8 +337,7 @@ class StreamedRun(_Run):
         if not reading.cancelled() and (error := reading.exception()) is not None:
             raise error
         if not self._ends and self._is_interrupted:
-            turn = self._transcript.turn + 1
-            self._ends = [ev.TurnEnded(turn=turn, reason="interrupted", requests=0, duration_s=0.0)]
+            self._ends = [_unrecorded_end(self._transcript.turn + 1, "interrupted")]
         if not self._ends:
             raise UsageError("No turn was run.", hint='Write {"type": "submit_prompt", "text": "…"} to standard input.')
         usage = self._transcript.turns.usage - before

@@ -310,16 +310,10 @@ class Agent:
 
     def _hear(self, event: Event) -> None:
         """The session's sink: called for every event, in order, on the loop's thread."""
-        match event:
-            case events.ApprovalRequested(request=request):
-                self._answering.ask(request)
-            case events.ApprovalResolved(call_id=call_id):
-                self._answering.drop(call_id)
-            case events.TurnEnded() if self._turn is not None and not self._turn.is_over:
-                self._turn.note_failure(self._answering.failure)
-            case _:
-                pass
+        self._answering.hear(event)
         if self._turn is not None:
+            if isinstance(event, events.TurnEnded) and not self._turn.is_over:
+                self._turn.note_failure(self._answering.failure)
             self._turn.hear(event)
         self._served.hear(event)
         if self._on_event is not None:

@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 
 from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Aborted, Allowed, ApprovalRequest, Decision, Denied
 
@@ -29,17 +30,18 @@ class Answering:
         self.failure: Exception | None = None
         """What the callback raised in this turn."""
 
-    def ask(self, request: ApprovalRequest) -> None:
-        if self._approve is None:
-            self._answer(request, Denied(message=_NO_CALLBACK))
-            return
-        task = asyncio.create_task(self._consult(self._approve, request), name=f"approval {request.call_id}")
-        self._tasks[request.call_id] = task
-
-    def drop(self, call_id: CallId) -> None:
-        """The question is over: no caller waits for its answer any more."""
-        if (task := self._tasks.pop(call_id, None)) is not None:
-            task.cancel()  # does nothing to one that has answered
+    def hear(self, event: ev.Event) -> None:
+        match event:
+            case ev.ApprovalRequested(request=request):
+                if self._approve is None:
+                    self._answer(request, Denied(message=_NO_CALLBACK))
+                    return
+                task = asyncio.create_task(self._consult(self._approve, request), name=f"approval {request.call_id}")
+                self._tasks[request.call_id] = task
+            case ev.ApprovalResolved(call_id=call_id) if call_id in self._tasks:
+                self._tasks.pop(call_id).cancel()  # does nothing to one that has answered
+            case _:
+                pass
 
     async def aclose(self) -> None:
         tasks = list(self._tasks.values())
