@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.diff.intraline import get_ready
+from desktop_agent.ui.chat.markdown.markdown_stream import warm_up
 from desktop_agent.ui.runtime.eventloop import idle
-
-if TYPE_CHECKING:
-    from desktop_agent.composition.workbench import Workbench
 
 CORE_USED_SOON: Final = (
     "desktop_agent.core.mentions.symbol_search",
@@ -54,7 +54,7 @@ LOADED_LAST: Final = ("desktop_agent.core.providers.http_connection", "desktop_a
 """Modules that the first request and the first question need besides."""
 
 
-async def preload(bench: "Workbench", make_ahead: Callable[[], Iterator[None]]) -> None:
+async def preload(bench: Workbench, make_ahead: Callable[[], Iterator[None]]) -> None:
     """Import what the first answer, the first question, the choice of a model and the settings will need.
 
     `make_ahead` makes widgets of what was imported, a little in each step.
@@ -71,7 +71,7 @@ async def preload(bench: "Workbench", make_ahead: Callable[[], Iterator[None]]) 
         await idle()
 
 
-def _load_core(bench: "Workbench") -> None:
+def _load_core(bench: Workbench) -> None:
     for module in CORE_USED_SOON:
         import_module(module)
     for tool in bench.shared_tools.tools:
@@ -79,9 +79,6 @@ def _load_core(bench: "Workbench") -> None:
 
 
 def _warm_up() -> None:
-    from desktop_agent.core.diff.intraline import get_ready
-    from desktop_agent.ui.chat.markdown.markdown_stream import warm_up
-
     get_ready()
     warm_up()
     for module in LOADED_LAST:

@@ -6,8 +6,11 @@ cannot be, is made here.
 """
 
 import os
+import shutil
 import stat
+import tempfile
 from collections.abc import Mapping
+from hashlib import blake2b
 from pathlib import Path
 
 from msgspec import Struct
@@ -116,9 +119,6 @@ def spare_cache(folder: Path) -> Path | None:
 
 def place_of_spare_cache(folder: Path) -> Path:
     """Return where the stand-in for a cache folder is, or would be. Raises `OSError` without a temporary folder."""
-    import tempfile  # both are slow to import and rarely needed
-    from hashlib import blake2b
-
     user = os.geteuid() if hasattr(os, "geteuid") else 0
     name = f"{APP_NAME}-{user}-{blake2b(os.fsencode(folder), digest_size=6).hexdigest()}"
     return Path(tempfile.gettempdir()) / name
@@ -128,8 +128,6 @@ def _free_bytes(folder: str) -> int:
     if hasattr(os, "statvfs"):
         status = os.statvfs(folder)
         return status.f_bavail * status.f_frsize
-    import shutil
-
     return shutil.disk_usage(folder).free
 
 

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Collection, Mapping, MutableMapping
 from functools import partial
 from pathlib import Path
+from traceback import format_exception
 from types import TracebackType
 
 from desktop_agent.core.base.secrets import is_key, is_secret_name, mask, secrets_in
@@ -138,8 +139,6 @@ def _say_without_keys(
     environ: Mapping[str, str], kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
     """Print the traceback of an exception that nothing handled, whose message may quote anything."""
-    from traceback import format_exception
-
     sys.stderr.write(mask("".join(format_exception(kind, error, trace)), secrets_in(environ)))
 
 

@@ -1,5 +1,6 @@
 """Reads folders, git and the list of files in the background, again when they changed on disk, for the model."""
 
+import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -325,8 +326,6 @@ def _compare(before: RepoStatus | NoStatus | None, now: RepoStatus | NoStatus) -
 
 
 async def _in_thread(work: Callable[[], Result]) -> Result:
-    import asyncio  # an empty window does without
-
     return await asyncio.to_thread(work)
 
 

@@ -4,6 +4,7 @@ A body says its text, how it begins, and what stands around it. The text is ther
 is also found and copied.
 """
 
+import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import ClassVar, Literal, NamedTuple, Protocol, TypeVar
@@ -45,8 +46,6 @@ class CardLoader(NamedTuple):
 
 
 async def in_thread(work: Callable[[], Result]) -> Result:
-    import asyncio  # an empty window does without
-
     return await asyncio.to_thread(work)
 
 
