@@ -138,14 +138,22 @@ class Open:
     def id(self) -> SessionId:
         return self.session.id
 
-    async def prompt(self, text: str = "go") -> ev.TurnEnded:
-        """Submit a prompt and wait for the end of its turn."""
-        self.submit(ops.SubmitPrompt(text=text))
-        submitted = await self.rx.expect(ev.PromptSubmitted)
+    async def prompt(self, text: str = "go", *, answers: int = 0) -> ev.TurnEnded:
+        """Submit a prompt, say yes to so many questions, and wait for the end of its turn."""
+        submitted = await self.carry_out(ops.SubmitPrompt(text=text), ev.PromptSubmitted)
+        for _ in range(answers):
+            await self.answer()
         return await self.rx.expect(ev.TurnEnded, lambda event: event.turn == submitted.turn)
 
     def submit(self, op: ops.Op) -> None:
         self.session.submit(op)
+
+    async def carry_out(
+        self, op: ops.Op, kind: type[E] | tuple[type[E], ...], is_meant: Callable[[E], bool] = lambda _: True
+    ) -> E:
+        """Submit an op and wait for the event that follows it."""
+        self.submit(op)
+        return await self.rx.expect(kind, is_meant)
 
     async def answer(self, decision: Decision | None = None) -> ev.ApprovalRequested:
         """Wait for the next question and answer it; yes by default."""

@@ -114,15 +114,12 @@ async def test_a_redo_after_a_restart_goes_on_where_the_undos_ended(ground: Grou
         await s.prompt()
         for number in (5, 30):
             keys = hunk_keys(s, ground, number)
-            s.submit(ops.UndoChanges(selection=ChangeSelection(path="a.txt", hunks=keys)))
-            await s.rx.expect(ev.ChangesUndone)
+            await s.carry_out(ops.UndoChanges(selection=ChangeSelection(path="a.txt", hunks=keys)), ev.ChangesUndone)
     async with ground.session([], resume=s.id) as again:
         for left in ({"line_30": "thirty\n"}, {"line_5": "five\n", "line_30": "thirty\n"}):
-            again.submit(ops.RedoSteps())
-            await again.rx.expect(ev.ChangesRedone)
+            await again.carry_out(ops.RedoSteps(), ev.ChangesRedone)
             assert ground.read("a.txt") == text_with(**left, line_55="fifty-five\n")
-        again.submit(ops.RedoSteps())
-        assert (await again.rx.expect(ev.Notice)).code == "nothing_selected"
+        assert (await again.carry_out(ops.RedoSteps(), ev.Notice)).code == "nothing_selected"
 
 
 async def test_any_of_several_undos_is_taken_back_or_all_in_one(ground: Ground) -> None:
@@ -131,16 +128,13 @@ async def test_any_of_several_undos_is_taken_back_or_all_in_one(ground: Ground) 
         for number in (5, 30):
             s.submit(ops.UndoChanges(selection=ChangeSelection(path="a.txt", hunks=hunk_keys(s, ground, number))))
             await s.rx.expect(ev.ChangesUndone)
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection(turn=1)), ev.ChangesUndone)
         record = s.session.transcript.changes["1.1"]
         first = s.session.transcript.changed.steps[0]
-        s.submit(ops.RedoSteps(steps=(first.seq,)))
-        await s.rx.expect(ev.ChangesRedone)
+        await s.carry_out(ops.RedoSteps(steps=(first.seq,)), ev.ChangesRedone)
         assert ground.read("a.txt") == text_with(line_5="five\n")
         assert record.undone_hunks == {*hunk_keys(s, ground, 30), *hunk_keys(s, ground, 55)}
-        s.submit(ops.RedoSteps(is_all=True))
-        await s.rx.expect(ev.ChangesRedone)
+        await s.carry_out(ops.RedoSteps(is_all=True), ev.ChangesRedone)
         assert (ground.read("a.txt"), record.undone_hunks) == (text_with(**DONE), frozenset())
         assert s.session.transcript.changed.steps == []
 

@@ -46,8 +46,7 @@ async def full_pool(_: Open) -> Callable[[], None]:
 
 async def printing(other: Open) -> Callable[[], None]:
     """Print as fast as a command can."""
-    other.submit(ops.SubmitPrompt(text="print"))
-    await other.rx.expect(ev.ToolOutputDelta)
+    await other.carry_out(ops.SubmitPrompt(text="print"), ev.ToolOutputDelta)
 
     def stop() -> None:
         other.submit(ops.Interrupt())
@@ -60,8 +59,7 @@ async def record_ms(s: Open) -> float:
     taken: list[float] = []
     for number in range(RECORDS):
         began = time.perf_counter()
-        s.submit(ops.RenameSession(title=str(number)))
-        await s.rx.expect(ev.SessionRenamed)
+        await s.carry_out(ops.RenameSession(title=str(number)), ev.SessionRenamed)
         taken.append((time.perf_counter() - began) * 1000)
     return statistics.median(taken)
 

@@ -73,8 +73,7 @@ async def test_it_is_taken_over_when_its_writer_is_gone_and_not_before(ground: G
         view = await bench.view_session(s.id, sink=Receiver())
         assert not await view.is_free()
         assert await view.try_take_over(Receiver()) is None
-        s.submit(ops.RenameSession(title="still mine"))
-        await s.rx.expect(ev.SessionRenamed)
+        await s.carry_out(ops.RenameSession(title="still mine"), ev.SessionRenamed)
     assert await view.is_free()
     rx = Receiver()
     opened = await view.try_take_over(rx)

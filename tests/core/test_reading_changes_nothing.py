@@ -66,12 +66,10 @@ async def test_reading_changes_nothing(ground: Ground, way: Way, is_waiting: boo
     edit = Call("edit_file", {"path": "a.py", "old_str": "x = 1", "new_str": "x = 2"})
     async with ground.session([[Say("long " * 9000)], [edit], [Say("Done.")]]) as s:
         await s.prompt()
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.ApprovalRequested)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         folder = ground.paths.sessions / s.id
         left = await asyncio.to_thread((folder / "journal.jsonl").read_bytes)
-        s.submit(ops.Interrupt())
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.Interrupt(), ev.TurnEnded)
     if is_waiting:
         await asyncio.to_thread((folder / "journal.jsonl").write_bytes, left)
     os.utime(folder / "journal.jsonl", (1, 1))

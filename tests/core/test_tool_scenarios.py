@@ -97,8 +97,7 @@ async def test_a_slow_tool_is_ended_by_its_timeout_or_by_the_person(ground: Grou
         command["timeout"] = 600
     async with ground.session([[Call("run_terminal_cmd", command)], [Say("ok")]]) as s:
         time = LoopTime()
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.ToolOutputDelta, lambda event: "begun" in event.text)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.ToolOutputDelta, lambda event: "begun" in event.text)
         if is_stopped:
             s.submit(ops.Interrupt())
         else:
@@ -147,9 +146,7 @@ async def test_an_empty_result_is_not_an_error(ground: Ground) -> None:
     ground.write("Chapter 2/intro.md", "")
     move = Call("run_terminal_cmd", {"command": "mv 'Chapter 1.md' 'Chapter 2/'"})
     async with ground.session([[move], [Call("read_file", {"path": "Chapter 2/Chapter 1.md"})], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.prompt("go", answers=1)
         assert states(s) == ["started", "completed"] * 2
         assert (ground.workspace / "Chapter 2" / "Chapter 1.md").exists()
 

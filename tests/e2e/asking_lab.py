@@ -27,8 +27,7 @@ async def ask(folder: Path, url: str) -> None:
     ground.clock = FrozenClock()
     ground.write("a.py", "x = 1\n")
     async with ground.session([], provider_source=source) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.ApprovalRequested)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         print(s.id, flush=True)
         await asyncio.get_running_loop().create_future()
 

@@ -74,17 +74,13 @@ async def one_life(ground: Ground, sandbox: SandboxMode) -> None:
         await one_turn(s, "go " * 8000)
         hunk = ChangeSelection(turn=1, path="many.txt", hunks=(first_hunk(s, ground, "many.txt"),))
         for selection in (hunk, ChangeSelection(turn=1)):
-            s.submit(ops.UndoChanges(selection=selection))
-            await s.rx.expect(ev.ChangesUndone)
-            s.submit(ops.RedoChanges(selection=selection))
-            await s.rx.expect(ev.ChangesRedone)
+            await s.carry_out(ops.UndoChanges(selection=selection), ev.ChangesUndone)
+            await s.carry_out(ops.RedoChanges(selection=selection), ev.ChangesRedone)
         many = (ground.workspace / "many.txt").read_bytes()
         edited = many.replace(b"line 15000\n", PERSONS_LINE)
-        s.submit(ops.WriteFile(path="many.txt", expected=digest_of(many), content=edited))
-        await s.rx.expect(ev.ChangesRecorded)
+        await s.carry_out(ops.WriteFile(path="many.txt", expected=digest_of(many), content=edited), ev.ChangesRecorded)
         await one_turn(s, "and again")
-        s.submit(ops.RewindTo(turn=2, scope="both"))
-        await s.rx.expect(ev.Rewound)
+        await s.carry_out(ops.RewindTo(turn=2, scope="both"), ev.Rewound)
 
 
 async def one_turn(s: Open, prompt: str) -> None:

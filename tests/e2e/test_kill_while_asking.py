@@ -46,16 +46,13 @@ async def answered(folder: Path, *, is_killed: bool) -> list[object]:
             async with ground.session([], resume=session_id, provider_source=source) as s:
                 assert s.transcript.turns.status == "waiting"
                 [request] = s.transcript.pending_approvals
-                s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
-                await s.rx.expect(ev.TurnEnded)
+                await s.carry_out(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()), ev.TurnEnded)
         else:
             ground = Ground(folder)
             ground.clock = FrozenClock()
             ground.write("a.py", "x = 1\n")
             async with ground.session([], provider_source=source) as s:
-                s.submit(ops.SubmitPrompt(text="go"))
-                await s.answer()
-                await s.rx.expect(ev.TurnEnded)
+                await s.prompt("go", answers=1)
         assert server.violations == []
         assert (folder / "workspace" / "a.py").read_text() == "x = 2\n"
         return [exchange.body for exchange in server.messages]

@@ -129,8 +129,7 @@ async def test_what_a_call_changed_is_on_record_and_can_be_taken_back(row: Row, 
     async with played(row, ground, web) as session:
         recorded = [change.path for event in session.rx.all(ev.ChangesRecorded) for change in event.changes]
         assert sorted(recorded) == sorted(row.changes)
-        session.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        undone = await session.rx.expect(ev.ChangesUndone)
+        undone = await session.carry_out(ops.UndoChanges(selection=ChangeSelection(turn=1)), ev.ChangesUndone)
         assert {outcome.state for outcome in undone.outcomes} == {"restored"}
     after = tree(ground.workspace)
     assert {path: (entry[0], entry[3]) for path, entry in after.items()} == {

@@ -88,8 +88,7 @@ async def undo(
 
 
 async def redo(s: Open) -> ev.ChangesRedone:
-    s.submit(ops.RedoSteps())
-    return await s.rx.expect(ev.ChangesRedone)
+    return await s.carry_out(ops.RedoSteps(), ev.ChangesRedone)
 
 
 def states(event: ev.ChangesUndone | ev.ChangesRedone) -> dict[str, str]:
@@ -157,8 +156,7 @@ async def test_all_of_a_file_that_both_changed_goes_back_to_the_commit_and_comes
         assert ground.read("a.txt") == "".join(LINES)
         await redo(s)
         assert ground.read("a.txt") == later
-        s.submit(ops.UndoChanges(selection=ops.ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ops.ChangeSelection()), ev.ChangesUndone)
         assert ground.read("a.txt") == MINE + "and after the agent, by me\n"
 
 

@@ -62,8 +62,7 @@ async def test_while_the_agent_works_nothing_is_taken_back(ground: Ground) -> No
     ground.write("a.py", "x = 1\n")
     async with ground.session([[edit(1, 2)], [Say("One.")], [Say("…"), Hang()]], approval="never") as s:
         await s.prompt()
-        s.submit(ops.SubmitPrompt(text="more"))
-        await s.rx.expect(ev.TextDelta, lambda event: event.turn == 2)
+        await s.carry_out(ops.SubmitPrompt(text="more"), ev.TextDelta, lambda event: event.turn == 2)
         with pytest.raises(AgentError, match="working"):
             await asyncio.wait_for(take_back_since(bridged(s), 1), PATIENCE_S)
         assert ground.read("a.py") == "x = 2\n"

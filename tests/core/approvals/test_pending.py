@@ -42,8 +42,7 @@ async def killed_while_asking(
         for _ in range(questions):
             await s.rx.expect(ev.ApprovalRequested)
         if then:
-            s.submit(ops.SubmitPrompt(text=then))
-            await s.rx.expect(ev.Queued)
+            await s.carry_out(ops.SubmitPrompt(text=then), ev.Queued)
         left = await asyncio.to_thread(journal_of(ground, s.id).read_bytes)
         session_id = s.id
     journal_of(ground, session_id).write_bytes(left)
@@ -137,8 +136,7 @@ async def test_a_yes_to_what_has_changed_since_asks_again(ground: Ground) -> Non
 async def test_a_file_that_the_model_had_read_and_that_changed_since_is_not_written(ground: Ground) -> None:
     ground.write("a.py", "x = 1\n")
     async with ground.session([[READ], [EDIT]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.ApprovalRequested)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         left = await asyncio.to_thread(journal_of(ground, s.id).read_bytes)
     journal_of(ground, s.id).write_bytes(left)
     ground.write("a.py", "x = 1  # mine\n")
@@ -178,8 +176,7 @@ async def test_several_questions_wait_each_for_its_own_answer(ground: Ground) ->
         s.submit(ops.AnswerApproval(call_id=second.call_id, decision=Denied(message="the second")))
         await s.rx.expect(ev.ToolCallFinished, lambda event: event.call_id == second.call_id)
         assert s.session.transcript.pending_approvals == [first]
-        s.submit(ops.AnswerApproval(call_id=first.call_id, decision=Denied(message="the first")))
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.AnswerApproval(call_id=first.call_id, decision=Denied(message="the first")), ev.TurnEnded)
         assert ["the first" in s.results()[0].content, "the second" in s.results()[1].content] == [True, True]
         assert s.rx.all(ev.ApprovalRequested) == []
 
@@ -187,8 +184,7 @@ async def test_several_questions_wait_each_for_its_own_answer(ground: Ground) ->
 async def test_stopping_settles_the_turn(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, [EDIT, CREATE])
     async with reopened(ground, session_id, DONE) as s:
-        s.submit(ops.Interrupt())
-        ended = await s.rx.expect(ev.TurnEnded)
+        ended = await s.carry_out(ops.Interrupt(), ev.TurnEnded)
         assert ended.reason == "interrupted"
         assert s.session.transcript.turns.status == "idle"
         await s.prompt("go on")
@@ -206,8 +202,7 @@ async def test_stopping_after_an_answer_settles_the_other_question(ground: Groun
         first, second = in_order_of_calls(s)
         s.submit(ops.AnswerApproval(call_id=first.call_id, decision=Denied()))
         await s.rx.expect(ev.ToolCallFinished, lambda event: event.call_id == first.call_id)
-        s.submit(ops.Interrupt())
-        ended = await s.rx.expect(ev.TurnEnded)
+        ended = await s.carry_out(ops.Interrupt(), ev.TurnEnded)
         assert ended.reason == "interrupted"
         assert s.session.transcript.pending_approvals == []
         resolved = {event.call_id: event.decision.outcome for event in s.rx.all(ev.ApprovalResolved)}
@@ -217,10 +212,8 @@ async def test_stopping_after_an_answer_settles_the_other_question(ground: Groun
 async def test_a_new_prompt_waits_for_the_turn_that_waits(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, [EDIT], then="queued before")
     async with reopened(ground, session_id, DONE, DONE, DONE) as s:
-        s.submit(ops.SubmitPrompt(text="queued after"))
-        await s.rx.expect(ev.Queued)
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        busy = await s.rx.expect(ev.Notice)
+        await s.carry_out(ops.SubmitPrompt(text="queued after"), ev.Queued)
+        busy = await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.Notice)
         assert busy.code == "busy"
         [request] = s.transcript.pending_approvals
         s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
@@ -234,8 +227,7 @@ async def test_late_and_wrong_answers_start_nothing(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, [EDIT])
     async with reopened(ground, session_id, DONE) as s:
         s.submit(ops.AnswerApproval(call_id="another", decision=Allowed()))
-        s.submit(ops.RenameSession(title="still waiting"))
-        await s.rx.expect(ev.SessionRenamed)
+        await s.carry_out(ops.RenameSession(title="still waiting"), ev.SessionRenamed)
         assert s.session.transcript.turns.status == "waiting"
         [request] = s.transcript.pending_approvals
         for _ in range(3):
@@ -269,8 +261,7 @@ async def test_what_is_not_asked_about_any_more_runs_with_the_others(ground: Gro
     async with reopened(ground, session_id, DONE) as s:
         s.submit(ops.SetMode(approval="on_request"))
         [request] = s.transcript.pending_approvals
-        s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()), ev.TurnEnded)
         [resolved] = s.rx.all(ev.ApprovalResolved)
         assert resolved.decision.outcome == "allowed"
         assert ground.read("a.py") == "x = 2\n"
@@ -305,8 +296,7 @@ async def test_closing_keeps_the_question(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, [EDIT])
     for _ in range(2):
         async with reopened(ground, session_id) as s:
-            s.submit(ops.RenameSession(title="looked at"))
-            await s.rx.expect(ev.SessionRenamed)
+            await s.carry_out(ops.RenameSession(title="looked at"), ev.SessionRenamed)
             assert len(s.session.transcript.pending_approvals) == 1
 
 
@@ -314,16 +304,14 @@ async def test_a_question_that_waits_when_the_window_is_closed_waits_in_the_next
     """Closing is no answer: the user did not say no, and nothing that ran is lost by it."""
     ground.write("a.py", "x = 1\n")
     async with ground.session([[READ, EDIT]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.ApprovalRequested)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         assert not s.session.is_at_work, "quitting stops nothing"
         session_id = s.id
         s.submit(ops.Shutdown(keeps_questions=True))
         await s.task
     async with reopened(ground, session_id, DONE) as s:
         [request] = s.transcript.pending_approvals
-        s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
-        ended = await s.rx.expect(ev.TurnEnded)
+        ended = await s.carry_out(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()), ev.TurnEnded)
         assert ended.reason == "completed"
         assert [result.is_error for result in s.results()] == [False, False]
         assert ground.read("a.py") == "x = 2\n"
@@ -339,8 +327,7 @@ async def test_an_answer_that_comes_while_the_call_is_planned_anew_counts(ground
             s.submit(ops.AnswerApproval(call_id=first.call_id, decision=Allowed()))
             for _ in range(eagerness):
                 await asyncio.sleep(0)
-            s.submit(ops.AnswerApproval(call_id=second.call_id, decision=Denied()))
-            ended = await s.rx.expect(ev.TurnEnded)
+            ended = await s.carry_out(ops.AnswerApproval(call_id=second.call_id, decision=Denied()), ev.TurnEnded)
             assert ended.reason == "completed"
             assert [result.is_error for result in s.results()] == [False, True]
             left = await asyncio.to_thread(journal_of(ground, session_id).read_bytes)

@@ -46,8 +46,7 @@ async def test_a_restart_does_not_show_in_the_next_body(ground: Ground) -> None:
                 await s.prompt("one")
                 await s.prompt("two")
                 s.submit(ops.AddPin(text="in French"))
-                s.submit(ops.Compact())
-                await s.rx.expect(ev.Compacted)
+                await s.carry_out(ops.Compact(), ev.Compacted)
                 await s.prompt("three")
                 identifier = s.id
                 if not is_restarted:
@@ -70,10 +69,8 @@ async def test_after_an_undone_compaction_the_body_is_the_one_that_would_have_be
                 await s.prompt("one")
                 await s.prompt("two")
                 if is_compacted:
-                    s.submit(ops.Compact())
-                    await s.rx.expect(ev.Compacted)
-                    s.submit(ops.UndoCompaction())
-                    await s.rx.expect(ev.CompactionUndone)
+                    await s.carry_out(ops.Compact(), ev.Compacted)
+                    await s.carry_out(ops.UndoCompaction(), ev.CompactionUndone)
                 await s.prompt("three")
             assert server.violations == []
             sent.append(bodies(server)[-1])
@@ -102,8 +99,7 @@ async def test_after_a_compaction_the_provider_counts_in_the_background(ground: 
         async with ground.session([], provider_source=source(server)) as s:
             await s.prompt("one")
             await s.prompt("two")
-            s.submit(ops.Compact())
-            counted = await s.rx.expect(ev.ContextMeasured, lambda event: event.use.source == "counted")
+            counted = await s.carry_out(ops.Compact(), ev.ContextMeasured, lambda event: event.use.source == "counted")
             assert counted.use.tokens > 0
         assert server.violations == []
 

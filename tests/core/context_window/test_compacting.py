@@ -117,10 +117,8 @@ async def test_an_undone_compaction_is_as_if_it_had_never_been(ground: Ground) -
     async with ground.session(script(replies, [[SUMMARY]])) as s:
         await s.prompt("a")
         await s.prompt("b")
-        s.submit(ops.Compact())
-        await s.rx.expect(ev.Compacted)
-        s.submit(ops.UndoCompaction())
-        await s.rx.expect(ev.CompactionUndone)
+        await s.carry_out(ops.Compact(), ev.Compacted)
+        await s.carry_out(ops.UndoCompaction(), ev.CompactionUndone)
         await s.prompt("c")
         undone = s.last_request
     async with ground.session(replies) as s:
@@ -135,8 +133,7 @@ async def test_what_the_person_took_back_is_not_done_again_before_it_must_be(gro
     async with ground.session(script(replies, [[SUMMARY]])) as s:
         for _ in range(4):
             await s.prompt()
-        s.submit(ops.UndoCompaction())
-        await s.rx.expect(ev.CompactionUndone)
+        await s.carry_out(ops.UndoCompaction(), ev.CompactionUndone)
         await s.prompt("and now?")
         assert len(s.rx.all(ev.Compacted)) == 1
         assert LONG in texts(s.last_request)
@@ -177,8 +174,7 @@ async def test_an_answer_that_is_no_summary_gives_way_to_what_can_be_told_withou
     async with ground.session(script(replies, [[Say("I would rather not.")]])) as s:
         await s.prompt("Read a.txt")
         await s.prompt("Thanks")
-        s.submit(ops.Compact())
-        compacted = await s.rx.expect(ev.Compacted)
+        compacted = await s.carry_out(ops.Compact(), ev.Compacted)
         assert compacted.summary == Summary(goals=("Read a.txt",), files=("a.txt",))
         assert any(notice.code == "compaction" for notice in s.rx.all(ev.Notice))
 
@@ -188,8 +184,7 @@ async def test_a_model_that_cannot_be_reached_leaves_everything_as_it_was(ground
     async with ground.session(script([[Say("one")], [Say("two")], [Say("three")]], [[refused]])) as s:
         await s.prompt()
         await s.prompt()
-        s.submit(ops.Compact())
-        notice = await s.rx.expect(ev.Notice)
+        notice = await s.carry_out(ops.Compact(), ev.Notice)
         assert "The key was refused." in notice.title
         assert (await s.prompt("go on")).reason == "completed"
         assert s.rx.all(ev.Compacted) == []
@@ -199,12 +194,9 @@ async def test_a_prompt_waits_for_the_summary_and_then_goes_on(ground: Ground) -
     async with ground.session(script([[Say("one")], [Say("two")], [Say("three")]], [[Hang()]])) as s:
         await s.prompt("a")
         await s.prompt("b")
-        s.submit(ops.Compact())
-        await s.rx.expect(ev.ToolProgress, lambda event: event.name == "compact")
-        s.submit(ops.SubmitPrompt(text="c"))
-        await s.rx.expect(ev.Queued)
-        s.submit(ops.Interrupt())
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.Compact(), ev.ToolProgress, lambda event: event.name == "compact")
+        await s.carry_out(ops.SubmitPrompt(text="c"), ev.Queued)
+        await s.carry_out(ops.Interrupt(), ev.TurnEnded)
         assert s.rx.all(ev.Compacted) == []
         assert "c" in texts(s.last_request)
 
@@ -213,10 +205,8 @@ async def test_a_prompt_sent_when_the_summary_ends_comes_behind_one_that_waited_
     async with ground.session(script([[Say(word)] for word in ("one", "two", "three", "four")], [[Hang()]])) as s:
         await s.prompt("a")
         await s.prompt("b")
-        s.submit(ops.Compact())
-        await s.rx.expect(ev.ToolProgress, lambda event: event.name == "compact")
-        s.submit(ops.SubmitPrompt(text="c"))
-        await s.rx.expect(ev.Queued)
+        await s.carry_out(ops.Compact(), ev.ToolProgress, lambda event: event.name == "compact")
+        await s.carry_out(ops.SubmitPrompt(text="c"), ev.Queued)
         s.submit(ops.Interrupt())
         s.submit(ops.SubmitPrompt(text="d"))
         for _ in range(2):
@@ -228,14 +218,11 @@ async def test_a_waiting_prompt_that_is_sent_while_a_summary_is_made_is_the_next
     async with ground.session(script([[Say("one")], [Say("two")]], [[Hang()]])) as s:
         await s.prompt("a")
         await s.prompt("b")
-        s.submit(ops.Compact())
-        await s.rx.expect(ev.ToolProgress, lambda event: event.name == "compact")
+        await s.carry_out(ops.Compact(), ev.ToolProgress, lambda event: event.name == "compact")
         for text in ("c", "d"):
-            s.submit(ops.SubmitPrompt(text=text))
-            queued = await s.rx.expect(ev.Queued)
+            queued = await s.carry_out(ops.SubmitPrompt(text=text), ev.Queued)
         s.submit(ops.SendQueued(prompt_id=queued.prompt_id))
-        s.submit(ops.RenameSession(title="still summarising"))
-        await s.rx.expect(ev.SessionRenamed)
+        await s.carry_out(ops.RenameSession(title="still summarising"), ev.SessionRenamed)
         assert not s.session.transcript.turns.is_running
         s.submit(ops.Interrupt())
         for _ in range(2):
@@ -249,13 +236,10 @@ async def test_a_prompt_that_waited_for_a_turn_waits_for_the_summary_that_was_as
     call = Call("run_terminal_cmd", {"command": "touch x"})
     async with ground.session(script([[Say("one")], [call], [Say("two")], [Say("three")]], [[SUMMARY]])) as s:
         await s.prompt("a")
-        s.submit(ops.SubmitPrompt(text="b"))
-        asked = await s.rx.expect(ev.ApprovalRequested)
-        s.submit(ops.SubmitPrompt(text="c"))
-        await s.rx.expect(ev.Queued)
+        asked = await s.carry_out(ops.SubmitPrompt(text="b"), ev.ApprovalRequested)
+        await s.carry_out(ops.SubmitPrompt(text="c"), ev.Queued)
         s.rx.at_once = lambda event: s.submit(ops.Compact()) if isinstance(event, ev.TurnEnded) else None
-        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()), ev.TurnEnded)
         s.rx.at_once = lambda _: None
         came = [await s.rx.expect((ev.Compacted, ev.PromptSubmitted)) for _ in range(2)]
         assert [event.type for event in came] == ["compacted", "prompt_submitted"]
@@ -295,23 +279,19 @@ async def test_a_summary_is_edited_and_the_next_one_builds_on_it(ground: Ground)
     async with ground.session(script(replies, [[SUMMARY], [SUMMARY]])) as s:
         await s.prompt("a")
         await s.prompt("b")
-        s.submit(ops.Compact(focus="the tests"))
-        await s.rx.expect(ev.Compacted)
+        await s.carry_out(ops.Compact(focus="the tests"), ev.Compacted)
         assert "the tests" in texts(s.last_request)
-        s.submit(ops.EditSummary(summary=Summary(constraints=("never push",))))
-        await s.rx.expect(ev.SummaryEdited)
+        await s.carry_out(ops.EditSummary(summary=Summary(constraints=("never push",))), ev.SummaryEdited)
         await s.prompt("c")
         assert "never push" in texts(s.last_request)
-        s.submit(ops.Compact())
-        await s.rx.expect(ev.Compacted)
+        await s.carry_out(ops.Compact(), ev.Compacted)
         assert "never push" in texts(s.last_request), "the model that summarises reads the summary before"
 
 
 async def test_one_turn_alone_is_not_summarised(ground: Ground) -> None:
     async with ground.session([[Say("one")]]) as s:
         await s.prompt()
-        s.submit(ops.Compact())
-        notice = await s.rx.expect(ev.Notice)
+        notice = await s.carry_out(ops.Compact(), ev.Notice)
         assert notice.code == "compaction"
 
 
@@ -327,8 +307,7 @@ async def test_the_demo_summarises_too(ground: Ground) -> None:
     async with ground.session(demo_reply, approval="never") as s:
         await s.prompt("Find out why a test fails")
         await s.prompt("And now?")
-        s.submit(ops.Compact())
-        compacted = await s.rx.expect(ev.Compacted)
+        compacted = await s.carry_out(ops.Compact(), ev.Compacted)
         assert compacted.summary.goals
         assert not any(notice.code == "compaction" for notice in s.rx.all(ev.Notice))
         assert (await s.prompt("Go on")).reason == "completed"
@@ -361,8 +340,7 @@ async def test_a_summary_that_comes_too_late_for_the_conversation_is_dropped(gro
         await s.prompt("b")
         s.submit(ops.Compact())
         await provider.asked.wait()
-        s.submit(ops.RewindTo(turn=1, scope="conversation"))
-        await s.rx.expect(ev.Rewound)
+        await s.carry_out(ops.RewindTo(turn=1, scope="conversation"), ev.Rewound)
         provider.may_answer.set()
         assert "changed" in (await s.rx.expect(ev.Notice)).title
         assert s.rx.all(ev.Compacted) == []
@@ -412,10 +390,8 @@ async def test_a_stop_while_it_is_summarised_ends_the_turn_and_changes_nothing(g
     async with ground.session(script(replies, [[Hang()]])) as s:
         for _ in range(3):
             await s.prompt()
-        s.submit(ops.SubmitPrompt(text="more"))
-        await s.rx.expect(ev.ToolProgress, lambda event: event.name == "compact")
-        s.submit(ops.Interrupt())
-        ended = await s.rx.expect(ev.TurnEnded, lambda event: event.turn == 4)
+        await s.carry_out(ops.SubmitPrompt(text="more"), ev.ToolProgress, lambda event: event.name == "compact")
+        ended = await s.carry_out(ops.Interrupt(), ev.TurnEnded, lambda event: event.turn == 4)
         assert ended.reason == "interrupted"
         assert s.rx.all(ev.Compacted) == []
         assert s.session.transcript.turns.activity == ""

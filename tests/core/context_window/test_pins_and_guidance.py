@@ -26,8 +26,7 @@ class WoundClock(ImpatientClock):
 
 
 async def pin(s: Open, text: str, ttl_s: float | None = None) -> str:
-    s.submit(ops.AddPin(text=text, ttl_s=ttl_s))
-    return (await s.rx.expect(ev.Pinned)).pin.id
+    return (await s.carry_out(ops.AddPin(text=text, ttl_s=ttl_s), ev.Pinned)).pin.id
 
 
 async def test_a_pin_is_sent_with_every_request_until_it_is_removed(ground: Ground) -> None:
@@ -35,8 +34,7 @@ async def test_a_pin_is_sent_with_every_request_until_it_is_removed(ground: Grou
         identifier = await pin(s, "Answer in French")
         await s.prompt()
         assert "Answer in French" in s.last_request.pinned
-        s.submit(ops.RemovePin(pin_id=identifier))
-        await s.rx.expect(ev.Unpinned)
+        await s.carry_out(ops.RemovePin(pin_id=identifier), ev.Unpinned)
         await s.prompt()
         assert s.last_request.pinned == ""
 
@@ -71,8 +69,7 @@ async def test_a_pin_over_the_budget_is_refused_with_the_reason(ground: Ground) 
     ground.settings = Settings(compaction=CompactionSettings(pins_tokens=100))
     async with ground.session([]) as s:
         await pin(s, "short")
-        s.submit(ops.AddPin(text="long " * 200))
-        notice = await s.rx.expect(ev.Notice)
+        notice = await s.carry_out(ops.AddPin(text="long " * 200), ev.Notice)
         assert notice.code == "pin"
         assert "100" in notice.title
 
@@ -90,8 +87,7 @@ async def test_a_pin_whose_time_is_over_is_no_longer_listed_also_after_a_restart
         await pin(s, "for a minute", ttl_s=60)
         await pin(s, "for an hour", ttl_s=3_600)
         clock.at += timedelta(seconds=61)
-        s.submit(ops.RunCommand(text="/pin list"))
-        listed = (await s.rx.expect(ev.CommandRun)).output
+        listed = (await s.carry_out(ops.RunCommand(text="/pin list"), ev.CommandRun)).output
         assert "for an hour" in listed
         assert "for a minute" not in listed
         clock.at += timedelta(hours=1)
@@ -145,8 +141,7 @@ async def test_a_new_file_by_the_agent_brings_the_guidance_of_its_folder(ground:
     ground.write("docs/AGENTS.md", "British spelling.")
     create = Call("create_file", {"path": "docs/new.md", "content": "x\n"})
     async with ground.session([[create], [Say("made")]], approval="never", sandbox="none") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        ended = await s.rx.expect((ev.TurnEnded, ev.ApprovalRequested))
+        ended = await s.carry_out(ops.SubmitPrompt(text="go"), (ev.TurnEnded, ev.ApprovalRequested))
         if isinstance(ended, ev.ApprovalRequested):
             return  # without a sandbox every write asks; the folder was not touched
         assert s.rx.all(ev.GuidanceLoaded)
@@ -168,8 +163,7 @@ async def test_what_the_model_sees_can_be_looked_at_part_by_part(ground: Ground)
     async with ground.session([[Say("one")]]) as s:
         await pin(s, "in French")
         await s.prompt("Hello there")
-        s.submit(ops.InspectContext())
-        report = (await s.rx.expect(ev.ContextInspected)).report
+        report = (await s.carry_out(ops.InspectContext(), ev.ContextInspected)).report
         kinds = [section.kind for section in report.sections]
         assert kinds == ["tools", "system", "guidance", "conversation", "pins"]
         assert "Hello there" in report.sections[3].text

@@ -170,8 +170,7 @@ async def test_a_picture_is_refused_for_a_model_that_takes_none(ground: Ground) 
 async def test_another_session_comes_as_its_transcript(ground: Ground) -> None:
     async with ground.session([[Say("The answer is 42.")]]) as s:
         await s.prompt("What is the answer?")
-        s.submit(ops.RenameSession(title="Deep thought"))
-        await s.rx.expect(ev.SessionRenamed)
+        await s.carry_out(ops.RenameSession(title="Deep thought"), ev.SessionRenamed)
     earlier = s.id
     async with ground.session([[Say("ok")], [Say("ok")]]) as s:
         (by_title,) = (await sent(s, '@session:"Deep thought" says')).attachments

@@ -23,15 +23,13 @@ def ground(tmp_path: Path) -> Ground:
 
 async def sent(s: Open, text: str, *include: str) -> ev.PromptSubmitted:
     """Send a prompt and wait for the end of its turn."""
-    s.submit(ops.SubmitPrompt(text=text, include=include))
-    await s.rx.expect(ev.TurnEnded)
+    await s.carry_out(ops.SubmitPrompt(text=text, include=include), ev.TurnEnded)
     return s.rx.all(ev.PromptSubmitted)[-1]
 
 
 async def refused(s: Open, text: str, *include: str) -> ev.Notice:
     """Send a prompt that is given back, and return why."""
-    s.submit(ops.SubmitPrompt(text=text, include=include))
-    rejected = await s.rx.expect(ev.PromptRejected)
+    rejected = await s.carry_out(ops.SubmitPrompt(text=text, include=include), ev.PromptRejected)
     assert rejected.text == text
     assert not s.rx.all(ev.TurnStarted)
     notice = s.rx.all(ev.Notice)[-1]
@@ -198,13 +196,10 @@ async def test_prompts_keep_their_order_behind_one_that_is_fetched(ground: Groun
 async def test_a_question_is_answered_while_a_resource_is_fetched_and_the_prompt_waits_with_it(ground: Ground) -> None:
     script = [[Call("program__echo", {"text": "hello"})], [Say("ok")], [Say("then")]]
     async with ground.session(script) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = await s.rx.expect(ev.ApprovalRequested)
-        s.submit(ops.SubmitPrompt(text="@program:one"))
-        queued = await s.rx.expect(ev.Queued)
+        asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
+        queued = await s.carry_out(ops.SubmitPrompt(text="@program:one"), ev.Queued)
         assert [each.text for each in s.session.transcript.turns.queued] == ["@program:one"]
-        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()), ev.TurnEnded)
         await s.rx.expect(ev.TurnEnded)
 
     assert [each.uri for each in queued.attachments] == ["note://one"]
@@ -213,8 +208,7 @@ async def test_a_question_is_answered_while_a_resource_is_fetched_and_the_prompt
 
 async def test_what_a_servers_own_prompt_mentions_is_text(ground: Ground) -> None:
     async with ground.session([[Say("ok")]]) as s:
-        s.submit(ops.RunCommand(text="/program:review-code @program:one"))
-        submitted = await s.rx.expect(ev.PromptSubmitted)
+        submitted = await s.carry_out(ops.RunCommand(text="/program:review-code @program:one"), ev.PromptSubmitted)
         await s.rx.expect(ev.TurnEnded)
 
     assert "@program:one" in submitted.text
@@ -225,8 +219,7 @@ async def test_in_a_command_from_a_file_only_what_the_user_typed_counts(ground: 
     ground.write(".desktop-agent/commands/look.md", "Not @program:long but $ARGUMENTS")
 
     async with ground.session([[Say("ok")]]) as s:
-        s.submit(ops.RunCommand(text="/look @program:one"))
-        submitted = await s.rx.expect(ev.PromptSubmitted)
+        submitted = await s.carry_out(ops.RunCommand(text="/look @program:one"), ev.PromptSubmitted)
         await s.rx.expect(ev.TurnEnded)
 
     assert [each.uri for each in submitted.attachments] == ["note://one"]

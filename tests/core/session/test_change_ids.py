@@ -64,9 +64,7 @@ async def moved_files(ground: Ground, count: int) -> SessionId:
 async def command_run(ground: Ground, script: list[Reply]) -> SessionId:
     """A session whose model runs a command, and the user lets it."""
     async with ground.session(script, sandbox="none", approval="on_request") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.prompt("go", answers=1)
         return s.id
 
 
@@ -179,8 +177,7 @@ async def test_a_write_that_was_refused_leaves_a_gap_and_no_id_twice(ground: Gro
 async def test_an_id_that_was_only_asked_about_is_not_given_to_another_change(ground: Ground) -> None:
     script: list[Reply] = [[Call("create_file", {"path": "a.txt", "content": "a\n"})], [Say("Done.")]]
     async with ground.session(script, approval="always") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = await s.rx.expect(ev.ApprovalRequested)
+        asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         s.submit(ops.Shutdown(keeps_questions=True))
         await s.task
     async with ground.session(script[1:], resume=s.id) as again:
@@ -198,8 +195,7 @@ async def test_a_turn_whose_first_line_is_damaged_keeps_its_number_to_itself(gro
     journal.write_bytes(b"".join(b"damaged\n" if b'"turn_started"' in line else line for line in lines))
     async with ground.session([edits[1], [Say("Done.")]], resume=s.id) as again:
         await again.prompt()
-        again.submit(ops.UndoChanges(selection=ChangeSelection(turn=2)))
-        await again.rx.expect(ev.ChangesUndone)
+        await again.carry_out(ops.UndoChanges(selection=ChangeSelection(turn=2)), ev.ChangesUndone)
     assert sorted(path.name for path in ground.workspace.iterdir()) == ["1.txt"]
 
 
@@ -248,13 +244,11 @@ async def test_an_id_given_twice_is_not_acted_on_by_guess(ground: Ground) -> Non
     session_id = old_session(ground)
     async with ground.session([], resume=session_id) as s:
         before = tree_of(ground.workspace)
-        s.submit(ops.UndoChanges(selection=ChangeSelection(change_ids=("1.7",))))
-        notice = await s.rx.expect(ev.Notice)
+        notice = await s.carry_out(ops.UndoChanges(selection=ChangeSelection(change_ids=("1.7",))), ev.Notice)
         assert notice.code == "unclear_selection"
         assert "1.7~1 or 1.7~2" in notice.hint
         assert tree_of(ground.workspace) == before
-        s.submit(ops.UndoChanges(selection=ChangeSelection(change_ids=("1.7~1",))))
-        undone = await s.rx.expect(ev.ChangesUndone)
+        undone = await s.carry_out(ops.UndoChanges(selection=ChangeSelection(change_ids=("1.7~1",))), ev.ChangesUndone)
         assert [outcome.path for outcome in undone.outcomes] == ["ln"]
     assert (ground.workspace / "ln").readlink() == Path("f1.txt")
 

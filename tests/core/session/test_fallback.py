@@ -118,10 +118,8 @@ async def test_what_was_half_said_by_the_usual_model_is_void(ground: Ground) -> 
 
 async def test_the_user_stops_it_while_the_fallback_answers(ground: Ground) -> None:
     async with session(ground, [busy()] * TRIES, [[Say("I begin"), Hang()]]) as (s, _):
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.TextDelta)
-        s.submit(ops.Interrupt())
-        assert (await s.rx.expect(ev.TurnEnded)).reason == "interrupted"
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.TextDelta)
+        assert (await s.carry_out(ops.Interrupt(), ev.TurnEnded)).reason == "interrupted"
         assert answered_by(s) == [OTHER]
 
 

@@ -34,11 +34,8 @@ async def make_session(ground: Ground) -> str:
     for path, content in BEFORE.items():
         ground.write(path, content)
     async with ground.session(SCRIPT, approval="on_request", sandbox="none") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.prompt("go", answers=1)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
         return s.id
 
 
@@ -74,8 +71,7 @@ async def test_a_write_that_happened_without_its_record_is_recorded_and_can_be_u
     async with ground.session([[Say("ok")]], resume=session_id) as s:
         await s.rx.expect(ev.TurnEnded)
         assert list(s.session.transcript.changes) == ["1.1"]
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
         assert ground.read("a.py") == "x = 1\r\n"
 
 
@@ -116,8 +112,7 @@ async def test_what_a_killed_command_changed_is_found_afterwards(ground: Ground)
     async with ground.session([[Say("ok")]], resume=session_id) as s:
         recorded = await s.rx.expect(ev.ChangesRecorded)
         assert [(change.path, change.author) for change in recorded.changes] == [("b.txt", "shell")]
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
         assert ground.read("b.txt") == "b\n"
 
 
@@ -135,16 +130,14 @@ async def test_an_undo_cut_off_half_way_knows_which_files_it_had_put_back(ground
         event = await s.rx.expect(ev.ChangesUndone)
         assert "b.txt" not in {outcome.path for outcome in event.outcomes}
         assert [record.change.path for record in s.session.transcript.changed.active()] == ["b.txt"]
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
         assert files(ground.workspace) == undone
 
 
 async def test_what_waited_for_an_approval_is_over_where_nobody_can_give_it(ground: Ground) -> None:
     ground.write("a.py", "x = 1\r\n")
     async with ground.session([SCRIPT[0][:2], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.ApprovalRequested)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         session_id = s.id
         journal = ground.paths.sessions / session_id / "journal.jsonl"
         killed = journal.read_bytes()

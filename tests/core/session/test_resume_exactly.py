@@ -71,17 +71,14 @@ def writes(path: str, content: str) -> Step:
 
 async def stopped(s: Open, _: Ground) -> None:
     """Submit a prompt and stop the turn in the middle of a sentence."""
-    s.submit(ops.SubmitPrompt(text="Talk."))
-    await s.rx.expect(ev.TextDelta)
-    s.submit(ops.Interrupt())
-    await s.rx.expect(ev.TurnEnded)
+    await s.carry_out(ops.SubmitPrompt(text="Talk."), ev.TextDelta)
+    await s.carry_out(ops.Interrupt(), ev.TurnEnded)
 
 
 async def queued(s: Open, _: Ground) -> None:
     """Queue a prompt behind another."""
     s.submit(ops.SubmitPrompt(text="First."))
-    s.submit(ops.SubmitPrompt(text="Second."))
-    await s.rx.expect(ev.TurnEnded)
+    await s.carry_out(ops.SubmitPrompt(text="Second."), ev.TurnEnded)
     await s.rx.expect(ev.TurnEnded)
 
 

@@ -98,12 +98,10 @@ async def test_an_edit_is_asked_written_down_and_then_applied(ground: Ground) ->
     """Z-64: asked once, with the diff."""
     ground.write("a.py", "x = 1\n")
     async with ground.session([[EDIT], [Say("Done.")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = await s.rx.expect(ev.ApprovalRequested)
+        asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         assert ground.read("a.py") == "x = 1\n"
         assert [change.path for change in asked.request.changes] == ["a.py"]
-        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()), ev.TurnEnded)
         assert ground.read("a.py") == "x = 2\n"
         types = [event.type for event in s.rx.recorded]
         start = types.index("tool_call_started")
@@ -334,8 +332,7 @@ async def test_taking_back_a_turn_that_only_read_takes_nothing_from_the_one_befo
     async with ground.session([[EDIT], [Say("ok")], [look], [Say("ok")]], approval="never") as s:
         await s.prompt()
         await s.prompt("and now?")
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=2)))
-        await s.rx.expect((ev.ChangesUndone, ev.Notice))
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection(turn=2)), (ev.ChangesUndone, ev.Notice))
         assert ground.read("a.py") == "x = 2\n"
         assert [record.change.path for record in s.session.transcript.changed.active()] == ["a.py"]
         s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
@@ -361,10 +358,8 @@ async def test_a_dry_run_answers_every_call_without_running_it(ground: Ground) -
 
 async def test_stopping_while_the_model_writes_keeps_what_was_read(ground: Ground) -> None:
     async with ground.session([[Say("As far as it got"), Hang()], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.TextDelta, lambda event: event.text.endswith("got"))
-        s.submit(ops.Interrupt())
-        ended = await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.TextDelta, lambda event: event.text.endswith("got"))
+        ended = await s.carry_out(ops.Interrupt(), ev.TurnEnded)
         assert ended.reason == "interrupted"
         assert s.rx.all(ev.MessageDone)[0].content == (TextBlock(text="As far as it got"),)
         await s.prompt("go on")
@@ -384,8 +379,7 @@ async def test_stopping_a_command_ends_its_processes_and_answers_every_call(grou
         s.submit(ops.SubmitPrompt(text="go"))
         await s.answer()
         await s.rx.expect(ev.ToolOutputDelta, lambda event: "started" in event.text)
-        s.submit(ops.Interrupt())
-        assert (await s.rx.expect(ev.TurnEnded)).reason == "interrupted"
+        assert (await s.carry_out(ops.Interrupt(), ev.TurnEnded)).reason == "interrupted"
         stopped, skipped = [event.result.content for event in s.rx.all(ev.ToolCallFinished)]
         assert stopped.startswith(INTERRUPTED)
         assert "started" in stopped, "what it had printed is kept"
@@ -400,10 +394,8 @@ async def test_stopping_a_command_ends_its_processes_and_answers_every_call(grou
 async def test_stopping_while_a_question_is_open_is_a_no(ground: Ground) -> None:
     ground.write("a.py", "x = 1\n")
     async with ground.session([[EDIT], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = await s.rx.expect(ev.ApprovalRequested)
-        s.submit(ops.Interrupt())
-        resolved = await s.rx.expect(ev.ApprovalResolved)
+        asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
+        resolved = await s.carry_out(ops.Interrupt(), ev.ApprovalResolved)
         assert isinstance(resolved.decision, Aborted)
         await s.rx.expect(ev.TurnEnded)
         s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
@@ -414,35 +406,27 @@ async def test_stopping_while_a_question_is_open_is_a_no(ground: Ground) -> None
 async def test_stopping_twice_or_while_idle_does_no_harm(ground: Ground) -> None:
     async with ground.session([[Say("…"), Hang()], [Say("ok")]]) as s:
         s.submit(ops.Interrupt())
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.TextDelta)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.TextDelta)
         s.submit(ops.Interrupt())
-        s.submit(ops.Interrupt())
-        assert (await s.rx.expect(ev.TurnEnded)).reason == "interrupted"
+        assert (await s.carry_out(ops.Interrupt(), ev.TurnEnded)).reason == "interrupted"
         assert (await s.prompt()).reason == "completed"
 
 
 async def test_prompts_sent_meanwhile_wait_their_turn_and_can_be_taken_back(ground: Ground) -> None:
     async with ground.session([[Call("run_terminal_cmd", {"command": "touch x"})], [Say("1")], [Say("2")]]) as s:
-        s.submit(ops.SubmitPrompt(text="first"))
-        asked = await s.rx.expect(ev.ApprovalRequested)
+        asked = await s.carry_out(ops.SubmitPrompt(text="first"), ev.ApprovalRequested)
         s.submit(ops.SubmitPrompt(text="second"))
-        s.submit(ops.SubmitPrompt(text="third"))
-        third = await s.rx.expect(ev.Queued, lambda event: event.text == "third")
-        s.submit(ops.Unqueue(prompt_id=third.prompt_id))
-        await s.rx.expect(ev.Unqueued)
-        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
-        await s.rx.expect(ev.TurnEnded)
+        third = await s.carry_out(ops.SubmitPrompt(text="third"), ev.Queued, lambda event: event.text == "third")
+        await s.carry_out(ops.Unqueue(prompt_id=third.prompt_id), ev.Unqueued)
+        await s.carry_out(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()), ev.TurnEnded)
         await s.rx.expect(ev.TurnEnded)
         assert [event.text for event in s.rx.all(ev.PromptSubmitted)] == ["first", "second"]
 
 
 async def test_a_prompt_sent_at_the_very_end_of_a_turn_comes_behind_those_that_wait(ground: Ground) -> None:
     async with ground.session([[Call("run_terminal_cmd", {"command": "touch x"})], *[[Say("ok")]] * 3]) as s:
-        s.submit(ops.SubmitPrompt(text="first"))
-        asked = await s.rx.expect(ev.ApprovalRequested)
-        s.submit(ops.SubmitPrompt(text="second"))
-        await s.rx.expect(ev.Queued)
+        asked = await s.carry_out(ops.SubmitPrompt(text="first"), ev.ApprovalRequested)
+        await s.carry_out(ops.SubmitPrompt(text="second"), ev.Queued)
 
         def send_third(event: ev.Event) -> None:
             if isinstance(event, ev.TurnEnded) and event.turn == 1:
@@ -457,14 +441,10 @@ async def test_a_prompt_sent_at_the_very_end_of_a_turn_comes_behind_those_that_w
 
 async def test_queued_prompts_wait_when_the_turn_was_stopped(ground: Ground) -> None:
     async with ground.session([[Hang()], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="first"))
-        await s.rx.expect(ev.TurnStarted)
-        s.submit(ops.SubmitPrompt(text="second"))
-        await s.rx.expect(ev.Queued)
-        s.submit(ops.Interrupt())
-        await s.rx.expect(ev.TurnEnded)
-        s.submit(ops.RenameSession(title="still idle"))
-        await s.rx.expect(ev.SessionRenamed)
+        await s.carry_out(ops.SubmitPrompt(text="first"), ev.TurnStarted)
+        await s.carry_out(ops.SubmitPrompt(text="second"), ev.Queued)
+        await s.carry_out(ops.Interrupt(), ev.TurnEnded)
+        await s.carry_out(ops.RenameSession(title="still idle"), ev.SessionRenamed)
         assert len(s.rx.all(ev.PromptSubmitted)) == 1
         assert [prompt.text for prompt in s.session.transcript.turns.queued] == ["second"]
 
@@ -503,8 +483,7 @@ async def test_a_file_the_person_changed_since_is_reported_and_the_rest_is_undon
 
 async def test_nothing_is_undone_under_a_working_agent(ground: Ground) -> None:
     async with ground.session([[Hang()]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.TurnStarted)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.TurnStarted)
         s.submit(UNDO_ALL)
         assert (await s.rx.expect(ev.Notice)).code == "busy"
 
@@ -512,8 +491,7 @@ async def test_nothing_is_undone_under_a_working_agent(ground: Ground) -> None:
 async def test_an_edit_of_a_file_that_changed_since_it_was_read_is_refused(ground: Ground) -> None:
     ground.write("a.py", "x = 1\n")
     async with ground.session([[Call("read_file", {"path": "a.py"})], [EDIT], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.ToolCallFinished)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.ToolCallFinished)
         ground.write("a.py", "x = 1\n# the user was here\n")
         await s.rx.expect(ev.TurnEnded)
         assert "changed on disk since you last read it" in s.results()[0].content
@@ -523,11 +501,9 @@ async def test_an_edit_of_a_file_that_changed_since_it_was_read_is_refused(groun
 async def test_an_edit_made_while_its_question_is_open_is_not_overwritten(ground: Ground) -> None:
     ground.write("a.py", "x = 1\n")
     async with ground.session([[EDIT], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = await s.rx.expect(ev.ApprovalRequested)
+        asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         ground.write("a.py", "x = 1\n# meanwhile\n")
-        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()), ev.TurnEnded)
         assert "changed on disk" in s.results()[0].content
         assert ground.read("a.py") == "x = 1\n# meanwhile\n"
 
@@ -612,9 +588,7 @@ async def test_closing_ends_a_running_turn_and_leaves_a_valid_journal(ground: Gr
 
 async def test_the_first_request_after_a_lost_result_tells_the_model_the_truth(ground: Ground) -> None:
     async with ground.session([[Call("run_terminal_cmd", {"command": "touch x"})], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.prompt("go", answers=1)
         session_id = s.id
     journal = ground.paths.sessions / session_id / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
@@ -631,8 +605,7 @@ async def test_the_first_request_after_a_lost_result_tells_the_model_the_truth(g
 async def test_a_turn_that_was_killed_says_so_and_how_long_it_worked_at_least(ground: Ground) -> None:
     commands = [Call("run_terminal_cmd", {"command": f"touch {name}"}) for name in "ab"]
     async with ground.session([commands, [Say("ok")]], approval="never") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.TurnEnded)
         session_id = s.id
     journal = ground.paths.sessions / session_id / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
@@ -674,8 +647,7 @@ async def test_turn_numbers_and_change_ids_go_on_after_a_restart(ground: Ground)
 
 async def test_several_sessions_run_side_by_side(ground: Ground) -> None:
     async with ground.session([[Hang()]]) as one, ground.session([[Say("quick")]]) as two:
-        one.submit(ops.SubmitPrompt(text="slow"))
-        await one.rx.expect(ev.TurnStarted)
+        await one.carry_out(ops.SubmitPrompt(text="slow"), ev.TurnStarted)
         assert (await two.prompt()).reason == "completed"
         assert one.session.transcript.turns.is_running
         await asyncio.gather(one.close(), two.close())
@@ -702,8 +674,7 @@ async def test_a_stop_while_changes_are_written_or_looked_for_waits_until_they_a
         await s.answer()
         assert await asyncio.to_thread(begun.wait, PATIENCE_S)
         s.submit(ops.Interrupt())
-        s.submit(ops.SubmitPrompt(text="later"))
-        await s.rx.expect(ev.Queued)  # by now the stop has been served
+        await s.carry_out(ops.SubmitPrompt(text="later"), ev.Queued)  # by now the stop has been served
         go_on.set()
         ended = await s.rx.expect(ev.TurnEnded)
         assert ended.reason == "interrupted"

@@ -13,11 +13,9 @@ async def left_waiting(ground: Ground, turns_before: int = 0) -> str:
     async with ground.session([*[[Say("ok")]] * turns_before, [Say("Working."), Hang()]]) as s:
         for _ in range(turns_before):
             await s.prompt("before")
-        s.submit(ops.SubmitPrompt(text="first"))
-        await s.rx.expect(ev.TextDelta)
+        await s.carry_out(ops.SubmitPrompt(text="first"), ev.TextDelta)
         for text in ("second", "third"):
-            s.submit(ops.SubmitPrompt(text=text))
-            await s.rx.expect(ev.Queued)
+            await s.carry_out(ops.SubmitPrompt(text=text), ev.Queued)
         journal: Path = ground.paths.sessions / s.id / "journal.jsonl"
         left = await asyncio.to_thread(journal.read_bytes)
     await asyncio.to_thread(journal.write_bytes, left)
@@ -30,19 +28,16 @@ async def test_after_a_crash_waiting_prompts_are_there_and_do_not_start_by_thems
         assert [prompt.text for prompt in s.transcript.turns.queued] == ["second", "third"]
         ended = await s.rx.expect(ev.TurnEnded)
         assert ended.reason == "interrupted"
-        s.submit(ops.RenameSession(title="still here"))
-        await s.rx.expect(ev.SessionRenamed)
+        await s.carry_out(ops.RenameSession(title="still here"), ev.SessionRenamed)
     assert s.provider.requests == []
 
 
 async def test_nor_do_they_start_after_a_summary(ground: Ground) -> None:
     session_id = await left_waiting(ground, turns_before=1)
     async with ground.session([[Say("A summary.")], [Say("no")]], resume=session_id) as s:
-        s.submit(ops.Compact())
-        await s.rx.expect(ev.Compacted)
+        await s.carry_out(ops.Compact(), ev.Compacted)
         for title in ("summarised", "still here"):
-            s.submit(ops.RenameSession(title=title))
-            await s.rx.expect(ev.SessionRenamed)
+            await s.carry_out(ops.RenameSession(title=title), ev.SessionRenamed)
         assert s.rx.all(ev.PromptSubmitted) == []
         assert [prompt.text for prompt in s.session.transcript.turns.queued] == ["second", "third"]
 
@@ -50,10 +45,8 @@ async def test_nor_do_they_start_after_a_summary(ground: Ground) -> None:
 async def test_what_was_sent_while_a_summary_was_made_starts_before_them(ground: Ground) -> None:
     session_id = await left_waiting(ground, turns_before=1)
     async with ground.session([[Hang()], *[[Say("ok")]] * 3], resume=session_id) as s:
-        s.submit(ops.Compact())
-        await s.rx.expect(ev.ToolProgress)
-        s.submit(ops.SubmitPrompt(text="new"))
-        await s.rx.expect(ev.Queued)
+        await s.carry_out(ops.Compact(), ev.ToolProgress)
+        await s.carry_out(ops.SubmitPrompt(text="new"), ev.Queued)
         s.submit(ops.Interrupt())
         for text in ("new", "second", "third"):
             assert (await s.rx.expect(ev.PromptSubmitted)).text == text
@@ -70,10 +63,8 @@ async def test_a_session_is_not_at_rest_between_a_summary_and_what_waited_for_it
             await asyncio.sleep(0)
 
     async with ground.session([[Hang()], *[[Say("ok")]] * 3], resume=session_id) as s:
-        s.submit(ops.Compact())
-        await s.rx.expect(ev.ToolProgress)
-        s.submit(ops.SubmitPrompt(text="new"))
-        await s.rx.expect(ev.Queued)
+        await s.carry_out(ops.Compact(), ev.ToolProgress)
+        await s.carry_out(ops.SubmitPrompt(text="new"), ev.Queued)
         s.submit(ops.Interrupt())
         await watch()
         assert len(rests) > 1
@@ -100,21 +91,18 @@ async def test_one_that_was_moved_keeps_its_place_and_starts_in_it(ground: Groun
         second, third = (prompt.prompt_id for prompt in s.transcript.turns.queued)
         for prompt_id, before in ((third, second), (third, third), (second, "gone"), ("gone", second)):
             s.submit(ops.MoveQueued(prompt_id=prompt_id, before=before))
-        s.submit(ops.RenameSession(title="looked through"))
-        await s.rx.expect(ev.SessionRenamed)
+        await s.carry_out(ops.RenameSession(title="looked through"), ev.SessionRenamed)
         assert len(s.rx.all(ev.Queued)) == 1
     async with ground.session([[Say("ok")], [Say("ok")]], resume=session_id) as s:
         assert [prompt.text for prompt in s.transcript.turns.queued] == ["third", "second"]
-        s.submit(ops.MoveQueued(prompt_id=third))
-        await s.rx.expect(ev.Queued)
+        await s.carry_out(ops.MoveQueued(prompt_id=third), ev.Queued)
         assert [prompt.text for prompt in s.session.transcript.turns.queued] == ["second", "third"]
 
 
 async def test_one_that_was_taken_back_stays_so(ground: Ground) -> None:
     session_id = await left_waiting(ground)
     async with ground.session([], resume=session_id) as s:
-        s.submit(ops.Unqueue(prompt_id=s.transcript.turns.queued[0].prompt_id))
-        await s.rx.expect(ev.Unqueued)
+        await s.carry_out(ops.Unqueue(prompt_id=s.transcript.turns.queued[0].prompt_id), ev.Unqueued)
     async with ground.session([], resume=session_id) as s:
         assert [prompt.text for prompt in s.transcript.turns.queued] == ["third"]
 
@@ -123,14 +111,11 @@ async def test_nothing_is_sent_now_while_a_turn_runs_and_nothing_twice(ground: G
     async with ground.session([[Say("Working."), Hang()], [Say("ok")]]) as s:
         s.submit(ops.SubmitPrompt(text="first"))
         await s.rx.expect(ev.TextDelta)  # by now the model has been asked, and the next reply is for the next turn
-        s.submit(ops.SubmitPrompt(text="second"))
-        queued = await s.rx.expect(ev.Queued)
+        queued = await s.carry_out(ops.SubmitPrompt(text="second"), ev.Queued)
         s.submit(ops.SendQueued(prompt_id=queued.prompt_id))
-        s.submit(ops.RenameSession(title="busy"))
-        await s.rx.expect(ev.SessionRenamed)
+        await s.carry_out(ops.RenameSession(title="busy"), ev.SessionRenamed)
         assert len(s.rx.all(ev.PromptSubmitted)) == 1
-        s.submit(ops.Interrupt())
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.Interrupt(), ev.TurnEnded)
         for _ in range(2):
             s.submit(ops.SendQueued(prompt_id=queued.prompt_id))
         await s.rx.expect(ev.TurnEnded)

@@ -40,8 +40,7 @@ async def test_a_prompt_that_cannot_be_recorded_comes_back_and_the_session_goes_
     async with ground.session([[Say("ok")]]) as s:
         await s.rx.expect(ev.SessionOpened)
         with full_disk(s, ground):
-            s.submit(ops.SubmitPrompt(text="my long question"))
-            rejected = await s.rx.expect(ev.PromptRejected)
+            rejected = await s.carry_out(ops.SubmitPrompt(text="my long question"), ev.PromptRejected)
             notice = await s.rx.expect(ev.Notice)
         assert rejected.text == "my long question"
         assert (notice.code, notice.seq) == ("storage", 0)
@@ -54,8 +53,7 @@ async def test_no_tool_acts_when_the_intention_cannot_be_recorded(ground: Ground
     async with ground.session([[EDIT], [Say("ok")]], approval="never") as s:
         await s.rx.expect(ev.SessionOpened)
         with full_disk(s, ground, lambda line: b"changes_prepared" in line):
-            s.submit(ops.SubmitPrompt(text="go"))
-            assert (await s.rx.expect(ev.Notice)).code == "storage"
+            assert (await s.carry_out(ops.SubmitPrompt(text="go"), ev.Notice)).code == "storage"
             assert (await s.rx.expect(ev.TurnEnded)).reason == "storage_error"
         assert ground.read("a.py") == "x = 1\n"
         await s.prompt("try again")
@@ -67,14 +65,12 @@ async def test_a_change_whose_record_failed_is_found_and_recorded_before_the_nex
     async with ground.session([[EDIT], [Say("ok")]], approval="never") as s:
         await s.rx.expect(ev.SessionOpened)
         with full_disk(s, ground, lambda line: b"changes_recorded" in line):
-            s.submit(ops.SubmitPrompt(text="go"))
-            assert (await s.rx.expect(ev.TurnEnded)).reason == "storage_error"
+            assert (await s.carry_out(ops.SubmitPrompt(text="go"), ev.TurnEnded)).reason == "storage_error"
         assert ground.read("a.py") == "x = 2\n"
         await s.prompt("go on")
         check_conversation(s.last_request)
         assert list(s.session.transcript.changes) == ["1.1"]
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
         assert ground.read("a.py") == "x = 1\n"
 
 
@@ -92,8 +88,7 @@ async def test_an_undo_that_cannot_be_recorded_is_not_done(ground: Ground) -> No
     async with ground.session([[EDIT], [Say("ok")]], approval="never") as s:
         await s.prompt()
         with full_disk(s, ground, lambda line: b"changes_prepared" in line):
-            s.submit(ops.UndoChanges(selection=ChangeSelection()))
-            assert (await s.rx.expect(ev.Notice)).code == "storage"
+            assert (await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.Notice)).code == "storage"
         assert ground.read("a.py") == "x = 2\n"
 
 

@@ -62,8 +62,7 @@ async def undo(s: Open, selection: ChangeSelection, reason: str = "") -> ev.Chan
 
 
 async def redo(s: Open, selection: ChangeSelection) -> ev.ChangesRedone:
-    s.submit(ops.RedoChanges(selection=selection))
-    return await s.rx.expect(ev.ChangesRedone)
+    return await s.carry_out(ops.RedoChanges(selection=selection), ev.ChangesRedone)
 
 
 async def test_hunks_of_three_turns_in_one_file_are_undone_and_redone_in_any_order(ground: Ground) -> None:
@@ -380,8 +379,7 @@ async def finish_and_come_back(s: Open, ground: Ground, wanted: str, before: str
     assert [(outcome.state, outcome.clash) for outcome in done.outcomes] in ([("restored", None)], [("merged", None)])
     assert ground.read("a.txt") == wanted
     for _ in range(2):
-        s.submit(ops.RedoSteps())
-        await s.rx.expect(ev.ChangesRedone)
+        await s.carry_out(ops.RedoSteps(), ev.ChangesRedone)
     assert ground.read("a.txt") == before
 
 
@@ -421,8 +419,7 @@ async def test_a_write_that_settles_a_change_nobody_made_is_refused(ground: Grou
 
 async def undone_nothing(s: Open) -> None:
     """The user's own writes are no changes of the agent's to undo."""
-    s.submit(ops.UndoChanges(selection=ChangeSelection()))
-    assert (await s.rx.expect(ev.Notice)).code == "nothing_selected"
+    assert (await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.Notice)).code == "nothing_selected"
 
 
 @pytest.mark.parametrize("path", ["../outside.txt", "/etc/nothing-here", "link/x"])
@@ -442,8 +439,7 @@ async def test_remarks_are_sent_as_one_prompt_and_are_gone_then(ground: Ground) 
                 id=f"c{number}", path="a.txt", side="new", start=number, end=number + 1, quote="five\n", text=text
             )
             s.submit(ops.AddComment(comment=comment))
-        s.submit(ops.SendComments(text="Two things:"))
-        prompt = await s.rx.expect(ev.PromptSubmitted)
+        prompt = await s.carry_out(ops.SendComments(text="Two things:"), ev.PromptSubmitted)
         assert prompt.text == (
             "Two things:\n\na.txt, line 2:\n> five\nRename this.\n\na.txt, line 5:\n> five\nWhy five?"
         )
@@ -463,8 +459,7 @@ async def test_going_back_takes_files_and_conversation_together_or_apart(ground:
     async with ground.session(script, approval="never") as s:
         await s.prompt("first")
         await s.prompt("second")
-        s.submit(ops.RewindTo(turn=2, scope="both"))
-        assert (await s.rx.expect(ev.Rewound)).turn == 2
+        assert (await s.carry_out(ops.RewindTo(turn=2, scope="both"), ev.Rewound)).turn == 2
         assert ground.read("a.txt") == text_with(line_5="five\n")
         await s.prompt("third")
         said = [
@@ -475,8 +470,7 @@ async def test_going_back_takes_files_and_conversation_together_or_apart(ground:
             if isinstance(block, TextBlock)
         ]
         assert said == ["first", "third"]
-        s.submit(ops.RewindTo(turn=9, scope="files"))
-        assert (await s.rx.expect(ev.Notice)).code == "nothing_selected"
+        assert (await s.carry_out(ops.RewindTo(turn=9, scope="files"), ev.Notice)).code == "nothing_selected"
 
 
 async def test_a_file_that_the_person_renames_or_deletes_comes_back_by_an_undo(ground: Ground) -> None:
@@ -484,15 +478,13 @@ async def test_a_file_that_the_person_renames_or_deletes_comes_back_by_an_undo(g
     (ground.workspace / "a.txt").chmod(0o755)
     digest = digest_of(b"one\r\ntwo")
     async with ground.session([]) as s:
-        s.submit(ops.MoveFile(path="a.txt", to="new/b.txt", expected=digest))
-        renamed = await s.rx.expect(ev.ChangesRecorded)
+        renamed = await s.carry_out(ops.MoveFile(path="a.txt", to="new/b.txt", expected=digest), ev.ChangesRecorded)
         assert [(change.author, change.kind, change.path) for change in renamed.changes] == [
             *(("person", "renamed", "new/b.txt"), ("person", "deleted", "a.txt"))
         ]
         assert not (ground.workspace / "a.txt").exists()
         assert (ground.workspace / "new/b.txt").stat().st_mode & 0o777 == 0o755
-        s.submit(ops.WriteFile(path="new/b.txt", expected=digest, content=None))
-        deleted = await s.rx.expect(ev.ChangesRecorded)
+        deleted = await s.carry_out(ops.WriteFile(path="new/b.txt", expected=digest, content=None), ev.ChangesRecorded)
         assert not (ground.workspace / "new/b.txt").exists()
         await undo(s, ChangeSelection(change_ids=tuple(change.id for change in deleted.changes)))
         assert ground.read("new/b.txt") == "one\r\ntwo"
@@ -521,8 +513,7 @@ async def test_a_renaming_that_would_lose_something_is_refused_and_changes_nothi
     (ground.workspace / "d").mkdir()
     (ground.workspace / "out").symlink_to(ground.workspace.parent)
     async with ground.session([]) as s:
-        s.submit(ops.MoveFile(path=path, to=to, expected=digest_of(content)))
-        notice = await s.rx.expect(ev.Notice)
+        notice = await s.carry_out(ops.MoveFile(path=path, to=to, expected=digest_of(content)), ev.Notice)
         assert (notice.code, notice.title) == ("not_written", said)
         assert s.session.transcript.changes == {}
     assert (ground.read("a.txt"), ground.read("b.txt")) == ("one\n", "two\n")
@@ -577,13 +568,11 @@ async def test_folders_that_came_with_a_file_go_also_when_the_file_was_gone_alre
     )
     async with ground.session([[create], [delete], [Say("done")]], approval="never") as s:
         await s.prompt()
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        undone = await s.rx.expect(ev.ChangesUndone)
+        undone = await s.carry_out(ops.UndoChanges(selection=ChangeSelection(turn=1)), ev.ChangesUndone)
         assert all(outcome.is_done for outcome in undone.outcomes)
         assert {outcome.path for outcome in undone.outcomes} == {"a", "a/b", "a/b/c.txt"}
         assert not (ground.workspace / "a").exists()
-        s.submit(ops.RedoSteps())
-        await s.rx.expect(ev.ChangesRedone)
+        await s.carry_out(ops.RedoSteps(), ev.ChangesRedone)
         assert list((ground.workspace / "a/b").iterdir()) == []
 
 
@@ -595,8 +584,7 @@ async def test_of_new_folders_only_those_that_are_empty_are_named(ground: Ground
     async with ground.session([[create], [delete], [Say("done")]], approval="never") as s:
         await s.prompt()
         (ground.workspace / "a/mine.txt").write_text("mine\n")
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        undone = await s.rx.expect(ev.ChangesUndone)
+        undone = await s.carry_out(ops.UndoChanges(selection=ChangeSelection(turn=1)), ev.ChangesUndone)
         assert {outcome.path for outcome in undone.outcomes} == {"a/b/c.txt", "a/b"}
 
 
@@ -610,8 +598,7 @@ async def test_undone_permissions_of_a_file_with_other_changes_are_a_step_that_r
         assert after != before
         await undo(s, ChangeSelection(path="a.txt", turn=1, hunks=(MODE,)))
         assert (ground.workspace / "a.txt").stat().st_mode == before
-        s.submit(ops.RedoSteps())
-        await s.rx.expect(ev.ChangesRedone)
+        await s.carry_out(ops.RedoSteps(), ev.ChangesRedone)
         assert (ground.workspace / "a.txt").stat().st_mode == after
         assert ground.read("a.txt") == text_with(line_5="five\n")
 
@@ -627,8 +614,7 @@ async def test_a_created_file_goes_with_the_undo_also_after_an_undo_between_two_
         await s.prompt()
         await undo(s, ChangeSelection(turn=3))
         for _ in range(2):
-            s.submit(ops.RedoSteps())
-            await s.rx.expect(ev.ChangesRedone)
+            await s.carry_out(ops.RedoSteps(), ev.ChangesRedone)
         assert list(ground.workspace.iterdir()) == []
         undone = await undo(s, ChangeSelection())
         assert all(outcome.is_done for outcome in undone.outcomes)
@@ -649,8 +635,7 @@ async def test_what_is_undone_already_is_not_undone_again_where_another_brought_
         ground.write("a.txt", text_with(line_5="five\n", line_30="thirty\n"))
         (ground.workspace / "gone.txt").unlink()
         for selection in (five, deletion):
-            s.submit(ops.UndoChanges(selection=selection))
-            assert (await s.rx.expect(ev.Notice)).code == "nothing_selected"
+            assert (await s.carry_out(ops.UndoChanges(selection=selection), ev.Notice)).code == "nothing_selected"
         assert ground.read("a.txt") == text_with(line_5="five\n", line_30="thirty\n")
         assert not (ground.workspace / "gone.txt").exists()
         assert s.session.transcript.changed.steps == steps
@@ -664,8 +649,7 @@ async def test_what_is_in_force_is_not_redone_where_another_took_it_away(ground:
         await s.prompt()
         five = hunk_with(s, ground, "five\n", turn=1)
         ground.write("a.txt", text_with(line_30="thirty\n"))
-        s.submit(ops.RedoChanges(selection=five))
-        assert (await s.rx.expect(ev.Notice)).code == "nothing_selected"
+        assert (await s.carry_out(ops.RedoChanges(selection=five), ev.Notice)).code == "nothing_selected"
         assert ground.read("a.txt") == text_with(line_30="thirty\n")
 
 

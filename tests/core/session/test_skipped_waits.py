@@ -52,8 +52,7 @@ async def test_a_wait_that_the_user_skips_ends_at_once(ground: Ground, patient: 
             await waiting(s)
             assert (len(s.provider.requests), len(patient.naps)) == (tries, tries)
             assert waits(s.session.transcript) == [True], "one notice for all tries"
-            s.submit(ops.TryNow())
-            over = await s.rx.expect(ev.RetryWaitReported)
+            over = await s.carry_out(ops.TryNow(), ev.RetryWaitReported)
             assert not over.is_waiting
         assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
         assert len(s.provider.requests) == 3
@@ -68,8 +67,7 @@ async def test_a_wait_that_a_server_wants_to_last_for_decades_is_short_and_can_b
         await waiting(s)
         assert patient.naps == [60]
         assert "in 60 s" in s.rx.all(ev.Notice)[0].hint
-        s.submit(ops.TryNow())
-        assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
+        assert (await s.carry_out(ops.TryNow(), ev.TurnEnded)).reason == "completed"
 
 
 async def test_skipping_twice_skips_one_wait(ground: Ground, patient: PatientClock) -> None:
@@ -80,8 +78,7 @@ async def test_skipping_twice_skips_one_wait(ground: Ground, patient: PatientClo
         s.submit(ops.TryNow())
         await waiting(s)
         assert len(s.provider.requests) == 2, "the second wait stands"
-        s.submit(ops.TryNow())
-        assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
+        assert (await s.carry_out(ops.TryNow(), ev.TurnEnded)).reason == "completed"
 
 
 async def test_the_wait_of_a_summary_is_told_and_ends_when_the_user_skips_it(
@@ -94,8 +91,7 @@ async def test_the_wait_of_a_summary_is_told_and_ends_when_the_user_skips_it(
         await waiting(s)
         assert (len(s.provider.requests), len(patient.naps)) == (3, 1)
         assert waits(s.session.transcript) == [True]
-        s.submit(ops.TryNow())
-        assert (await s.rx.expect(ev.Compacted)).summary.goals == ("ship it",)
+        assert (await s.carry_out(ops.TryNow(), ev.Compacted)).summary.goals == ("ship it",)
         assert waits(s.session.transcript) == [False]
 
 
@@ -111,8 +107,7 @@ async def test_the_wait_of_a_summary_that_a_turn_needs_can_be_skipped_too(
         await s.prompt(long)
         s.submit(ops.SubmitPrompt(text="go on"))
         await waiting(s)
-        s.submit(ops.TryNow())
-        assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
+        assert (await s.carry_out(ops.TryNow(), ev.TurnEnded)).reason == "completed"
         assert s.rx.all(ev.Compacted)
     assert len(patient.naps) == 1
 
@@ -125,8 +120,7 @@ async def test_a_skip_that_comes_while_the_wait_ends_is_harmless(ground: Ground,
             s.submit(ops.TryNow())
             await asyncio.sleep(0)  # at each step of the way from the skip to the end of the wait
         await s.rx.expect(ev.RetryWaitReported, lambda event: not event.is_waiting)
-        s.submit(ops.Interrupt())
-        assert (await s.rx.expect(ev.TurnEnded)).reason == "interrupted"
+        assert (await s.carry_out(ops.Interrupt(), ev.TurnEnded)).reason == "interrupted"
         assert (len(s.provider.requests), len(patient.naps)) == (2, 1)
 
 
@@ -136,8 +130,7 @@ async def test_skipping_when_nothing_waits_does_nothing(ground: Ground) -> None:
         assert (await s.prompt()).reason == "completed"
         recorded = list(s.rx.recorded)
         s.submit(ops.TryNow())
-        s.submit(ops.RenameSession(title="after it"))
-        await s.rx.expect(ev.SessionRenamed)
+        await s.carry_out(ops.RenameSession(title="after it"), ev.SessionRenamed)
         assert [event.type for event in s.rx.recorded[len(recorded) :]] == ["session_renamed"]
         assert (await s.prompt()).reason == "completed"
         assert [event.is_waiting for event in s.rx.all(ev.RetryWaitReported)] == [True, False]
@@ -152,8 +145,7 @@ async def test_a_wait_is_interrupted_like_a_request(
         await waiting(s)
         if is_skipped_too:
             s.submit(ops.TryNow())
-        s.submit(ops.Interrupt())
-        over = await s.rx.expect(ev.RetryWaitReported)
+        over = await s.carry_out(ops.Interrupt(), ev.RetryWaitReported)
         assert not over.is_waiting
         assert (await s.rx.expect(ev.TurnEnded)).reason == "interrupted"
         assert len(s.provider.requests) == 1

@@ -101,8 +101,7 @@ async def test_the_question_ends_with_the_turn_that_the_user_stops(ground: Groun
     async with ground.session([STEP, DONE]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
         await question(s)
-        s.submit(ops.Interrupt())
-        assert (await s.rx.expect(ev.ApprovalResolved)).decision.outcome == "aborted"
+        assert (await s.carry_out(ops.Interrupt(), ev.ApprovalResolved)).decision.outcome == "aborted"
         assert (await s.rx.expect(ev.TurnEnded)).reason == "interrupted"
         assert s.session.transcript.pending_approvals == []
 

@@ -50,8 +50,7 @@ class HeldClock(ImpatientClock):
 
 async def steer(s: Open, text: str) -> str:
     """Send a message to the turn, and return its id when it is on record that it waits."""
-    s.submit(ops.Steer(text=text))
-    queued = await s.rx.expect(ev.Queued, lambda event: event.text == text)
+    queued = await s.carry_out(ops.Steer(text=text), ev.Queued, lambda event: event.text == text)
     assert queued.is_steering
     return queued.prompt_id
 
@@ -74,8 +73,7 @@ async def test_it_stands_behind_the_results_of_all_calls_that_ran_side_by_side(g
         s.submit(ops.SubmitPrompt(text="go"))
         asked = [(await s.rx.expect(ev.ApprovalRequested)).request.call_id for _ in range(2)]
         await steer(s, "And mind the tests.")
-        s.submit(ops.AnswerApproval(call_id=asked[0], decision=Allowed()))
-        await s.rx.expect(ev.ToolCallFinished)
+        await s.carry_out(ops.AnswerApproval(call_id=asked[0], decision=Allowed()), ev.ToolCallFinished)
         assert s.rx.all(ev.Steered) == []  # a call still has no result
         s.submit(ops.AnswerApproval(call_id=asked[1], decision=Allowed()))
         assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
@@ -90,12 +88,10 @@ async def test_it_stands_behind_the_results_of_all_calls_that_ran_side_by_side(g
 async def test_a_question_goes_on_waiting_for_its_answer(ground: Ground) -> None:
     ground.write("a.py", "x = 1\n")
     async with ground.session([EDIT, DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = await s.rx.expect(ev.ApprovalRequested)
+        asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         await steer(s, "Hurry.")
         assert [request.call_id for request in s.session.transcript.pending_approvals] == [asked.request.call_id]
-        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()), ev.TurnEnded)
         assert said(s.last_request) == ["tool_result", "Hurry."]
     assert ground.read("a.py") == "x = 2\n"
 
@@ -103,14 +99,12 @@ async def test_a_question_goes_on_waiting_for_its_answer(ground: Ground) -> None
 async def test_several_come_in_their_order_and_before_what_only_waits_for_the_end(ground: Ground) -> None:
     ground.write("a.py", "x = 1\n")
     async with ground.session([EDIT, DONE, DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = await s.rx.expect(ev.ApprovalRequested)
+        asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         s.submit(ops.SubmitPrompt(text="later"))
         await steer(s, "first")
         await steer(s, "second")
         assert [prompt.text for prompt in s.session.transcript.turns.queued] == ["first", "second", "later"]
-        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()), ev.TurnEnded)
         assert said(s.last_request) == ["tool_result", "first", "second"]
         assert (await s.rx.expect(ev.PromptSubmitted, lambda event: event.turn == 2)).text == "later"
         await s.rx.expect(ev.TurnEnded)
@@ -119,14 +113,10 @@ async def test_several_come_in_their_order_and_before_what_only_waits_for_the_en
 async def test_a_waiting_prompt_is_sent_into_the_turn(ground: Ground) -> None:
     ground.write("a.py", "x = 1\n")
     async with ground.session([EDIT, DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = await s.rx.expect(ev.ApprovalRequested)
-        s.submit(ops.SubmitPrompt(text="now, please"))
-        queued = await s.rx.expect(ev.Queued)
-        s.submit(ops.SteerQueued(prompt_id=queued.prompt_id))
-        await s.rx.expect(ev.Queued, lambda event: event.is_steering)
-        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
-        await s.rx.expect(ev.TurnEnded)
+        asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
+        queued = await s.carry_out(ops.SubmitPrompt(text="now, please"), ev.Queued)
+        await s.carry_out(ops.SteerQueued(prompt_id=queued.prompt_id), ev.Queued, lambda event: event.is_steering)
+        await s.carry_out(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()), ev.TurnEnded)
         assert said(s.last_request) == ["tool_result", "now, please"]
         assert [event.prompt_id for event in s.rx.all(ev.Steered)] == [queued.prompt_id]
 
@@ -134,20 +124,16 @@ async def test_a_waiting_prompt_is_sent_into_the_turn(ground: Ground) -> None:
 async def test_one_that_was_taken_back_reaches_nobody(ground: Ground) -> None:
     ground.write("a.py", "x = 1\n")
     async with ground.session([EDIT, DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = await s.rx.expect(ev.ApprovalRequested)
-        s.submit(ops.Unqueue(prompt_id=await steer(s, "no, never mind")))
-        await s.rx.expect(ev.Unqueued)
-        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
-        await s.rx.expect(ev.TurnEnded)
+        asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
+        await s.carry_out(ops.Unqueue(prompt_id=await steer(s, "no, never mind")), ev.Unqueued)
+        await s.carry_out(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()), ev.TurnEnded)
         assert said(s.last_request) == ["tool_result"]
 
 
 async def test_when_the_turn_ends_before_it_is_the_next_prompt(ground: Ground) -> None:
     model = HeldBack(DONE, DONE, DONE)
     async with ground.session([], provider_source=model.of) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.TextDelta)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.TextDelta)
         s.submit(ops.SubmitPrompt(text="later"))
         await steer(s, "One more thing.")
         model.may_end.set()
@@ -160,8 +146,7 @@ async def test_when_the_turn_ends_before_it_is_the_next_prompt(ground: Ground) -
 async def test_the_limit_on_requests_makes_it_the_next_prompt(ground: Ground) -> None:
     ground.write("a.py", "x = 1\n")
     async with ground.session([EDIT, DONE], limits=TurnLimits(max_requests=1)) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = await s.rx.expect(ev.ApprovalRequested)
+        asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         await steer(s, "And this.")
         s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
         assert (await s.rx.expect(ev.TurnEnded)).reason == "max_turns"
@@ -173,14 +158,11 @@ async def test_the_limit_on_requests_makes_it_the_next_prompt(ground: Ground) ->
 async def test_a_stop_leaves_it_waiting_and_it_steers_no_later_turn(ground: Ground) -> None:
     ground.write("a.py", "x = 1\n")
     async with ground.session([EDIT, DONE, DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.ApprovalRequested)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         await steer(s, "left over")
-        s.submit(ops.Interrupt())
-        assert (await s.rx.expect(ev.TurnEnded)).reason == "interrupted"
+        assert (await s.carry_out(ops.Interrupt(), ev.TurnEnded)).reason == "interrupted"
         assert [prompt.text for prompt in s.session.transcript.turns.queued] == ["left over"]
-        s.submit(ops.SubmitPrompt(text="something else"))
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.SubmitPrompt(text="something else"), ev.TurnEnded)
         assert "left over" not in said(s.provider.requests[1])
         assert (await s.rx.expect(ev.PromptSubmitted, lambda event: event.turn == 3)).text == "left over"
         await s.rx.expect(ev.TurnEnded)
@@ -188,8 +170,7 @@ async def test_a_stop_leaves_it_waiting_and_it_steers_no_later_turn(ground: Grou
 
 async def test_without_a_turn_it_is_a_prompt(ground: Ground) -> None:
     async with ground.session([DONE]) as s:
-        s.submit(ops.Steer(text="go"))
-        assert (await s.rx.expect(ev.PromptSubmitted)).text == "go"
+        assert (await s.carry_out(ops.Steer(text="go"), ev.PromptSubmitted)).text == "go"
         await s.rx.expect(ev.TurnEnded)
         assert s.rx.all(ev.Queued) == []
 
@@ -198,8 +179,7 @@ async def test_a_paused_answer_and_its_continuation_stay_together(ground: Ground
     model = HeldBack([Say("Searching"), Stop("pause_turn")], [Say(" on."), *EDIT], DONE)
     ground.write("a.py", "x = 1\n")
     async with ground.session([], provider_source=model.of) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.TextDelta)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.TextDelta)
         await steer(s, "Wait.")
         model.may_end.set()
         await s.answer()
@@ -212,8 +192,7 @@ async def test_a_request_that_is_tried_again_has_what_came_meanwhile(ground: Gro
     clock = ground.clock = HeldClock()
     failing = Fail(ProviderError("Busy.", fault="overloaded"))
     async with ground.session([[failing], DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.RetryWaitReported)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.RetryWaitReported)
         await steer(s, "Meanwhile.")
         clock.may_go_on.set()
         await s.rx.expect(ev.TurnEnded)
@@ -223,16 +202,14 @@ async def test_a_request_that_is_tried_again_has_what_came_meanwhile(ground: Gro
 async def test_after_a_crash_it_goes_on_with_the_turn_that_waited_for_an_answer(ground: Ground) -> None:
     ground.write("a.py", "x = 1\n")
     async with ground.session([EDIT]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.ApprovalRequested)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         await steer(s, "And then stop.")
         journal = ground.paths.sessions / s.id / "journal.jsonl"
         left = await asyncio.to_thread(journal.read_bytes)
     await asyncio.to_thread(journal.write_bytes, left)
     async with ground.session([DONE], resume=s.id) as again:
         [request] = again.transcript.pending_approvals
-        again.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
-        await again.rx.expect(ev.TurnEnded)
+        await again.carry_out(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()), ev.TurnEnded)
         assert said(again.last_request) == ["tool_result", "And then stop."]
         check_conversation(again.last_request)
 
@@ -240,11 +217,9 @@ async def test_after_a_crash_it_goes_on_with_the_turn_that_waited_for_an_answer(
 async def test_a_crash_between_record_and_request_leaves_it_in_the_conversation(ground: Ground) -> None:
     ground.write("a.py", "x = 1\n")
     async with ground.session([EDIT, DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = await s.rx.expect(ev.ApprovalRequested)
+        asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         await steer(s, "And this.")
-        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()), ev.TurnEnded)
         journal = ground.paths.sessions / s.id / "journal.jsonl"
         lines = (await asyncio.to_thread(journal.read_bytes)).splitlines(keepends=True)
     steered = next(at for at, line in enumerate(lines) if b'"type":"steered"' in line)
@@ -260,13 +235,10 @@ async def test_a_crash_between_record_and_request_leaves_it_in_the_conversation(
 async def test_a_rewind_to_before_the_turn_takes_it_along(ground: Ground) -> None:
     ground.write("a.py", "x = 1\n")
     async with ground.session([EDIT, DONE, DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = await s.rx.expect(ev.ApprovalRequested)
+        asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         await steer(s, "And this.")
-        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
-        await s.rx.expect(ev.TurnEnded)
-        s.submit(ops.RewindTo(turn=1, scope="both"))
-        await s.rx.expect(ev.Rewound)
+        await s.carry_out(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()), ev.TurnEnded)
+        await s.carry_out(ops.RewindTo(turn=1, scope="both"), ev.Rewound)
         await s.prompt("anew")
         assert len(s.last_request.messages) == 1
         assert "And this." not in said(s.last_request)

@@ -66,13 +66,11 @@ async def test_a_turn_whose_time_is_over_keeps_what_was_said_and_answers_its_cal
     command = Call("run_terminal_cmd", {"command": "sleep 600", "explanation": "Wait"})
     replies = [[Say("I wait."), command], [Say("Half an ans"), Hang()], [Say("Whole.")]]
     async with ground.session(replies, limits=TurnLimits(max_time_s=60.0), approval="never") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.ToolCallStarted)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.ToolCallStarted)
         alarm.rings.set()
         assert (await s.rx.expect(ev.TurnEnded)).reason == "limit"
         alarm.rings.clear()
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.TextDelta)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.TextDelta)
         alarm.rings.set()
         assert (await s.rx.expect(ev.TurnEnded)).reason == "limit"
         assert codes(s.rx.all(ev.Notice)) == ["max_time", "max_time"]
@@ -113,8 +111,7 @@ async def test_a_failure_that_was_overcome_is_not_named_by_a_turn_whose_time_is_
     overloaded = Fail(ProviderError("Busy.", fault="overloaded"))
     command = Call("run_terminal_cmd", {"command": "sleep 600", "explanation": "Wait"})
     async with ground.session([[overloaded], [command]], limits=TurnLimits(max_time_s=60.0), approval="never") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.ToolCallStarted)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.ToolCallStarted)
         alarm.rings.set()
         await s.rx.expect(ev.TurnEnded)
         notices = s.rx.all(ev.Notice)

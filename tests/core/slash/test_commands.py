@@ -24,8 +24,7 @@ SUMMARY = '{"goals": ["keep going"], "files": ["a.txt"]}'
 
 async def command(opened: Open, text: str) -> ev.CommandRun:
     """Run a command and return what it said."""
-    opened.submit(ops.RunCommand(text=text))
-    return await opened.rx.expect(ev.CommandRun)
+    return await opened.carry_out(ops.RunCommand(text=text), ev.CommandRun)
 
 
 async def fine(opened: Open, text: str) -> str:
@@ -92,12 +91,10 @@ class TestStatus:
 
     async def test_it_answers_while_the_agent_works(self, ground: Ground) -> None:
         async with ground.session([[Say("well"), Hang()]]) as opened:
-            opened.submit(ops.SubmitPrompt(text="go"))
-            await opened.rx.expect(ev.TextDelta)
+            await opened.carry_out(ops.SubmitPrompt(text="go"), ev.TextDelta)
             assert "working" in await fine(opened, "/status")
             await fine(opened, "/pin add now")
-            opened.submit(ops.Interrupt())
-            await opened.rx.expect(ev.TurnEnded)
+            await opened.carry_out(ops.Interrupt(), ev.TurnEnded)
 
 
 class TestPins:
@@ -176,8 +173,7 @@ class TestCompact:
                 await opened.prompt()
             opened.submit(ops.RunCommand(text="/compact"))
             assert "being made now" in await fine(opened, "/status")
-            opened.submit(ops.Interrupt())
-            said = await opened.rx.expect(ev.CommandRun)
+            said = await opened.carry_out(ops.Interrupt(), ev.CommandRun)
             assert said.text == "/compact"
             assert said.is_error
             assert "stopped" in said.output
@@ -240,12 +236,10 @@ class TestChanges:
 
     async def test_they_wait_for_the_agent(self, ground: Ground) -> None:
         async with ground.session([[Say("well"), Hang()]]) as opened:
-            opened.submit(ops.SubmitPrompt(text="go"))
-            await opened.rx.expect(ev.TextDelta)
+            await opened.carry_out(ops.SubmitPrompt(text="go"), ev.TextDelta)
             for name in ("undo", "redo", "rewind 1", "compact"):
                 assert "The agent is working" in await bad(opened, f"/{name}")
-            opened.submit(ops.Interrupt())
-            await opened.rx.expect(ev.TurnEnded)
+            await opened.carry_out(ops.Interrupt(), ev.TurnEnded)
 
     async def test_a_fence_in_a_file_does_not_end_the_patch(self, ground: Ground) -> None:
         steps = [write("a.md", "```\nx\n````\n")]
@@ -517,12 +511,9 @@ class TestOwnCommands:
     async def test_it_waits_while_the_agent_works(self, ground: Ground) -> None:
         ground.write(".desktop-agent/commands/again.md", "Once more.")
         async with ground.session([[Say("well"), Hang()]]) as opened:
-            opened.submit(ops.SubmitPrompt(text="go"))
-            await opened.rx.expect(ev.TextDelta)
-            opened.submit(ops.RunCommand(text="/again"))
-            assert (await opened.rx.expect(ev.Queued)).text == "Once more."
-            opened.submit(ops.Interrupt())
-            await opened.rx.expect(ev.TurnEnded)
+            await opened.carry_out(ops.SubmitPrompt(text="go"), ev.TextDelta)
+            assert (await opened.carry_out(ops.RunCommand(text="/again"), ev.Queued)).text == "Once more."
+            await opened.carry_out(ops.Interrupt(), ev.TurnEnded)
 
     async def test_one_that_cannot_be_used_says_why(self, ground: Ground) -> None:
         ground.write(".desktop-agent/commands/empty.md", "")
@@ -533,8 +524,7 @@ class TestOwnCommands:
     async def test_notices_of_its_turn_are_shown(self, ground: Ground) -> None:
         ground.write(".desktop-agent/commands/go.md", "Go.")
         async with ground.session([[Fail(ProviderError("No way there.", fault="authentication"))]]) as opened:
-            opened.submit(ops.RunCommand(text="/go"))
-            assert (await opened.rx.expect(ev.Notice)).title == "No way there."
+            assert (await opened.carry_out(ops.RunCommand(text="/go"), ev.Notice)).title == "No way there."
             await opened.rx.expect(ev.TurnEnded)
 
 

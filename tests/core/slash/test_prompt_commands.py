@@ -165,8 +165,7 @@ async def test_a_prompt_of_a_server_that_does_not_run_yet_is_sent_as_the_users(
     ground: Ground, written: str, sent: str
 ) -> None:
     async with ground.session([[Say("ok")]]) as s:
-        s.submit(ops.RunCommand(text=written))
-        submitted = await s.rx.expect(ev.PromptSubmitted)
+        submitted = await s.carry_out(ops.RunCommand(text=written), ev.PromptSubmitted)
         await s.rx.expect(ev.TurnEnded)
 
     assert submitted.text == sent
@@ -182,8 +181,7 @@ async def test_a_prompt_of_a_server_that_does_not_run_yet_is_sent_as_the_users(
 )
 async def test_what_cannot_be_sent_says_why_and_starts_no_turn(ground: Ground, written: str, said: str) -> None:
     async with ground.session([[Say("ok")]]) as s:
-        s.submit(ops.RunCommand(text=written))
-        ran = await s.rx.expect(ev.CommandRun)
+        ran = await s.carry_out(ops.RunCommand(text=written), ev.CommandRun)
 
     assert ran.is_error
     assert ran.output.startswith(said)
@@ -194,8 +192,7 @@ async def test_a_server_that_cannot_start_says_why_instead_of_its_prompt(ground:
     with_servers(ground, 'name = "gone"\ncommand = "no-such-program"')
 
     async with ground.session([[Say("ok")]]) as s:
-        s.submit(ops.RunCommand(text="/gone:anything"))
-        ran = await s.rx.expect(ev.CommandRun)
+        ran = await s.carry_out(ops.RunCommand(text="/gone:anything"), ev.CommandRun)
 
     assert ran.is_error
     assert "There is no program 'no-such-program'" in ran.output
@@ -204,7 +201,6 @@ async def test_a_server_that_cannot_start_says_why_instead_of_its_prompt(ground:
 async def test_they_are_listed_once_the_server_is_known(ground: Ground) -> None:
     async with ground.session([[Say("ok")]]) as s:
         await s.prompt()
-        s.submit(ops.RunCommand(text="/help"))
-        listed = (await s.rx.expect(ev.CommandRun)).output
+        listed = (await s.carry_out(ops.RunCommand(text="/help"), ev.CommandRun)).output
 
     assert "`/program:review-code PATH [FOCUS]` (of a server): `Look it over⟨U+202E⟩`" in listed

@@ -114,15 +114,13 @@ async def test_a_summary_says_what_the_session_is(ground: Ground, calendar: Cale
 async def test_a_new_title_replaces_that_of_the_first_prompt(ground: Ground, catalog: Catalog) -> None:
     async with ground.session([[Say("ok")]]) as s:
         await s.prompt("a long and winding question")
-        s.submit(ops.RenameSession(title="Pagination"))
-        await s.rx.expect(ev.SessionRenamed)
+        await s.carry_out(ops.RenameSession(title="Pagination"), ev.SessionRenamed)
     assert [item.title for item in catalog.summaries()] == ["Pagination"]
 
 
 async def test_what_was_cut_off_while_it_ran_is_listed_as_idle(ground: Ground, catalog: Catalog) -> None:
     async with ground.session([[Hang()]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.TurnStarted)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.TurnStarted)
         shutil.copytree(catalog.session_folder(s.id), ground.paths.sessions.parent / "copy")
     folder = catalog.session_folder(s.id)
     shutil.rmtree(folder)

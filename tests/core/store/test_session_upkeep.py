@@ -115,17 +115,14 @@ async def test_a_fork_undoes_copied_changes_and_keeps_what_came_after_them(groun
     ground.write("a.py", f"x = 3\n{REST}# the user's\n")
     whole = await fork(ground, source)
     async with ground.session([], resume=whole) as s:
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        undone = await s.rx.expect(ev.ChangesUndone)
+        undone = await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
         assert [outcome.state for outcome in undone.outcomes] == ["merged"]
         assert ground.read("a.py") == f"x = 1\n{REST}# the user's\n"
-        s.submit(ops.RedoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesRedone)
+        await s.carry_out(ops.RedoChanges(selection=ChangeSelection()), ev.ChangesRedone)
         assert ground.read("a.py") == f"x = 3\n{REST}# the user's\n"
     early = await fork(ground, source, 2)
     async with ground.session([], resume=early) as s:
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        undone = await s.rx.expect(ev.ChangesUndone)
+        undone = await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
         assert [outcome.state for outcome in undone.outcomes] == ["conflict"], "turn 2 of the source stands on it"
         assert ground.read("a.py") == f"x = 3\n{REST}# the user's\n"
 
@@ -134,13 +131,10 @@ async def test_a_running_session_is_forked_without_its_open_turn_and_its_queue(g
     ground.write("a.py", "x = 1\n")
     async with ground.session([[Say("One.")], [Say("…"), Hang()]]) as s:
         await s.prompt("First")
-        s.submit(ops.SubmitPrompt(text="Second"))
-        await s.rx.expect(ev.TextDelta, lambda event: event.turn == 2)
-        s.submit(ops.SubmitPrompt(text="Queued"))
-        await s.rx.expect(ev.Queued)
+        await s.carry_out(ops.SubmitPrompt(text="Second"), ev.TextDelta, lambda event: event.turn == 2)
+        await s.carry_out(ops.SubmitPrompt(text="Queued"), ev.Queued)
         session_id = await fork(ground, s.id)
-        s.submit(ops.Interrupt())
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.Interrupt(), ev.TurnEnded)
     types = [line["type"] for line in lines_of(ground, session_id)]
     assert types.count("prompt_submitted") == types.count("turn_ended") == 1
     assert "queued" not in types
@@ -183,8 +177,7 @@ async def test_the_source_s_filing_is_not_copied(ground: Ground) -> None:
         await s.prompt("First")
         s.submit(ops.RenameSession(title="Mine"))
         s.submit(ops.PinSession())
-        s.submit(ops.ArchiveSession())
-        await s.rx.expect(ev.SessionArchived)
+        await s.carry_out(ops.ArchiveSession(), ev.SessionArchived)
     async with ground.session([], resume=await fork(ground, s.id)) as forked:
         session = forked.transcript.session
         assert (session.title, session.is_pinned, session.is_archived) == ("Mine", False, False)
@@ -220,8 +213,7 @@ async def test_a_fork_begins_without_the_rules_of_its_source_s_session(ground: G
     """They were decided for that session; the source keeps them, also when it is opened again."""
     ground.write("a.py", f"x = 1\n{REST}")
     async with ground.session([[EDIT], [Say("One.")]], approval="on_write") as s:
-        s.submit(ops.SubmitPrompt(text="First"))
-        asked = await s.rx.expect(ev.ApprovalRequested)
+        asked = await s.carry_out(ops.SubmitPrompt(text="First"), ev.ApprovalRequested)
         s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed(scope="session")))
         await s.rx.expect(ev.TurnEnded)
     forked = await fork(ground, s.id)

@@ -170,8 +170,7 @@ async def test_a_session_that_waits_for_the_user_is_fine_and_a_repair_leaves_its
     ground.write("a.txt", "a\n")
     asks = Call("edit_file", {"path": "a.txt", "old_str": "a", "new_str": "b"})
     async with ground.session([[Call("read_file", {"path": "a.txt"}), asks]], approval="always") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.ApprovalRequested)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         s.submit(ops.Shutdown(keeps_questions=True))
         await s.task
     waiting = Stored(ground, s.id)

@@ -21,9 +21,7 @@ READ = Call("read_file", {"path": "a.py"})
 async def test_a_turn_arrives_as_a_tree_of_spans(ground: Ground, receiver: OtlpReceiver) -> None:
     send_to(receiver, ground)
     async with ground.session([[READ, READ], [EDIT], [Say("Done.")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.prompt("go", answers=1)
     by_name = {span.name: span for span in receiver.spans}
     turn = by_name["invoke_agent desktop-agent"]
     call, question = by_name["execute_tool edit_file"], by_name["approval"]
@@ -47,9 +45,7 @@ async def test_a_turn_arrives_as_a_tree_of_spans(ground: Ground, receiver: OtlpR
 async def test_what_arrives_has_the_documented_names_and_no_others(ground: Ground, receiver: OtlpReceiver) -> None:
     send_to(receiver, ground, include_contents=True)
     async with ground.session([[READ], [EDIT], [Say("Done.")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.prompt("go", answers=1)
     spans, metrics = documented_spans(), {form.name: form for form in METRICS}
     for span in receiver.spans:
         assert span.attributes.keys() <= spans[span.name.split()[0]], span.name
@@ -87,8 +83,7 @@ async def test_a_call_that_is_stopped_is_counted_as_cancelled(ground: Ground, re
     async with ground.session([[Call("meet", {"name": "a"}), EDIT]]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
         await meeting.until(1)
-        s.submit(ops.Interrupt())
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.Interrupt(), ev.TurnEnded)
     assert receiver.value("tool_calls_total") == 2
     assert receiver.value("tool_errors_total", tool="meet", error_type="cancelled") == 1
     assert receiver.value("tool_errors_total", tool="edit_file", error_type="skipped") == 1
@@ -122,10 +117,8 @@ async def test_calls_side_by_side_are_measured_as_one_batch(ground: Ground, rece
 async def test_an_answer_that_is_stopped_ends_its_spans(ground: Ground, receiver: OtlpReceiver) -> None:
     send_to(receiver, ground)
     async with ground.session([[Say("Well"), Hang()]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.TextDelta)
-        s.submit(ops.Interrupt())
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.TextDelta)
+        await s.carry_out(ops.Interrupt(), ev.TurnEnded)
     assert [span.name for span in receiver.spans] == ["chat scripted", "invoke_agent desktop-agent"]
 
 
@@ -135,8 +128,7 @@ async def test_a_compaction_arrives_with_the_request_for_it(ground: Ground, rece
     async with ground.session([[Say("one")], [Say("two")], [summary], [Say("no summary")], [Say("three")]]) as s:
         await s.prompt()
         await s.prompt()
-        s.submit(ops.Compact())
-        compacted = await s.rx.expect(ev.Compacted)
+        compacted = await s.carry_out(ops.Compact(), ev.Compacted)
         await s.prompt()
     (span,) = [span for span in receiver.spans if span.name == "compaction"]
     asked = [each for each in receiver.spans if each.attributes.get("desktop_agent.request.purpose") == "summary"]
@@ -152,8 +144,7 @@ async def test_a_summary_that_fails_is_counted(ground: Ground, receiver: OtlpRec
     async with ground.session([[Say("one")], [Say("two")], [Fail(refused)]]) as s:
         await s.prompt()
         await s.prompt()
-        s.submit(ops.Compact())
-        await s.rx.expect(ev.Notice)
+        await s.carry_out(ops.Compact(), ev.Notice)
     (span,) = [span for span in receiver.spans if span.name == "compaction"]
     assert span.is_error
     assert receiver.value("compactions_total", success=False) == 1

@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.settings.live_settings import LiveSettings
 from tests.core.mcp.conftest import PROGRAM
@@ -33,10 +31,7 @@ def ground(tmp_path: Path, receiver: OtlpReceiver) -> Ground:
 async def test_starts_calls_and_failures_of_servers_arrive(ground: Ground, receiver: OtlpReceiver) -> None:
     calls = [[Call("program__echo", {"text": "hello"})], [Call("program__die")], [Say("ok")]]
     async with ground.session(calls) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.prompt("go", answers=2)
     starts = {
         str(span.attributes["desktop_agent.mcp.server"]): span for span in receiver.spans if span.name == "initialize"
     }

@@ -16,8 +16,7 @@ from tests.harness import Ground, Open
 
 
 async def asked(s: Open) -> ev.ApprovalRequested:
-    s.submit(ops.SubmitPrompt(text="go"))
-    return await s.rx.expect(ev.ApprovalRequested)
+    return await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
 
 
 async def judged(s: Open, command: str) -> ev.CommandJudged:
@@ -178,10 +177,8 @@ async def test_a_command_that_is_stopped_or_fails_says_how_it_was_confined(groun
     await needs_sandbox(ground)
     waits = Call("run_terminal_cmd", {"command": "echo begun; read line < fifo || sleep 1000"})
     async with ground.session([[waits], [Say("ok")]], approval="on_request") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.ToolOutputDelta)
-        s.submit(ops.Interrupt())
-        finished = await s.rx.expect(ev.ToolCallFinished)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.ToolOutputDelta)
+        finished = await s.carry_out(ops.Interrupt(), ev.ToolCallFinished)
         assert finished.state == "failed"
         assert finished.result.metadata["confinement"] == "sandbox"
 

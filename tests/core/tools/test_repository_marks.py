@@ -263,8 +263,7 @@ async def test_a_repository_that_changes_while_the_question_waits_brings_it_back
     without_sandbox(ground)
     git("init", "-q", at=ground.workspace)
     async with ground.session([[run(_FETCH)], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = (await s.rx.expect(ev.ApprovalRequested)).request
+        asked = (await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)).request
         git("config", "core.fsmonitor", "./evil", at=ground.workspace)
         s.submit(ops.AnswerApproval(call_id=asked.call_id, decision=Allowed()))
         resolved = (await s.rx.expect(ev.ApprovalResolved)).decision

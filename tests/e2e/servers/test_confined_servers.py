@@ -108,8 +108,7 @@ async def test_where_nothing_can_confine_it_the_turn_goes_on_without_the_server(
     with_servers(ground, defined("time", [pypi_server("mcp-server-time")], "sandbox = true"))
 
     async with ground.session([[Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        ended = await s.rx.expect(ev.TurnEnded)
+        ended = await s.carry_out(ops.SubmitPrompt(text="go"), ev.TurnEnded)
         notices = [str(event) for event in s.rx.events if "must run in the sandbox" in str(event)]
 
     assert ended.reason == "completed"

@@ -39,8 +39,7 @@ async def test_files_that_a_server_writes_are_in_the_ledger_and_undone_byte_for_
         results = await results_of(s)
         recorded = s.rx.all(ev.ChangesRecorded)
         assert (ground.read("notes.txt"), ground.read("new.txt")) == ("theirs\n", "new\n")
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection(turn=1)), ev.ChangesUndone)
 
     assert not any(result.is_error for result in results)
     changes = [(change.path, change.author) for each in recorded for change in each.changes]
@@ -104,8 +103,7 @@ async def test_a_call_that_is_stopped_leaves_the_server_to_the_next_one(ground: 
         s.submit(ops.SubmitPrompt(text="go"))
         await s.answer()
         await s.rx.expect(ev.ToolOutputDelta)
-        s.submit(ops.Interrupt())
-        stopped = await s.rx.expect(ev.TurnEnded)
+        stopped = await s.carry_out(ops.Interrupt(), ev.TurnEnded)
         (result,) = await results_of(s)
 
     assert stopped.reason == "interrupted"

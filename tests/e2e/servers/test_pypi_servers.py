@@ -52,9 +52,7 @@ async def test_a_zone_that_there_is_not_is_an_error_for_the_model(ground: Ground
     with_servers(ground, defined("time", [pypi_server("mcp-server-time"), "--local-timezone", "UTC"]))
 
     async with ground.session([[Call("time__get_current_time", {"timezone": "Nowhere"})], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        ended = await s.rx.expect(ev.TurnEnded)
+        ended = await s.prompt("go", answers=1)
         (result,) = s.results()
 
     assert ended.reason == "completed"
@@ -84,8 +82,7 @@ async def test_a_branch_that_is_changed_to_and_a_commit_are_in_the_ledger_and_ta
         recorded = await s.rx.expect(ev.ChangesRecorded)
         await s.rx.expect(ev.TurnEnded)
         assert ground.read("a.txt") == "one\n"
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection(turn=1)), ev.ChangesUndone)
 
     assert "On branch main" in finished.result.content
     assert [(change.path, change.author) for change in recorded.changes] == [("a.txt", "mcp")]
@@ -133,9 +130,7 @@ async def test_a_page_is_fetched(ground: Ground) -> None:
     async with WebServer({"/page": page}) as web:
         script = [[Call("fetch__fetch", {"url": f"{web.url}/page"})], [Say("ok")]]
         async with ground.session(script) as s:
-            s.submit(ops.SubmitPrompt(text="go"))
-            await s.answer()
-            await s.rx.expect(ev.TurnEnded)
+            await s.prompt("go", answers=1)
             (result,) = s.results()
 
     assert web.paths == ["/robots.txt", "/page"]

@@ -47,8 +47,7 @@ async def test_the_walls_of_a_background_command_are_in_no_record_and_go_with_it
         assert {".git", ".desktop-agent"} < set(names_in(ground.workspace)), "it runs, so its sandbox is there"
         assert list(changed(s)) == ["b.txt"]
         job = (await s.rx.expect(ev.JobsReported)).jobs[0]
-        s.submit(ops.StopJob(job_id=job.id))
-        await s.rx.expect(ev.JobsReported, lambda event: event.jobs[0].state == "stopped")
+        await s.carry_out(ops.StopJob(job_id=job.id), ev.JobsReported, lambda event: event.jobs[0].state == "stopped")
         assert names_in(ground.workspace) == ["b.txt"]
 
 
@@ -80,17 +79,14 @@ async def test_what_a_background_command_changes_is_recorded_as_its_own_at_every
         assert changed(s).keys() == {"log.txt", "mine.txt"}
         assert changed(s)["mine.txt"] == ran
         await make_job_write(ground, "two")
-        s.submit(ops.LookAtChanges())
-        await s.rx.expect(ev.ChangesRecorded, lambda event: event.call_id == began)
+        await s.carry_out(ops.LookAtChanges(), ev.ChangesRecorded, lambda event: event.call_id == began)
         assert [change.path for event in of_call(s, began) for change in event.changes] == ["log.txt"]
         await make_job_write(ground, "three")
         job = (await s.rx.expect(ev.JobsReported)).jobs[0]
-        s.submit(ops.StopJob(job_id=job.id))
-        last = await s.rx.expect(ev.ChangesRecorded, lambda event: event.is_last_look)
+        last = await s.carry_out(ops.StopJob(job_id=job.id), ev.ChangesRecorded, lambda event: event.is_last_look)
         assert ground.blob(last.changes[0].after) == b"one\ntwo\nthree\n"
         assert not any(event.uncaptured for event in s.rx.all(ev.ChangesRecorded))
-        s.submit(ops.UndoChanges(selection=ChangeSelection(call_id=began)))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection(call_id=began)), ev.ChangesUndone)
         assert ground.read("log.txt") == "one\n", "that was seen while the other command ran, and is recorded as its"
 
 
@@ -104,22 +100,18 @@ async def test_nothing_of_a_background_command_counts_as_the_users_while_another
         await s.prompt()
         await s.prompt()
         for _ in range(5):
-            s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-            undone = await s.rx.expect(ev.ChangesUndone)
+            undone = await s.carry_out(ops.UndoChanges(selection=ChangeSelection(turn=1)), ev.ChangesUndone)
             assert [outcome.reason for outcome in undone.outcomes] == [""]
-            s.submit(ops.RedoChanges(selection=ChangeSelection(turn=1)))
-            redone = await s.rx.expect(ev.ChangesRedone)
+            redone = await s.carry_out(ops.RedoChanges(selection=ChangeSelection(turn=1)), ev.ChangesRedone)
             assert [outcome.reason for outcome in redone.outcomes] == [""]
         job = s.rx.all(ev.JobsReported)[-1].jobs[0]
-        s.submit(ops.StopJob(job_id=job.id))
-        await s.rx.expect(ev.JobsReported, lambda event: event.jobs[0].state == "stopped")
+        await s.carry_out(ops.StopJob(job_id=job.id), ev.JobsReported, lambda event: event.jobs[0].state == "stopped")
         written = [line for line in ground.read("log.txt").splitlines() if line.startswith("job")]
         assert written == [f"job{number}" for number in range(len(written))], "no line is lost"
         changes = [record.change for record in s.session.transcript.changes.values()]
         assert {change.author for change in changes} == {"shell", "undo"}
         assert not any(change.is_shared for change in changes)
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
     assert ground.read("log.txt") == lines
 
 
@@ -149,8 +141,7 @@ async def test_what_a_background_command_changes_before_the_session_closes_can_b
         session_id = s.id
     async with ground.session([], resume=session_id) as s:
         assert [record.change.path for record in s.session.transcript.changes.values()] == ["a.txt"]
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
         assert ground.read("a.txt") == "a\n"
 
 
@@ -178,8 +169,7 @@ async def test_what_a_background_command_of_a_killed_application_changed_is_reco
     async with ground.session([], resume=session_id) as s:
         last = await s.rx.expect(ev.ChangesRecorded, lambda event: event.is_last_look)
         assert [ground.blob(change.after) for change in last.changes] == [b"seen\nunseen\n"]
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
         assert not (ground.workspace / "a.txt").exists()
 
 

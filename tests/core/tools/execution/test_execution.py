@@ -161,8 +161,7 @@ async def test_a_rule_for_the_session_answers_the_next_question_until_it_is_take
         await s.rx.expect(ev.TurnEnded)
         assert len(s.rx.all(ev.ApprovalRequested)) == 1
         assert s.rx.all(ev.RulesReported)[-1].rules == (rule,)
-        s.submit(ops.RevokeRule(rule_id="r-1"))
-        await s.rx.expect(ev.RuleRevoked)
+        await s.carry_out(ops.RevokeRule(rule_id="r-1"), ev.RuleRevoked)
         s.submit(ops.SubmitPrompt(text="again"))
         await asked(s, Denied())
         await s.rx.expect(ev.TurnEnded)
@@ -193,8 +192,7 @@ async def test_a_lasting_rule_is_kept_in_the_file_and_holds_in_the_next_session(
     async with ground.session([[run("touch a.txt")], [Say("ok")]]) as s:
         await s.prompt()
         assert s.rx.all(ev.ApprovalRequested) == []
-        s.submit(ops.RevokeRule(rule_id=kept.id))
-        await s.rx.expect(ev.RulesReported, lambda event: event.rules == ())
+        await s.carry_out(ops.RevokeRule(rule_id=kept.id), ev.RulesReported, lambda event: event.rules == ())
     assert RulesFile(ground.paths.config / RULES_NAME).load().rules == ()
 
 
@@ -203,8 +201,7 @@ async def test_a_rules_file_with_mistakes_is_told_and_does_not_allow(ground: Gro
     ground.paths.config.mkdir(parents=True)
     (ground.paths.config / RULES_NAME).write_text('[[rule]]\neffect = "allow"\nkind = "command"\npattern = "touch"\n')
     async with ground.session([[run("touch a.txt")], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        notice = await s.rx.expect(ev.Notice)
+        notice = await s.carry_out(ops.SubmitPrompt(text="go"), ev.Notice)
         assert "the rules file has mistakes" in notice.title
         await asked(s, Denied())
         await s.rx.expect(ev.TurnEnded)
@@ -302,8 +299,7 @@ async def test_a_command_that_runs_unasked_reads_no_secret_of_the_workspace(grou
     ground.write(".env", "TOKEN=hunter2\n")
     ground.write("deep/er/x.pem", "TOKEN=hunter2\n")
     async with ground.session([[run(command)], [Say("ok")]], approval="on_request") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        event = await s.rx.expect((ev.ApprovalRequested, ev.ToolCallFinished))
+        event = await s.carry_out(ops.SubmitPrompt(text="go"), (ev.ApprovalRequested, ev.ToolCallFinished))
         if isinstance(event, ev.ApprovalRequested):
             assert "often hold" in event.request.reason or event.request.is_escalation
             s.submit(ops.AnswerApproval(call_id=event.request.call_id, decision=Denied()))
@@ -332,6 +328,5 @@ async def test_a_sandbox_that_a_workspace_brings_along_is_not_tried(ground: Grou
     fake.chmod(0o755)
     ground.probe = SandboxProbe({**os.environ, "PATH": f"{fake.parent}{os.pathsep}{os.environ['PATH']}"})
     async with ground.session([[run("echo hello")], [Say("Done.")]], approval="never") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.TurnEnded)
     assert not witness.exists()

@@ -78,8 +78,7 @@ async def test_a_fatal_failure_takes_nothing_back_and_what_was_changed_can_be_un
     async with ground.session([[create, Call("broken", {"name": "x"})]], approval="never") as s:
         assert (await s.prompt()).reason == "fatal_tool_error"
         assert ground.read("new.py") == "y = 1\n"
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection(turn=1)), ev.ChangesUndone)
         assert not (ground.workspace / "new.py").exists()
 
 
@@ -104,8 +103,7 @@ async def test_stopping_while_reads_wait_for_each_other_answers_all_of_them(grou
     async with ground.session([[meet("a"), meet("b"), write("W")], [write("after")], [Say("ok")]]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
         await meeting.until(2)
-        s.submit(ops.Interrupt())
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.Interrupt(), ev.TurnEnded)
         finished = [event.call_id for event in s.rx.all(ev.ToolCallFinished)]
         assert len(finished) == len(set(finished)) == 3
         assert "W" not in journal
@@ -183,8 +181,7 @@ async def test_under_the_policy_always_even_a_read_asks(ground: Ground) -> None:
 async def test_live_output_reaches_the_person_before_the_call_ends(ground: Ground) -> None:
     command = "echo first; while [ ! -e go ]; do :; done; echo second"
     async with ground.session([[Call("run_terminal_cmd", {"command": command})], [Say("ok"), Hang()]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.rx.expect(ev.ToolOutputDelta, lambda event: "first" in event.text)
+        await s.carry_out(ops.SubmitPrompt(text="go"), ev.ToolOutputDelta, lambda event: "first" in event.text)
         assert s.rx.all(ev.ToolCallFinished) == []
         ground.write("go", "")
         await s.rx.expect(ev.ToolCallFinished)
@@ -192,8 +189,7 @@ async def test_live_output_reaches_the_person_before_the_call_ends(ground: Groun
 
 async def test_output_too_long_for_the_model_is_kept_whole_for_the_person(ground: Ground) -> None:
     async with ground.session([[Call("run_terminal_cmd", {"command": "seq 1 20000"})], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        finished = await s.rx.expect(ev.ToolCallFinished)
+        finished = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ToolCallFinished)
         assert len(finished.result.content) < 15_000
         assert finished.result.output is not None
         assert "spool_path" not in finished.result.metadata

@@ -219,9 +219,7 @@ async def test_a_command_that_destroys_nothing_makes_no_copy_and_says_nothing(gr
 async def test_what_a_script_does_to_refs_is_recorded_though_its_words_do_not_say_so(ground: Ground, git: Git) -> None:
     ground.write("tidy.sh", "git branch -D topic\n")
     async with ground.session([[run("sh tidy.sh")], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.prompt("go", answers=1)
         [recorded] = s.rx.all(ev.ChangesRecorded)
         assert [change.name for change in recorded.refs] == ["refs/heads/topic"]
 
@@ -231,9 +229,7 @@ async def test_what_the_person_did_since_is_left_alone_and_named(ground: Ground,
         folder = ground.workspace.parent / "elsewhere"
         folder.mkdir()
         (folder / "notes.txt").write_text("old\n")
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.prompt("go", answers=1)
         [recorded] = s.rx.all(ev.ChangesRecorded)
         git("branch", "topic", "main")
         folder.mkdir()
@@ -248,15 +244,12 @@ async def test_what_the_person_did_since_is_left_alone_and_named(ground: Ground,
 
 async def test_the_transcript_knows_when_everything_is_back(ground: Ground, git: Git) -> None:
     async with ground.session([[run("git stash clear && rm a.txt")], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.prompt("go", answers=1)
         [recorded] = s.rx.all(ev.ChangesRecorded)
         entry = s.session.transcript.paged.tool_entry(recorded.call_id)
         assert entry is not None
         assert (entry.is_recoverable, entry.is_recovered) == (True, False)
-        s.submit(ops.UndoChanges(selection=ChangeSelection(call_id=recorded.call_id)))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection(call_id=recorded.call_id)), ev.ChangesUndone)
         assert not entry.is_recovered, "an ordinary undo brings no stash entry back"
         await recover(s, recorded.call_id)
         assert entry.is_recovered

@@ -125,10 +125,7 @@ async def test_allowing_once_is_for_one_call(ground: Ground) -> None:
     ground.write("tools.json", json.dumps(POISONED))
 
     async with ground.session([[ECHO], [ECHO], DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.prompt("go", answers=2)
 
     assert asked(s) == ["program__echo", "program__echo"]
 

@@ -104,9 +104,7 @@ async def test_many_tools_are_left_to_a_search_that_the_prompt_names(ground: Gro
 async def test_what_a_search_found_can_be_called_from_the_next_request_on(ground: Ground) -> None:
     call: Reply = [Call("tracker__create_issue", {"text": "It burns."})]
     async with session(ground, SEARCH, call, [Say("ok")], approval="on_write") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.prompt("go", answers=1)
         first, second, third = s.provider.requests
         (answer,) = s.results()
         found = s.rx.all(ev.ToolCallFinished)[0].result
@@ -134,9 +132,7 @@ async def test_more_searches_add_behind_what_is_there(ground: Ground) -> None:
 async def test_a_tool_that_was_not_searched_for_can_be_called_by_its_name_and_stays(ground: Ground) -> None:
     call: Reply = [Call("tracker__close_branch", {"number": 7})]
     async with session(ground, call, [Say("ok")], approval="on_write") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.prompt("go", answers=1)
         (answer,) = s.results()
 
     assert '{"number": 7}' in answer.content
@@ -207,8 +203,7 @@ async def test_going_back_to_before_a_search_lets_go_of_what_it_found(ground: Gr
     async with session(ground, [Say("ok")], SEARCH, [Say("ok")], [Say("ok")]) as s:
         await s.prompt()
         await s.prompt()
-        s.submit(ops.RewindTo(turn=2, scope="conversation"))
-        await s.rx.expect(ev.Rewound)
+        await s.carry_out(ops.RewindTo(turn=2, scope="conversation"), ev.Rewound)
         await s.prompt()
 
     assert theirs(s.last_request) == []
@@ -222,12 +217,10 @@ async def test_a_summary_lets_go_of_what_only_the_summarised_turns_found(ground:
         for _ in range(4):
             await s.prompt()
         assert theirs(s.last_request) == [*FOUND, "tracker__export_page"]
-        s.submit(ops.Compact())
-        compacted = await s.rx.expect(ev.Compacted)
+        compacted = await s.carry_out(ops.Compact(), ev.Compacted)
         await s.prompt()
         after = theirs(s.last_request)
-        s.submit(ops.UndoCompaction())
-        await s.rx.expect(ev.CompactionUndone)
+        await s.carry_out(ops.UndoCompaction(), ev.CompactionUndone)
         await s.prompt()
         undone = theirs(s.last_request)
 
@@ -267,8 +260,7 @@ async def test_a_list_of_allowed_tools_holds_for_what_is_found(ground: Ground) -
 async def test_what_is_shown_of_the_context_says_what_is_left_out(ground: Ground) -> None:
     async with session(ground, SEARCH, [Say("ok")]) as s:
         await s.prompt()
-        s.submit(ops.InspectContext())
-        report = (await s.rx.expect(ev.ContextInspected)).report
+        report = (await s.carry_out(ops.InspectContext(), ev.ContextInspected)).report
         request = s.last_request
 
     tools = next(section for section in report.sections if section.kind == "tools")

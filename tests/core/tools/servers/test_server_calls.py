@@ -96,10 +96,7 @@ async def test_what_a_server_writes_after_its_call_is_its_own_and_undone_with_th
     ground.write("old/gone.txt", "mine\n")
     calls = [Call("program__write", {"path": "known.txt", "text": "now\n"}), Call("idle__echo", {"text": "x"})]
     async with ground.session([calls, [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.prompt("go", answers=2)
         (mine, _) = (event.call.id for event in s.rx.all(ev.ToolCallStarted))
         await orders.give("append", "known.txt", "late")
         await orders.give("append", "new.txt", "late")
@@ -111,8 +108,7 @@ async def test_what_a_server_writes_after_its_call_is_its_own_and_undone_with_th
             if "now" not in ground.blob(recorded.changes[0].after or recorded.changes[0].before).decode()[-4:]:
                 assert recorded.call_id == mine
                 late |= {change.path for change in recorded.changes}
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
     assert (ground.read("known.txt"), ground.read("old/gone.txt")) == ("mine\n", "mine\n")
     assert sorted(path.name for path in ground.workspace.iterdir()) == ["known.txt", "old"]
 
@@ -124,15 +120,12 @@ async def test_what_a_server_writes_to_the_end_of_its_session_can_be_undone_in_t
     with_servers(ground, program(orders.behaviour))
     ground.write("a.txt", "mine\n")
     async with ground.session([[Call("program__echo", {"text": "x"})], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.prompt("go", answers=1)
         await orders.give("append", "a.txt", "late")
         session_id = s.id
     async with ground.session([], resume=session_id) as s:
         assert [record.change.author for record in s.session.transcript.changes.values()] == ["mcp"]
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
     assert ground.read("a.txt") == "mine\n"
 
 
@@ -146,10 +139,7 @@ async def test_what_a_server_of_a_killed_application_wrote_after_the_last_look_i
         ground.write(name, "mine\n")
     calls = [Call("program__write", {"path": name, "text": "theirs\n"}) for name in ("a.txt", "b.txt")]
     async with ground.session([calls, [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.prompt("go", answers=2)
         folder = ground.paths.sessions / s.id
         (baseline,) = ground.paths.cache.glob("baselines/*.sqlite3")
         cut, kept = (folder / "journal.jsonl").read_bytes(), baseline.read_bytes()
@@ -162,8 +152,7 @@ async def test_what_a_server_of_a_killed_application_wrote_after_the_last_look_i
     while (ground.workspace / "b.txt").stat().st_ctime_ns <= moment_ns:
         ground.write("b.txt", "mine again\n")
     async with ground.session([], resume=s.id) as s:
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
         authors = {record.change.path: record.change.author for record in s.session.transcript.changes.values()}
         assert authors == {"a.txt": "unknown", "b.txt": "person"}, "of each the last before the undo"
         assert not (folder / "ended").exists()
@@ -174,9 +163,7 @@ async def test_what_a_server_of_a_killed_application_wrote_after_the_last_look_i
 async def test_a_session_that_closes_leaves_no_server_to_be_looked_at_again(ground: Ground) -> None:
     with_servers(ground, program())
     async with ground.session([[Call("program__write", {"path": "a.txt", "text": "x\n"})], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.prompt("go", answers=1)
     ground.write("a.txt", "mine\n")
     async with ground.session([], resume=s.id) as s:
         assert not s.session.transcript.changes.keys() - {"1.1"}
@@ -192,8 +179,7 @@ async def test_what_a_server_changes_here_is_in_the_ledger_as_its_own_and_can_be
         recorded = await s.rx.expect(ev.ChangesRecorded)
         await s.rx.expect(ev.TurnEnded)
         assert ground.read("notes.txt") == "theirs\n"
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        await s.rx.expect(ev.ChangesUndone)
+        await s.carry_out(ops.UndoChanges(selection=ChangeSelection(turn=1)), ev.ChangesUndone)
 
     (change,) = recorded.changes
     assert (change.path, change.author) == ("notes.txt", "mcp")
@@ -242,9 +228,7 @@ async def test_a_server_that_dies_under_a_call_ends_the_call_and_not_the_turn(gr
     with_servers(ground, program())
 
     async with ground.session([[Call("program__die", {})], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        ended = await s.rx.expect(ev.TurnEnded)
+        ended = await s.prompt("go", answers=1)
         (result,) = s.results()
 
     assert ended.reason == "completed"
@@ -257,10 +241,7 @@ async def test_tools_that_a_server_gets_in_a_turn_are_in_its_next_request(ground
     script = [[Call("program__more", {})], [Call("program__echo", {"text": "x"})], [Say("ok")]]
 
     async with ground.session(script) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.prompt("go", answers=2)
         names = {tool.name for tool in s.last_request.tools}
 
     assert "program__extra0" in names
@@ -282,9 +263,7 @@ async def test_a_picture_of_a_server_is_shown_to_the_model(ground: Ground) -> No
     with_servers(ground, program())
 
     async with ground.session([[Call("program__picture", {})], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.prompt("go", answers=1)
         (result,) = s.results()
 
     assert "1×1 pixels" in result.content

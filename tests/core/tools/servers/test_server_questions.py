@@ -81,8 +81,7 @@ async def test_stopping_the_turn_ends_the_question_before_the_call(ground: Groun
 
     async with ground.session(asking(FORM)) as s:
         await begin(s)
-        s.submit(ops.Interrupt())
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.Interrupt(), ev.TurnEnded)
         names = [event.type for event in s.rx.events if isinstance(event, ev.ApprovalResolved | ev.ToolCallFinished)]
 
     assert names == ["approval_resolved", "approval_resolved", "tool_call_finished"]
@@ -105,10 +104,8 @@ async def test_where_nobody_may_be_asked_the_server_gets_a_no(ground: Ground) ->
     with_servers(ground, program())
 
     async with ground.session(asking(FORM)) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        first = await s.rx.expect(ev.ApprovalRequested)
-        s.submit(ops.SetMode(approval="never"))
-        await s.rx.expect(ev.ModeSet)
+        first = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
+        await s.carry_out(ops.SetMode(approval="never"), ev.ModeSet)
         reply = await reply_to(s, first, Allowed())
         await s.rx.expect(ev.TurnEnded)
 

@@ -141,10 +141,8 @@ async def test_where_nobody_may_be_asked_the_server_gets_a_no_also_after_a_yes_f
     async with ground.session(script) as s:
         await begin(s)
         await reply_to(s, Allowed(scope="session"))
-        s.submit(ops.SubmitPrompt(text="again"))
-        again = await s.rx.expect(ev.ApprovalRequested)
-        s.submit(ops.SetMode(approval="never"))
-        await s.rx.expect(ev.ModeSet)
+        again = await s.carry_out(ops.SubmitPrompt(text="again"), ev.ApprovalRequested)
+        await s.carry_out(ops.SetMode(approval="never"), ev.ModeSet)
         s.submit(ops.AnswerApproval(call_id=again.request.call_id, decision=Allowed()))
         reply = json.loads(await end(s))
 
@@ -165,8 +163,7 @@ async def test_stopping_the_turn_stops_the_models_answer(ground: Ground) -> None
         await begin(s)
         s.submit(ops.AnswerApproval(call_id=s.rx.all(ev.ApprovalRequested)[-1].request.call_id, decision=Allowed()))
         await s.rx.expect(ev.ApprovalResolved)
-        s.submit(ops.Interrupt())
-        ended = await s.rx.expect(ev.TurnEnded)
+        ended = await s.carry_out(ops.Interrupt(), ev.TurnEnded)
 
     assert ended.reason == "interrupted"
 

@@ -55,8 +55,7 @@ async def test_a_no_to_a_question_of_before_calls_nothing(ground: Ground) -> Non
 
     async with reopened(ground, session_id, DONE) as s:
         (request,) = s.transcript.pending_approvals
-        s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Denied()))
-        await s.rx.expect(ev.TurnEnded)
+        await s.carry_out(ops.AnswerApproval(call_id=request.call_id, decision=Denied()), ev.TurnEnded)
         (answer,) = answers(s)
 
     assert answer.is_error
@@ -70,8 +69,7 @@ async def test_a_question_about_a_server_that_is_gone_by_now_is_answered_for_the
 
     async with reopened(ground, session_id, DONE) as s:
         (request,) = s.transcript.pending_approvals
-        s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
-        ended = await s.rx.expect(ev.TurnEnded)
+        ended = await s.carry_out(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()), ev.TurnEnded)
         (answer,) = answers(s)
 
     assert ended.reason == "completed"
