@@ -11,14 +11,9 @@ from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
 from desktop_agent.ui.usage.usage_figures import NOTHING, BarData, ColumnData, PlotBar, PlotColumn
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
-from desktop_agent.ui.widgets.rows import LEFT, RIGHT, draw_line
+from desktop_agent.ui.widgets.rows import KEYBOARD_REASONS, LEFT, RIGHT, draw_line
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
-_KEYBOARD_REASONS = (
-    Qt.FocusReason.TabFocusReason,
-    Qt.FocusReason.BacktabFocusReason,
-    Qt.FocusReason.ShortcutFocusReason,
-)
 _MIDDLE = (Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine).value
 AXIS_TEXT = 18
 
@@ -117,7 +112,7 @@ class Plot(QWidget, Generic[Data]):
         self._set(chosen, -1)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        self._is_keyboard = event.reason() in _KEYBOARD_REASONS
+        self._is_keyboard = event.reason() in KEYBOARD_REASONS
         super().focusInEvent(event)
         self.update()
 

@@ -42,7 +42,15 @@ from desktop_agent.ui.usage.usage_report import Shown, Table, Total
 from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.context_meter import counted
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, resize_within_screen, vbox
+from desktop_agent.ui.widgets.layouts import (
+    STRETCH,
+    hairline,
+    hbox,
+    resize_within_screen,
+    scroll_down,
+    set_up_dialog,
+    vbox,
+)
 from desktop_agent.ui.widgets.rows import LEFT, RIGHT, FocusRing, RowDelegate
 
 PADDING = 11
@@ -222,9 +230,6 @@ class UsagePage(QScrollArea):
 
     def __init__(self, cards: tuple[PlotCard, PlotCard], table: FigureTable) -> None:
         super().__init__()
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._cards, self._table = cards, table
         self._is_over_time = cards[0].is_over_time
@@ -233,7 +238,7 @@ class UsagePage(QScrollArea):
         self._content = QWidget()
         self._content.setProperty("role", "surface")
         self._parts = vbox(self._plots, hairline(), on=self._content, margins=(0, 0, Space.S, 0), spacing=Space.M)
-        self.setWidget(self._content)
+        scroll_down(self, self._content)
 
     def fill(self, shown: Shown, by: Grouping) -> Iterator[None]:
         """Show the figures of this grouping, pausing after each part."""
@@ -394,10 +399,7 @@ class UsageWindow(QDialog):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("usageWindow")
-        self.setWindowTitle(self.tr("Usage"))
-        self.setAccessibleName(self.windowTitle())
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        set_up_dialog(self, "usageWindow", self.tr("Usage"))
         self._shown: Shown | None = None
         self._period = self._build_period()
         self._groups = QButtonGroup(self)

@@ -15,7 +15,7 @@ from desktop_agent.ui.theme import Height, Radius, Theme, TypeSize
 AnyIndex = QModelIndex | QPersistentModelIndex
 NO_PARENT = QModelIndex()
 
-_KEYBOARD_REASONS = (
+KEYBOARD_REASONS = (
     Qt.FocusReason.TabFocusReason,
     Qt.FocusReason.BacktabFocusReason,
     Qt.FocusReason.ShortcutFocusReason,
@@ -45,7 +45,7 @@ class FocusRing(QObject):
             case QEvent.Type.MouseButtonPress:
                 self._set(is_keyboard=False)
             case QEvent.Type.FocusIn if isinstance(event, QFocusEvent):
-                self._set(is_keyboard=event.reason() in _KEYBOARD_REASONS)
+                self._set(is_keyboard=event.reason() in KEYBOARD_REASONS)
             case _:
                 pass
         return False

@@ -11,7 +11,7 @@ from desktop_agent.ui.part_keys import ALLOW_KEYS, DENY_KEYS, native_keys
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.answer_buttons import ShortcutButton, answer_shortcut
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import make_button, make_line
 from desktop_agent.ui.widgets.layouts import flow
 from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
 
@@ -98,9 +98,9 @@ class CardAnswers(QObject):
     @cached_property
     def _denial(self) -> tuple[QLineEdit, QPushButton, QPushButton]:
         """The field for the reason, and its buttons: made when the user first wants to deny."""
-        field = QLineEdit(self._drafts.get(DENIAL, ""), self._card)
-        field.setPlaceholderText(_say("Reason for the agent (optional)"))
-        field.setAccessibleName(_say("Message to the agent"))
+        reason = _say("Reason for the agent (optional)")
+        field = make_line("", _say("Message to the agent"), reason, parent=self._card)
+        field.setText(self._drafts.get(DENIAL, ""))
         field.textChanged.connect(partial(self._drafts.__setitem__, DENIAL))
         field.returnPressed.connect(self._on_deny_now)
         deny = make_button(_say("Deny"), clicked=self._on_deny_now, variant="destructive", parent=self._card)
