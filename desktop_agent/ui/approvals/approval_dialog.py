@@ -27,7 +27,7 @@ from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming, ShortcutButton, answer_shortcut
 from desktop_agent.ui.widgets.buttons import Picker, make_line
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, set_names, vbox
 from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
 
 LOADING_DELAY_MS = 150
@@ -55,8 +55,7 @@ class ChangePreview(QWidget):
         self._wanted_height = self._height
         self.setMinimumHeight(_COMPACT_HEIGHT)
         self._list = FileList(theme, "kind")
-        self._list.setObjectName("approvalFileList")
-        self._list.setAccessibleName(self.tr("Files that would change"))
+        set_names(self._list, "approvalFileList", self.tr("Files that would change"))
         self._list.set_max_rows(_MAX_LIST_ROWS)
         changes = shown_changes(request)
         self._list.set_files(
@@ -129,12 +128,10 @@ class AnswerBar(QWidget):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.allow = ShortcutButton(theme, self.tr("Allow"), native_keys(ALLOW_KEYS), colour_role="on_accent")
-        self.allow.setObjectName("approveButton")
-        self.allow.setAccessibleName(self.tr("Allow"))
+        set_names(self.allow, "approveButton", self.tr("Allow"))
         self.allow.setProperty("variant", "primary")
         self.deny = ShortcutButton(theme, self.tr("Deny"), native_keys(DENY_KEYS), colour_role="muted")
-        self.deny.setObjectName("denyButton")
-        self.deny.setAccessibleName(self.tr("Deny"))
+        set_names(self.deny, "denyButton", self.tr("Deny"))
         self.deny.setProperty("variant", "destructive")
         self._quiet = make_label(role="secondary", object_name="approvalQuietLine", wraps=True)
         self.setAutoFillBackground(True)

@@ -17,7 +17,7 @@ from desktop_agent.ui.translation.core_words import core_words, plural
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, set_names, vbox
 from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import explained, in_quotes, visible
 
@@ -77,8 +77,7 @@ class _CommandField(ExactField):
     def __init__(self, theme: Theme, command: str) -> None:
         super().__init__(theme, command)
         self.most_lines = _MOST_LINES
-        self.setObjectName("approvalCommandEdit")
-        self.setAccessibleName(self.tr("Command"))
+        set_names(self, "approvalCommandEdit", self.tr("Command"))
         self.setFont(theme.code_font(theme.sizes.code, grows=False))
         self.setTabChangesFocus(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -199,8 +198,7 @@ class IconNote(QFrame):
 
     def __init__(self, theme: Theme, object_name: str, accessible_name: str) -> None:
         super().__init__()
-        self.setObjectName(object_name)
-        self.setAccessibleName(accessible_name)
+        set_names(self, object_name, accessible_name)
         self._theme = theme
         self._lines: tuple[IconLine, ...] = ()
         self._ground: Ground = "none"
@@ -346,8 +344,7 @@ class QuestionHead(QWidget):
 
     def _make_field(self, text: str, name: str, accessible_name: str) -> ExactField:
         field = ExactField(self._theme, text)
-        field.setObjectName(name)
-        field.setAccessibleName(accessible_name)
+        set_names(field, name, accessible_name)
         field.setReadOnly(True)
         field.setTabChangesFocus(True)
         field.setFrameShape(QFrame.Shape.NoFrame)

@@ -17,7 +17,7 @@ from desktop_agent.ui.files.tree_reader import FolderWatch, Spawn, TreeReader
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import make_label, show_text
-from desktop_agent.ui.widgets.layouts import STRETCH, hbox, stack, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, stack, vbox
 
 
 class DoneBar(QFrame):
@@ -130,14 +130,12 @@ class FileTree(QWidget):
         top = hbox(heading, STRETCH, self._shortcut, margins=(Space.S, 0, Space.S, 0), spacing=Space.S)
 
         self._filter = FilterField()
-        self._filter.setObjectName("fileFilter")
-        self._filter.setAccessibleName(self.tr("Filter files"))
+        set_names(self._filter, "fileFilter", self.tr("Filter files"))
         self._filter.setPlaceholderText(self.tr("Filter files"))
         self._filter.setEnabled(False)
 
         self._rows = FileRows()
-        self._rows.setObjectName("fileTree")
-        self._rows.setAccessibleName(self.tr("Files"))
+        set_names(self._rows, "fileTree", self.tr("Files"))
         self._shown = ShownRows(self._model, self._rows, theme, self)
         theme.changed.connect(self._rows.viewport().update)
 

@@ -17,7 +17,7 @@ from desktop_agent.ui.theme import Radius, Space, Theme
 from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import CodeLabel, ElidedLabel, make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hairline, hbox, scroll_down, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hairline, hbox, scroll_down, set_names, vbox
 from desktop_agent.ui.widgets.popup import Popup
 from desktop_agent.ui.wording.phrases import long_moment, short_moment
 from desktop_agent.ui.wording.visible_text import plain_tooltip
@@ -206,8 +206,7 @@ class InboxPopup(Popup):
 
     def __init__(self, theme: Theme, over: QWidget, anchor: QWidget, *, now: Callable[[], datetime]) -> None:
         super().__init__(theme, over, anchor)
-        self.setObjectName("inboxPopup")
-        self.setAccessibleName(self.tr("Inbox"))
+        set_names(self, "inboxPopup", self.tr("Inbox"))
         self._theme = theme
         self._anchor = anchor
         self._now = now
@@ -240,8 +239,7 @@ class InboxPopup(Popup):
         self._list = QWidget()
         self._list_layout = vbox(self._more, STRETCH, on=self._list, margins=(Space.S, Space.XS, Space.S, Space.S))
         self._scroll = QScrollArea()
-        self._scroll.setObjectName("inboxList")
-        self._scroll.setAccessibleName(self.tr("What waits for you"))
+        set_names(self._scroll, "inboxList", self.tr("What waits for you"))
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll_down(self._scroll, self._list)
         self._head = hbox(heading, STRETCH, self._seen, margins=(Space.L, Space.S, Space.S, Space.XS))

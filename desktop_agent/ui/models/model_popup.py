@@ -19,7 +19,7 @@ from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.icons import IconName, Icons
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, vbox
 from desktop_agent.ui.widgets.popup import ChoiceModel, FilterPopup
 from desktop_agent.ui.widgets.rows import (
     RIGHT,
@@ -229,8 +229,7 @@ class ModelList(QListView):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("modelList")
-        self.setAccessibleName(self.tr("Models"))
+        set_names(self, "modelList", self.tr("Models"))
 
     def mouseReleaseEvent(self, e: QMouseEvent) -> None:
         index = self.indexAt(e.position().toPoint())
@@ -253,8 +252,7 @@ class EffortChoice(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("effortChoice")
-        self.setAccessibleName(self.tr("Effort"))
+        set_names(self, "effortChoice", self.tr("Effort"))
         self._levels: tuple[str, ...] = ()
         self._buttons: list[QPushButton] = []
         self._none = make_label(role="secondary")
@@ -365,15 +363,13 @@ class ModelPopup(FilterPopup[ChoiceRow]):
         self._rows = ModelRows()
         models = ModelList()
         super().__init__(theme, over, anchor, self._rows, models, page_rows=8)
-        self.setObjectName("modelPopup")
-        self.setAccessibleName(self.tr("Choose a model"))
+        set_names(self, "modelPopup", self.tr("Choose a model"))
         self._anchor = anchor
         self._now = now
         self._choices = Choices()
         self._all: tuple[ChoiceRow, ...] = ()
         self._find: Callable[[str], tuple[ChoiceRow, ...]] | None = None
-        self._field.setObjectName("modelSearch")
-        self._field.setAccessibleName(self.tr("Search models"))
+        set_names(self._field, "modelSearch", self.tr("Search models"))
         self._field.setPlaceholderText(self.tr("Search models, or type the name of another one"))
         models.setItemDelegate(ChoiceDelegate(self._rows, theme, icons, self._ring, models))
         models.chosen.connect(self._choose)

@@ -12,7 +12,7 @@ from shiboken6 import isValid
 from desktop_agent.ui.palette.palette_entries import PREFIXES, PaletteEntry, PaletteQuery, PaletteRow, Scope, query_of
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import hairline, vbox
+from desktop_agent.ui.widgets.layouts import hairline, set_names, vbox
 from desktop_agent.ui.widgets.popup import ChoiceModel, FilterPopup
 from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, ModelDelegate, draw_emphasised, draw_ground, draw_line
 
@@ -84,17 +84,14 @@ class CommandPalette(FilterPopup[PaletteRow]):
 
     def __init__(self, theme: Theme, over: QWidget, button: QWidget | None = None) -> None:
         super().__init__(theme, over, button, PaletteRows(), QListView(), page_rows=10)
-        self.setObjectName("commandPalette")
-        self.setAccessibleName(self.tr("Command palette"))
+        set_names(self, "commandPalette", self.tr("Command palette"))
         self._base: Scope = "all"
         self._shown: PaletteQuery | None = None
         self._is_choosing = False
         """Enter was pressed before the rows were there."""
         self._before: QWidget | None = None
-        self._field.setObjectName("paletteField")
-        self._field.setAccessibleName(self.tr("Command palette"))
-        self._list.setObjectName("paletteList")
-        self._list.setAccessibleName(self.tr("Matches"))
+        set_names(self._field, "paletteField", self.tr("Command palette"))
+        set_names(self._list, "paletteList", self.tr("Matches"))
         self._list.setItemDelegate(PaletteDelegate(self._model, theme, self._ring, self._list))
         self._list.clicked.connect(self._choose)
         self._hint = make_label(self._hint_words(), role="secondary", parent=self)

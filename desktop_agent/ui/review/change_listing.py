@@ -23,7 +23,7 @@ from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import Picker, make_line
 from desktop_agent.ui.widgets.labels import make_label, show_text
-from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, vbox
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 
 _MAX_TITLE_CHARS: Final = 40
@@ -162,8 +162,7 @@ class BaselinePicker(Picker):
 
     def __init__(self) -> None:
         super().__init__(min_chars=_MIN_CHARS)
-        self.setObjectName("baselinePicker")
-        self.setAccessibleName(self.tr("Changes to review"))
+        set_names(self, "baselinePicker", self.tr("Changes to review"))
         self._baselines = BaselineModel(self)
         self.setModel(self._baselines)
         self.view().setMinimumWidth(_POPUP_WIDTH)

@@ -20,6 +20,7 @@ from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.review.changed_files import ChangedFile, Mark, is_decided
 from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.widgets.layouts import set_names
 from desktop_agent.ui.widgets.popup import ChoiceModel
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex, draw_area
 
@@ -330,8 +331,7 @@ class ChangedFileList(FileList):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme)
-        self.setObjectName("changeList")
-        self.setAccessibleName(self.tr("Changed files"))
+        set_names(self, "changeList", self.tr("Changed files"))
         self._can_revert = True
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._open_menu)

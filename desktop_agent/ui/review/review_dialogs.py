@@ -26,6 +26,7 @@ from desktop_agent.ui.widgets.layouts import (
     hbox,
     lay_out_dialog,
     scroll_down,
+    set_names,
     set_up_dialog,
     vbox,
 )
@@ -51,15 +52,13 @@ class CommentsDialog(QDialog):
         what = self.tr("The agent gets them as one message, with the lines they are about.")
         hint = make_label(what, role="secondary", wraps=True)
         self._area = QScrollArea()
-        self._area.setObjectName("commentList")
-        self._area.setAccessibleName(self.tr("Comments"))
+        set_names(self._area, "commentList", self.tr("Comments"))
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.viewport().setAutoFillBackground(False)
         self._field = QPlainTextEdit(placeholderText=self.tr("Introduction (optional)"), tabChangesFocus=True)
-        self._field.setObjectName("commentsIntroEdit")
-        self._field.setAccessibleName(self.tr("Introduction to the comments"))
+        set_names(self._field, "commentsIntroEdit", self.tr("Introduction to the comments"))
         self._field.setFixedHeight(_INTRO_HEIGHT)
         cancel = make_button(self.tr("Not yet"), clicked=self.reject)
         self._send = make_button(object_name="sendAllCommentsButton", clicked=self._on_send, variant="primary")
@@ -136,8 +135,7 @@ class WordDialog(QDialog):
         why = self.tr("The agent reads this with your next message, so that it does not try the same again.")
         hint = make_label(why, role="secondary", wraps=True)
         self._field = QPlainTextEdit(placeholderText=self.tr("Why are you undoing this?"), tabChangesFocus=True)
-        self._field.setObjectName("undoWordEdit")
-        self._field.setAccessibleName(self.tr("Message to the agent"))
+        set_names(self._field, "undoWordEdit", self.tr("Message to the agent"))
         self._field.setFixedHeight(_MESSAGE_HEIGHT)
         cancel = make_button(self.tr("Cancel"), clicked=self.reject)
         undo = make_button(self.tr("Undo"), "undoWithWordButton", clicked=self._give, variant="primary")

@@ -18,6 +18,7 @@ from desktop_agent.ui.review.diff_source import DiffSource, GitSource, Spawn, Su
 from desktop_agent.ui.review.empty_review import EmptyPage
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.layouts import set_names
 
 if TYPE_CHECKING:
     from desktop_agent.ui.review.review_content import ReviewContent
@@ -45,8 +46,7 @@ class ReviewPanel(QWidget):
     ) -> None:
         """`make_git` is called when git is first asked; without it, only what the session changed can be reviewed."""
         super().__init__(parent)
-        self.setObjectName("reviewPanel")
-        self.setAccessibleName(self.tr("Review"))
+        set_names(self, "reviewPanel", self.tr("Review"))
         self._theme = theme
         self._diff_source = diff_source
         self._make_git = make_git

@@ -12,7 +12,7 @@ from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.answer_buttons import ShortcutButton
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label, show_text
-from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, vbox
 
 Scope = Literal["turn", "since", "session", "git", "filtered"]
 
@@ -49,8 +49,7 @@ class UndoBar(QWidget):
         self._progress = _Progress(theme)
         self._has_files = False
         self.next = ShortcutButton(theme, self.tr("Next"), "F8", colour_role="muted")
-        self.next.setObjectName("nextUndecidedButton")
-        self.next.setAccessibleName(self.tr("Next undecided change"))
+        set_names(self.next, "nextUndecidedButton", self.tr("Next undecided change"))
         self.next.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keyboard at the hunk it goes on from
         self.comments = make_button(object_name="sendCommentsButton")
         self.undo = make_button(object_name="undoTurnButton", variant="destructive")

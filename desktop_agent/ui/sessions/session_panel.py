@@ -17,7 +17,7 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import MenuButton, compact_button
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hbox, stack, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, stack, vbox
 
 _tr = partial(QCoreApplication.translate, "SessionMenu")
 
@@ -47,8 +47,7 @@ class SelectionBar(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("selectionBar")
-        self.setAccessibleName(self.tr("Selected sessions"))
+        set_names(self, "selectionBar", self.tr("Selected sessions"))
         self._count = make_label(role="secondary")
         clear = compact_button(self.tr("Clear"), clicked=self.cleared, variant="flat")
         clear.setObjectName("clearSelectionButton")

@@ -29,7 +29,7 @@ from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import Picker, make_line
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import hbox, stack, vbox
+from desktop_agent.ui.widgets.layouts import hbox, set_names, stack, vbox
 from desktop_agent.ui.widgets.popup import ChoiceModel, Popup
 from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, ModelDelegate, draw_ground, draw_line, set_up_list
 from desktop_agent.ui.wording.phrases import long_moment, short_moment
@@ -167,8 +167,7 @@ class FoundList(QListView):
     def __init__(self, theme: Theme, now: Callable[[], datetime], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._found = FoundModel(now, self)
-        self.setObjectName("searchResults")
-        self.setAccessibleName(self.tr("Places found"))
+        set_names(self, "searchResults", self.tr("Places found"))
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setModel(self._found)
         self.setItemDelegate(FoundDelegate(self._found, theme, set_up_list(self), self, TypeSize.SECONDARY))
@@ -300,8 +299,7 @@ class SearchPanel(Popup):
 
     def __init__(self, theme: Theme, over: QWidget, *, now: Callable[[], datetime] = _now) -> None:
         super().__init__(theme, over)
-        self.setObjectName("searchPanel")
-        self.setAccessibleName(self.tr("Search all sessions"))
+        set_names(self, "searchPanel", self.tr("Search all sessions"))
         self._theme = theme
         self._now = now
         self._query: SearchQuery | None = None

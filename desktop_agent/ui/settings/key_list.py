@@ -23,7 +23,7 @@ from desktop_agent.ui.part_keys import PLACE_KEYS, PlaceKey, native_keys, place_
 from desktop_agent.ui.settings.setting_controls import title_of
 from desktop_agent.ui.theme import Height, Space
 from desktop_agent.ui.widgets.buttons import make_line
-from desktop_agent.ui.widgets.layouts import hbox
+from desktop_agent.ui.widgets.layouts import hbox, set_names
 from desktop_agent.ui.widgets.rows import AnyIndex, set_up_list
 
 _STANDARD = QKeySequence.StandardKey
@@ -164,8 +164,7 @@ class KeySearch(QWidget):
             "keysSearch", self.tr("Search keys by what they do"), self.tr("Search by what they do"), is_clearable=True
         )
         self._pressed = ShortcutField()
-        self._pressed.setObjectName("keysPressed")
-        self._pressed.setAccessibleName(self.tr("Search by pressing keys"))
+        set_names(self._pressed, "keysPressed", self.tr("Search by pressing keys"))
         self._pressed.setPlaceholderText(self.tr("Or press keys here"))
         self._pressed.setFixedWidth(_PRESSED_WIDTH)
         hbox((self._line, 1), self._pressed, on=self, spacing=Space.S)
@@ -195,8 +194,7 @@ class KeyList(QTreeWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("keyList")
-        self.setAccessibleName(self.tr("Keys"))
+        set_names(self, "keyList", self.tr("Keys"))
         self.setColumnCount(3)
         self.setHeaderHidden(True)
         self.setRootIsDecorated(False)

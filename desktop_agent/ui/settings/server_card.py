@@ -21,7 +21,7 @@ from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.account_fields import BrowserWait
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, restyle, show_text
-from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, vbox
 from desktop_agent.ui.wording.phrases import long_moment
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
@@ -119,8 +119,7 @@ class LogView(QPlainTextEdit):
 
     def __init__(self, theme: Theme, server_name: str) -> None:
         super().__init__(readOnly=True, tabChangesFocus=True)
-        self.setObjectName("serverLog")
-        self.setAccessibleName(self.tr("Recent output of {0}").format(server_name))
+        set_names(self, "serverLog", self.tr("Recent output of {0}").format(server_name))
         self.setFont(theme.code_font())
         self.setFixedHeight(_HEIGHT)
 
@@ -229,8 +228,7 @@ class ToolRow(QWidget):
         self._switch = switch
         self._tool: ToolView | None = None
         self.switch = Switch(theme)
-        self.switch.setObjectName("toolSwitch")
-        self.switch.setAccessibleName(self.tr("Use the tool {0}").format(cut(name)))
+        set_names(self.switch, "toolSwitch", self.tr("Use the tool {0}").format(cut(name)))
         self.switch.clicked.connect(self._on_switch)
         label = make_label(cut(name), is_plain=True)
         label.setFont(theme.code_font())
@@ -323,8 +321,7 @@ class ServerCard(QFrame):
         self._theme = theme
         self._actions = actions
         self._switch = Switch(theme)
-        self._switch.setObjectName("serverSwitch")
-        self._switch.setAccessibleName(self.tr("Use the server {0}").format(server.name))
+        set_names(self._switch, "serverSwitch", self.tr("Use the server {0}").format(server.name))
         self._switch.clicked.connect(self._on_switch)
         self._where = ElidedLabel(takes_room=True)
         self._where.setFont(theme.code_font())

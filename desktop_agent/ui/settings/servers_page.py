@@ -17,7 +17,7 @@ from desktop_agent.ui.settings.settings_view import ServersView, SettingsActions
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
-from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hairline, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hairline, hbox, set_names, vbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _MOST_HEADERS = 8
@@ -123,8 +123,7 @@ class SandboxFields(ServerFields):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._switch = Switch(theme)
-        self._switch.setObjectName("serverSandboxSwitch")
-        self._switch.setAccessibleName(self.tr("Run the server in the sandbox"))
+        set_names(self._switch, "serverSandboxSwitch", self.tr("Run the server in the sandbox"))
         self._switch.toggled.connect(self._on_toggled)
         self._words = Note("")
         self._folders = self.add_line(

@@ -43,7 +43,7 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import make_button, make_line
 from desktop_agent.ui.widgets.labels import Note, show_text
-from desktop_agent.ui.widgets.layouts import hairline, hbox, resize_within_screen, vbox
+from desktop_agent.ui.widgets.layouts import hairline, hbox, resize_within_screen, set_names, vbox
 from desktop_agent.ui.widgets.rows import LEFT, AnyIndex, RowDelegate, draw_ground, set_up_list
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
@@ -155,8 +155,7 @@ class SettingsNavigation(QListWidget):
 
     def __init__(self, theme: Theme, sections: Iterable[str]) -> None:
         super().__init__()
-        self.setObjectName("settingsSections")
-        self.setAccessibleName(self.tr("Sections"))
+        set_names(self, "settingsSections", self.tr("Sections"))
         self._delegate = _Delegate(theme, set_up_list(self), self)
         self.setItemDelegate(self._delegate)
         self.addItems(list(sections))

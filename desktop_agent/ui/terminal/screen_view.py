@@ -39,6 +39,7 @@ from desktop_agent.ui.terminal.screen_text import (
 )
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.theme.tokens import legible
+from desktop_agent.ui.widgets.layouts import set_names
 
 _SAMPLE = "0" * 80
 
@@ -404,8 +405,7 @@ class ReadAloud(QTimer):
 
     def _make_field(self) -> QPlainTextEdit:
         field = self._field = QPlainTextEdit(self._view)
-        field.setObjectName("terminalText")
-        field.setAccessibleName(self.tr("Text of the terminal"))
+        set_names(field, "terminalText", self.tr("Text of the terminal"))
         field.setReadOnly(True)
         field.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         field.setFrameShape(QFrame.Shape.NoFrame)
@@ -430,8 +430,7 @@ class TerminalView(QAbstractScrollArea):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.setObjectName("terminalScreen")
-        self.setAccessibleName(self.tr("Terminal"))
+        set_names(self, "terminalScreen", self.tr("Terminal"))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_InputMethodEnabled)

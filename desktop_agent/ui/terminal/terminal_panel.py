@@ -18,7 +18,7 @@ from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.find_bar import FindBar
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, vbox
 
 _LINES_AT_ONCE = 50
 _MOST_PLACES = 1_000
@@ -94,8 +94,7 @@ class TerminalPanel(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.setObjectName("terminalPanel")
-        self.setAccessibleName(self.tr("Terminal"))
+        set_names(self, "terminalPanel", self.tr("Terminal"))
         self.setProperty("role", "surface")
         self.view = TerminalView(theme)
         self._emulator: Emulator | None = None
@@ -111,8 +110,7 @@ class TerminalPanel(QWidget):
         self._asking = QWidget()
         self._question = Note(object_name="terminalPasteQuestion")
         self._preview = QPlainTextEdit(readOnly=True)
-        self._preview.setObjectName("terminalPastePreview")
-        self._preview.setAccessibleName(self.tr("Text to paste"))
+        set_names(self._preview, "terminalPastePreview", self.tr("Text to paste"))
         self._preview.setFont(theme.code_font())
         self._build_buttons()
         self._lay_out()

@@ -8,6 +8,7 @@ from desktop_agent.core.protocol.model import ContextUse
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import DrawnButton
+from desktop_agent.ui.widgets.layouts import set_names
 
 _RING = 12
 _RING_WIDTH = 2.5
@@ -23,8 +24,7 @@ class ContextMeter(DrawnButton):
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setObjectName("contextMeter")
-        self.setAccessibleName(self.tr("Context used"))
+        set_names(self, "contextMeter", self.tr("Context used"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._theme = theme

@@ -134,6 +134,11 @@ def resize_within_screen(window: QWidget, size: QSize, minimum: QSize | None = N
     window.resize(size.boundedTo(room))
 
 
+def set_names(widget: QWidget, object_name: str, accessible_name: str) -> None:
+    widget.setObjectName(object_name)
+    widget.setAccessibleName(accessible_name)
+
+
 DIALOG_MARGINS: Margins = (Space.XL, Space.XL, Space.XL, Space.L)
 
 

@@ -16,7 +16,7 @@ from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, pictu
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.banner import BannerFrame
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, stack, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, stack, vbox
 
 
 class PicturePage(QWidget):
@@ -26,8 +26,7 @@ class PicturePage(QWidget):
         super().__init__()
         words = picture_words(picture)
         canvas = PictureCanvas(theme)
-        canvas.setObjectName("viewerPicture")
-        canvas.setAccessibleName(self.tr("Picture, {0}").format(words))
+        set_names(canvas, "viewerPicture", self.tr("Picture, {0}").format(words))
         facts = make_label(words, role="secondary", object_name="viewerFacts")
         scale = ScaleButtons(canvas).parts
         foot = hbox((facts, 1), *scale, margins=(Space.M, Space.XS, Space.M, Space.XS), spacing=Space.S)

@@ -14,7 +14,7 @@ from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import Slot, compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, vbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 MAX_TABS = 20
@@ -43,8 +43,7 @@ class FileTabs(QWidget):
         self._closed: list[ClosedTab] = []
         self._looked_at: list[FilePage] = []
         self.bar = QTabBar()
-        self.bar.setObjectName("viewerTabs")
-        self.bar.setAccessibleName(self.tr("Open files"))
+        set_names(self.bar, "viewerTabs", self.tr("Open files"))
         self.bar.setMovable(True)
         self.bar.setExpanding(False)
         self.bar.setDrawBase(False)

@@ -30,7 +30,7 @@ from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.find_bar import FindBar, InputBar
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, vbox
 from desktop_agent.ui.widgets.text_colours import cursor_over, mark_of
 
 MAX_PLACES = 20_000
@@ -271,8 +271,7 @@ class TextPage(QWidget):
         self._content = content
         self._shown = content.text.shown if isinstance(content.text, EditedText) else content.text
         self.editor = FileEditor(content.text, theme, is_marked=False)
-        self.editor.setObjectName("viewerText")
-        self.editor.setAccessibleName(self.tr("Text of {0}").format(content.path))
+        set_names(self.editor, "viewerText", self.tr("Text of {0}").format(content.path))
         self._colours = EditorColours(theme, self.editor)
         self._finder = TextFinder(theme, self.editor, self._text, spawn)
         self.find_bar = FindBar(

@@ -14,7 +14,7 @@ from desktop_agent.ui.review.diff.highlighter import EditorColours
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import Slot, make_button
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, vbox
 from desktop_agent.ui.widgets.text_colours import cursor_over
 from desktop_agent.ui.wording.visible_text import utf16_length
 
@@ -180,11 +180,9 @@ class ClashPage(QWidget):
         self._current = 0
         is_undo = purpose == "undo"
         self._columns = ThreeColumns(theme, (names.base, names.wanted, names.there))
-        self._columns.setObjectName("clashColumns")
-        self._columns.setAccessibleName(self.tr("The three versions"))
+        set_names(self._columns, "clashColumns", self.tr("The three versions"))
         self.editor = ResultEditor(theme)
-        self.editor.setObjectName("clashResultEdit")
-        self.editor.setAccessibleName(self.tr("The result to be written"))
+        set_names(self.editor, "clashResultEdit", self.tr("The result to be written"))
         self._previous = enter_button(
             "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", "previousClashButton", self.go_back
         )

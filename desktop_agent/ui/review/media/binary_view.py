@@ -10,7 +10,7 @@ from desktop_agent.core.diff.binary_files import HexExcerpt, excerpt, printable
 from desktop_agent.ui.review.media.picture_decoding import exact_size_words, short_hash
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import hairline, vbox
+from desktop_agent.ui.widgets.layouts import hairline, set_names, vbox
 from desktop_agent.ui.widgets.text_colours import mark_of
 
 
@@ -184,8 +184,7 @@ class BinaryView(QWidget):
         self._where = make_label(role="heading")
         self._where.setContentsMargins(Space.M, Space.S, Space.M, 0)
         self._bytes = HexText(theme)
-        self._bytes.setObjectName("hexText")
-        self._bytes.setAccessibleName(self.tr("Bytes before and after"))
+        set_names(self._bytes, "hexText", self.tr("Bytes before and after"))
         vbox(grid, hairline(), self._where, (self._bytes, 1), on=self)
         self.setFocusProxy(self._bytes)
         theme.changed.connect(self._on_theme_changed)

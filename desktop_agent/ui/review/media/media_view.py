@@ -22,7 +22,7 @@ from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, decod
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, vbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _SLIDER_STEPS = 1_000
@@ -34,8 +34,7 @@ class ImageView(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.canvas = PictureCanvas(theme)
-        self.canvas.setObjectName("pictureCanvas")
-        self.canvas.setAccessibleName(self.tr("Picture before and after"))
+        set_names(self.canvas, "pictureCanvas", self.tr("Picture before and after"))
         self._before, self._after = _caption(), _caption()
         self._modes: dict[CompareMode, QPushButton] = {}
         self._group = QButtonGroup(self)

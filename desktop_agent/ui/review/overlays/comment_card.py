@@ -9,7 +9,7 @@ from desktop_agent.ui.review.diff.diff_words import comment_label
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, vbox
 
 _HEAD_HEIGHT = 30
 _PAD = 12
@@ -55,8 +55,7 @@ class CommentCard(QWidget):
         self._theme = theme
         self._heading = comment_label(comment)
         self._wrapped: WrappedText | None = None
-        self.setObjectName("commentCard")
-        self.setAccessibleName(f"{self._heading}: {comment.text}")
+        set_names(self, "commentCard", f"{self._heading}: {comment.text}")
         self.setCursor(Qt.CursorShape.ArrowCursor)
         self._edit = compact_button(self.tr("Edit"), "editCommentButton", clicked=self.edit_clicked, variant="flat")
         self._edit.setAccessibleName(self.tr("Edit the comment: {0}").format(self._heading))
