@@ -323,8 +323,9 @@ _MORE = (
     "Tokens: {0} of {1}, estimated",
     *("State: idle, {0} turn", "State: idle, {0} turns"),
     *("Tokens: not known yet", "Tokens: {0} of {1}", "on, from {0} tokens on", "waiting for you"),
+    "The session could not be read.",
 )
-"""Texts without the look of a sentence."""
+"""Texts without the look of a sentence, or of a module whose others are for the command line."""
 
 _SENTENCE = re.compile(r"[A-Z`{].*[.?:)]", re.DOTALL)
 _UNSEEN_CALLS = {"info", "warning", "error", "debug", "exception", "compile", "tr", "translate", "sub", "match"}
