@@ -153,8 +153,12 @@ class Tool(ABC, Generic[A]):
     def title(self, arguments: A) -> str:
         """One line for people that says what this call is about: a path, a command, a pattern."""
 
+    def question(self, arguments: A) -> str:
+        """What the agent itself wants the user to be asked before this call runs, in a line; empty: nothing."""
+        return ""
+
     def why_asked(self, arguments: A) -> str:
-        """Why the agent itself wants the user to be asked before this call runs, in a line; empty: it does not."""
+        """Why the agent wants that, in a line."""
         return ""
 
     def heading(self, title: str) -> str:

@@ -45,8 +45,8 @@ class RequestApproval(ReadTool[RequestApprovalArguments]):
     def title(self, arguments: RequestApprovalArguments) -> str:
         return arguments.action
 
-    def heading(self, title: str) -> str:
-        return title
+    def question(self, arguments: RequestApprovalArguments) -> str:
+        return arguments.action
 
     def why_asked(self, arguments: RequestApprovalArguments) -> str:
         return f"The agent says: {arguments.reason}"

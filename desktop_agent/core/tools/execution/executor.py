@@ -201,14 +201,15 @@ class ToolExecutor:
         call, arguments, context = ready.call, ready.arguments, ready.context
         paths = await asyncio.to_thread(tool.paths, arguments, context)
         disguised = await asyncio.to_thread(context.secrets.behind, paths)
+        asks = tool.question(arguments)
         facts = replace(
             self._facts(call),
             paths=paths,
             disguised=tuple(disguised.items()),
-            asks=tool.why_asked(arguments),
+            asks=tool.why_asked(arguments) or asks,
             details=tool.circumstances(arguments),
         )
-        await self._enter(call, self._case(ready, facts, tool.heading(call.title)))
+        await self._enter(call, self._case(ready, facts, asks or tool.heading(call.title)))
         return await tool.run(arguments, context)
 
     async def _edit(self, tool: EditTool[ToolArguments], ready: _ReadyCall) -> ToolResult:

@@ -345,8 +345,7 @@ async def test_what_a_killed_application_left_detached_is_ended(tmp_path: Path, 
     program = textwrap.dedent("""
         import asyncio, os, pathlib, sys
         from desktop_agent.core.base.clock import SystemClock
-        from desktop_agent.core.system.processes.process_tree import Guard, put_mark
-from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
+        from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
         command = Command(argv=("/bin/bash", "-c", sys.argv[2]), cwd=pathlib.Path(sys.argv[1]), environ=os.environ)
         asyncio.run(ProcessRunner(SystemClock(), open_groups=lambda _: None).run(command))
     """)
@@ -387,8 +386,7 @@ async def test_a_killed_application_leaves_no_process_behind(tmp_path: Path, rep
     program = textwrap.dedent("""
         import asyncio, os, pathlib, sys
         from desktop_agent.core.base.clock import SystemClock
-        from desktop_agent.core.system.processes.process_tree import Guard, put_mark
-from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
+        from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
         script = "setsid sleep 100 & echo $! > report; echo $$ > report; sleep 100"
         command = Command(argv=("/bin/bash", "-c", script), cwd=pathlib.Path(sys.argv[1]), environ=os.environ)
         asyncio.run(ProcessRunner(SystemClock(), end=pathlib.Path("ended").resolve()).run(command))

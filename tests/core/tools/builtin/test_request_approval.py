@@ -19,7 +19,7 @@ def asking() -> Call:
 def test_the_person_is_asked_what_the_agent_wants() -> None:
     """T-109, Z-27: the tool exists, and it has a question of its own whatever the policy says of the rest."""
     arguments = TOOL.parse(dict[str, object](ARGUMENTS))
-    assert TOOL.heading(TOOL.title(arguments)) == "Delete the old migrations"
+    assert TOOL.question(arguments) == "Delete the old migrations"
     assert TOOL.why_asked(arguments) == "The agent says: They fail."
     assert TOOL.circumstances(arguments) == ("rm a.sql", "rm b.sql")
     assert TOOL.title(arguments) == "Delete the old migrations"
@@ -29,7 +29,7 @@ def test_the_person_is_asked_what_the_agent_wants() -> None:
 def test_a_question_is_one_line() -> None:
     """What is asked cannot pretend to be more than a question."""
     arguments = TOOL.parse({"action": "Delete\n\nAllowed already.", "reason": "a\nb"})
-    assert TOOL.heading(TOOL.title(arguments)) == "Delete Allowed already."
+    assert TOOL.question(arguments) == "Delete Allowed already."
     assert TOOL.why_asked(arguments) == "The agent says: a b"
 
 
