@@ -544,6 +544,8 @@ class Composition:
         if (left := written.get(old)) is not None:
             note.before = _placed(old, left.before)
             _tell_mode(lineage, note.before)
+        elif not old and new in written and new not in shared:
+            note.before = _placed(new, written[new].before)  # what others had put there, given up in a clash
         note.is_written = left is not None or new in written
         is_told = is_told and not lineage.came_along(note.status)
         is_exchanged = old != new and (old in shared or new in shared)  # the same bytes need no record

@@ -324,6 +324,31 @@ async def test_a_clash_is_settled_by_what_the_person_writes(ground: Ground) -> N
         assert ground.read("a.txt") == text_with(line_5="fünf\n")
 
 
+async def test_a_redo_brings_back_the_users_file_that_was_given_up_for_the_one_the_agent_had_deleted(
+    ground: Ground,
+) -> None:
+    ground.write("a.txt", "".join(LINES))
+    async with ground.session([[Call("delete_file", {"path": "a.txt"})], [Say("one")]], approval="never") as s:
+        await s.prompt()
+        ground.write("a.txt", "mine\n")
+        (outcome,) = (await undo(s, ChangeSelection(turn=1))).outcomes
+        assert outcome.clash is not None
+        assert outcome.clash.yours is not None
+        s.submit(
+            ops.WriteFile(
+                path="a.txt",
+                expected=outcome.clash.yours.digest,
+                content="".join(LINES).encode(),
+                reverts=(Reverted(change_id="1.1"),),
+                purpose="undo",
+            )
+        )
+        await s.rx.expect(ev.ChangesUndone)
+        assert ground.read("a.txt") == "".join(LINES)
+        await redo(s, ChangeSelection(turn=1))
+        assert ground.read("a.txt") == "mine\n"
+
+
 OVER = text_with(line_5="cinq\n", line_30="thirty\n", line_45="forty-five\n")
 PARTLY_OVER = {
     "several changes": [
