@@ -1,1 +1,1 @@
-"""Servers of tools that speak the Model Context Protocol: defined, started, asked, ended with all that they started."""
+"""MCP servers: define them, start them, call their tools, and end them with every process that they started."""

@@ -1,7 +1,7 @@
-"""What a connection and the client on the SDK (`sdk/`) exchange, without the SDK's types: sign-ins, sampling, failures.
+"""The types that a connection and the SDK client (`sdk/`) exchange: sign-ins, sampling, failures.
 
-What a server wants to ask the model (`sampling/createMessage`) is not to be trusted, and never enters the
-conversation of a session.
+They are free of the SDK's types. A server's sampling requests (`sampling/createMessage`) are untrusted and never enter
+the conversation of a session.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -23,12 +23,12 @@ AskInBrowser = Callable[[str], Awaitable[Mapping[str, str]]]
 """Has the user sign in at an address, and returns the parameters that the browser comes back with."""
 
 ClientProof = Literal["none", "client_secret_post", "client_secret_basic"]
-"""How the application proves who it is where tokens are handed out: RFC 7591 2."""
+"""How the application authenticates at the token endpoint: RFC 7591 2."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Challenge:
-    """What a server answered to a token that does not allow enough: RFC 6750 3.1, `insufficient_scope`."""
+    """A server's answer to a token with too few rights: RFC 6750 3.1, `insufficient_scope`."""
 
     header: str
     """Its `WWW-Authenticate`, in plain ASCII and bounded."""
@@ -37,30 +37,30 @@ class Challenge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInRequest:
-    """A sign-in that is to be carried out. The representation shows no secret."""
+    """A sign-in to carry out. The representation shows no secret."""
 
     address: Address
     headers: Mapping[str, str] = field(repr=False)
     redirect: str = ""
-    """Where the browser comes back to; empty when there is none."""
+    """The address that the browser comes back to; empty when there is none."""
     client_secret: str = field(default="", repr=False)
-    """What proves that the application is `address.client_id`: a secret, or a private key as PEM."""
+    """Authenticates the application as `address.client_id`: a secret, or a private key as PEM."""
     granted: frozenset[str] = frozenset()
-    """The scopes of the sign-in before, which are asked for again if there is a `challenge`."""
+    """The scopes of the previous sign-in, which are requested again if there is a `challenge`."""
     challenge: str = ""
-    """The header with which the server asked for more."""
+    """The header with which the server asked for more scopes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerRegistration:
-    """What this application is where a server's tokens come from. The representation shows no secret."""
+    """This application's registration with the authorisation server. The representation shows no secret."""
 
     client_id: str
     client_secret: str | None = field(default=None, repr=False)
     proof: ClientProof = "none"
     token_url: str
     resource: str = ""
-    """What the tokens are for: RFC 8707; empty where that is not asked for."""
+    """The resource that the tokens are for (RFC 8707); empty when none is requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,12 +86,12 @@ class SampledMessage(Struct, frozen=True, kw_only=True):
 class SamplingRequest(Struct, frozen=True, kw_only=True):
     server: str
     fingerprint: str
-    """Of the server's definition: another definition of the same name is another server."""
+    """Of the server's definition: a different definition under the same name counts as a different server."""
     messages: tuple[SampledMessage, ...]
     system: str = ""
     max_tokens: int
     notes: tuple[str, ...] = ()
-    """What else the server wanted and does not get, in sentences."""
+    """Other requests of the server that are not met, in sentences."""
 
 
 class SampledAnswer(Struct, frozen=True, kw_only=True):
@@ -101,19 +101,19 @@ class SampledAnswer(Struct, frozen=True, kw_only=True):
 
 
 class SamplingRefusedError(Exception):
-    """The model is not asked. `str(error)` says why, to the server."""
+    """The request to sample the model is refused. `str(error)` tells the server why."""
 
 
 class SamplingDeniedError(SamplingRefusedError):
-    """The user said no, or is not there to say yes."""
+    """The user declined, or is not there to agree."""
 
 
 SampleModel = Callable[[SamplingRequest], Awaitable[SampledAnswer]]
-"""Asks the model for a server while a call runs. Raises `SamplingRefusedError`."""
+"""Asks the model on behalf of a server while a call runs. Raises `SamplingRefusedError`."""
 
 
 async def no_model_to_ask(_: SamplingRequest) -> SampledAnswer:
-    """Refuse: no session, and so no model, belongs to the call."""
+    """Refuse, because the call belongs to no session and so has no model."""
     raise SamplingRefusedError("No model can be asked here.")
 
 
@@ -122,23 +122,23 @@ _LONGEST_SCOPE = 80
 
 Confine = Callable[[Command], AbstractAsyncContextManager[Command]]
 AskUser = Callable[[ServerQuestion], Awaitable[Decision]]
-"""Asks the user what a server wants to know while a call runs."""
+"""Puts a server's question to the user while a call runs."""
 
 
 async def nobody_to_ask(_: ServerQuestion) -> Decision:
-    """Decline: no user belongs to the call."""
+    """Decline, because the call belongs to no user."""
     return Denied()
 
 
 class ConnectionLostError(ServerError):
-    """The server went away under a call. Why is known once it has ended."""
+    """The server went away during a call. The reason is known only once it has ended."""
 
 
 class SignInNeededError(ServerError):
-    """The server wants to know who the user is. Trying again is of no use before the user has signed in."""
+    """The server requires a sign-in. Retrying is of no use before the user has signed in."""
 
     def __init__(self, name: str, scopes: frozenset[str] = frozenset()) -> None:
-        """`scopes` are what it wants besides what you have signed in for; without any it wants a sign-in at all."""
+        """`scopes` are those missing from the current sign-in; empty when there is no sign-in yet."""
         self.scopes = scopes
         if scopes:
             wanted = ", ".join(scope[:_LONGEST_SCOPE] for scope in sorted(scopes)[:_MOST_SCOPES])
@@ -166,16 +166,15 @@ class BearerTokens(Protocol):
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
-    """What a client may use, and whom it tells what comes unasked."""
+    """What a client may use, and the callbacks for what the server reports unasked."""
 
     workspace: Path
     environ: Mapping[str, str]
-    """For a process of the server, already without credentials."""
+    """For a server process, already without credentials."""
     log: ServerLog
     confine: Confine
-    """Has the command that runs a server confined as it is defined, until that is left. Raises `ServerError`."""
+    """Confines the command that runs a server according to its definition, until exit. Raises `ServerError`."""
     tools_changed: Callable[[], None]
-    """Call it when the server says that it offers other tools now."""
 
 
 class ServerCredentials(Protocol):

@@ -1,8 +1,8 @@
-"""Confining a server as its definition says, for its whole life. What must be confined runs confined or not at all.
+"""Confining a server as its definition says, for its whole life. A server that must be confined never runs unconfined.
 
-A server that `uvx` or `npx` runs is downloaded into a cache of its own first. That run reaches the registry and sees
-nothing of the open folder; the server's own run sees the folder, and reaches the hosts that its definition names. So
-what could be sent to a registry, or to a publisher of packages there, is not known when it can be reached.
+A server that `uvx` or `npx` runs is first downloaded into a cache of its own. The download run reaches the registry and
+sees nothing of the open folder; the server's own run sees the folder and reaches only the hosts that its definition
+names. So nothing in the folder can be sent to a registry, or to a publisher of packages there.
 """
 
 import asyncio
@@ -37,11 +37,11 @@ from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 class PackageRunner(Struct, frozen=True, kw_only=True):
     programs: tuple[str, ...]
     caches: Mapping[str, str]
-    """Variables that name folders it writes, each with a folder in the cache."""
+    """Variables that name folders it writes to, each with its folder in the cache."""
     quiet: Mapping[str, str]
-    """Variables that keep it from asking its registry what it need not know."""
+    """Variables that stop needless requests to the registry."""
     offline: Mapping[str, str]
-    """Variables that have it do with what it has."""
+    """Variables that make it work offline, from its cache."""
     registries: tuple[str, ...]
     named_by: tuple[str, ...]
 
@@ -80,7 +80,7 @@ def runner_of(program: Program) -> PackageRunner | None:
 
 
 def _host_of(url: str) -> str:
-    """Return the host of an address, as `AllowedHosts` has it; an index of uv may have a name before it."""
+    """Return the host of an address in the form of `AllowedHosts`; an index of uv can have a name before it."""
     try:
         parts = urlsplit(url.rpartition("=")[2] if "://" in url.rpartition("=")[2] else url)
         host = parts.hostname or ""
@@ -98,12 +98,12 @@ _FOLDERS_OF_PROGRAMS = frozenset({"bin", "sbin", "Scripts", "shims"})
 class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
     search: Callable[[Path], Awaitable[SandboxSearch]]
     cache: Path
-    """The folder for what they download, and for their temporary files."""
+    """The folder for downloads and temporary files of package runners."""
     environ: Mapping[str, str]
     secrets_in: Callable[[Path], tuple[Path, ...]]
-    """Returns the files of a folder that often hold secrets. Blocks. Raises `ToolError` when there is too much."""
+    """Returns files of a folder that often hold secrets. Blocks. Raises `ToolError` for too many entries."""
     secrets_beside: Callable[[Iterable[Path]], tuple[Path, ...]]
-    """Likewise, beside programs in `/tmp`."""
+    """Returns the files that often hold secrets beside programs in `/tmp`. Blocks."""
     resolve: Resolver = system_resolver
 
     @asynccontextmanager
@@ -154,7 +154,7 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
         return found.sandbox
 
     async def _fetch(self, registries: tuple[str, ...], run: "_Run", command: Command, runner: ProcessRunner) -> bool:
-        """Download the package by starting the server without input, which ends it. Returns whether that succeeded."""
+        """Download the package by starting the server with empty input, which ends it. Return whether it succeeded."""
         alone = replace(run, limits=ServerSandbox(hosts=registries), workspace=run.cache, unseen=(run.workspace,))
         command = replace(command, cwd=run.cache, takes_input=False)
         async with self._confined(alone, command) as confined:
@@ -187,7 +187,7 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
         return HostProxy(hosts=hosts, environ=self.environ, say=run.log.say, resolve=self.resolve)
 
     def _wrapped(self, run: "_Run", command: Command, temp: Path) -> Command:
-        """Return the command behind the sandbox. Blocks. Raises `SandboxError`, `ToolError` and `ValueError`."""
+        """Return the command wrapped in the sandbox. Blocks. Raises `SandboxError`, `ToolError` and `ValueError`."""
         hosts = run.limits.hosts
         environ = confined_environment(command.environ, self.environ) | (proxy_variables(hosts) if hosts else {})
         folders = tuple(folder_meant(text, run.workspace) for text in run.limits.folders)
@@ -213,7 +213,7 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
         return run.kernel.wrap(replace(command, environ=environ), spec)
 
     def _programs(self, command: Command, workspace: Path, writable: Iterable[Path]) -> tuple[Path, ...]:
-        """Return the program of `command`, as it is named, and the programs that it starts through. Blocks."""
+        """Return the program of `command`, as named, and the programs that it is started through. Blocks."""
         found = Path(shutil.which(command.argv[0], path=command.environ.get("PATH", os.defpath)) or command.argv[0])
         if not found.is_absolute():
             return ()
@@ -226,14 +226,14 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
                 yield program
 
     def _cache_of(self, program: Program) -> Path:
-        """Return the folder of what a server downloads, by how it is started, whatever confines it. Blocks."""
+        """Return the folder for a server's downloads, which depends only on how it is started. Blocks."""
         content = msgspec.json.encode((program.command, program.args))
         folder = self.cache / "packages" / blake2b(content, digest_size=8).hexdigest()
         make_private_folder(folder / "packages")
         return folder
 
     def _make_temp(self) -> Path:
-        """Return a folder for one run, and remove those of applications that were killed. Blocks."""
+        """Return a new temporary folder for one run, and remove those left by killed applications. Blocks."""
         make_private_folder(self.cache)
         for left in self.cache.glob("tmp-*-*"):
             owner = left.name.split("-")[1]
@@ -249,4 +249,4 @@ class _Run(Struct, frozen=True, kw_only=True, eq=False):
     cache: Path
     log: ServerLog
     unseen: tuple[Path, ...] = ()
-    """What it must not read wherever it lies, in place of the secrets in the workspace."""
+    """Paths that it must not read, wherever they lie; they replace the default list of secrets in the workspace."""

@@ -1,7 +1,8 @@
-"""One server: started when it is needed, asked, let go when nobody needs it, and tried again when it failed.
+"""One server: started on demand, called, ended when nobody needs it, and retried after a failure.
 
-A server lives in one task, its owner, which enters and leaves the client, because whoever entered it must leave it.
-Everything else asks that task: callers wait for it to be ready and speak to the client from their own tasks.
+A server lives in one task, its owner, which enters and leaves the client, because the task that entered it must leave
+it. Everything else goes through that task: callers wait until the client is ready and then speak to it from their own
+tasks.
 """
 
 import asyncio
@@ -32,16 +33,16 @@ if TYPE_CHECKING:  # the SDK is imported when the first server is needed
     from desktop_agent.core.mcp.sdk.sdk_client import ServerClient
 
 OpenClient = Callable[[ServerDefinition, Surroundings], AbstractAsyncContextManager["ServerClient"]]
-"""Starts or reaches a server, and ends it on exit. Entered and left in one task."""
+"""Starts or reaches a server, and ends it on exit. Must be entered and left in the same task."""
 
 logger = logging.getLogger(__name__)
 
 MOST_FAILURES: Final = 5
-"""After this many failed tries in a row only the user starts the server again."""
+"""After this many failures in a row, only the user can start the server again."""
 
 FIRST_RETRY_PAUSE_S: Final = 1.0
 LONGEST_RETRY_PAUSE_S: Final = 60.0
-"""How long after a failure the server is not tried again; the pause doubles from the first to the longest."""
+"""The longest pause after a failure before the server is retried; the pause doubles with each failure up to this."""
 
 
 FIRST_LISTING_PAUSE_S: Final = 0.5
@@ -50,22 +51,22 @@ LONGEST_LISTING_PAUSE_S: Final = 30.0
 
 
 class Relisting:
-    """Follows what a server says of changes, and who waits for the listing after one. Belongs to one event loop."""
+    """Tracks a server's change notifications, and the callers waiting for a new listing. Belongs to one event loop."""
 
     def __init__(self, clock: Clock, on_due: Callable[[], None]) -> None:
-        """`on_due` is called when `due_in_s` may have become less: the owner of the connection looks again."""
+        """`on_due` is called when `due_in_s` may have become smaller, so that the connection's owner checks it."""
         self._clock = clock
         self._on_due = on_due
         self._changes = 0
         self._listed = 0
-        """How many changes the last listing has seen."""
+        """The number of changes that the last listing covers."""
         self._pause_s = 0.0
         self._next_at = 0.0
         self._waiting: dict[asyncio.Future[None], int] = {}
 
     @property
     def is_pending(self) -> bool:
-        """Whether the server said that its tools changed, and has not listed them since."""
+        """Whether the server reported changed tools and has not been asked to list them since."""
         return self._listed < self._changes
 
     @property
@@ -80,7 +81,7 @@ class Relisting:
         self._on_due()
 
     async def run(self, list_tools: Callable[[], Awaitable[tuple[OfferedTool, ...]]]) -> tuple[OfferedTool, ...]:
-        """List the tools, and return them. What changes meanwhile is for the next listing."""
+        """List and return the tools. Changes reported meanwhile are left for the next listing."""
         seen = self._changes
         is_calm = self._clock.monotonic() > self._next_at + LONGEST_LISTING_PAUSE_S
         self._pause_s = FIRST_LISTING_PAUSE_S if is_calm else min(2 * self._pause_s, LONGEST_LISTING_PAUSE_S)
@@ -90,7 +91,7 @@ class Relisting:
         return tools
 
     async def wait(self) -> None:
-        """Return when the tools were listed that changed before this was called, without a pause."""
+        """Wait without a pause until every change reported before this call has been listed."""
         listed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[listed] = self._changes
         self._on_due()
@@ -131,12 +132,12 @@ async def _resources(client: "ServerClient") -> dict[str, object]:
 _KEPT_CALLS = 20
 
 _LAST_WORDS_S = 4.0
-"""How long a call waits to hear how a server ended that it was made to."""
+"""How long a call waits to hear how the server that it was made to has ended."""
 
 _LAST_LINES = 20
 
 _COMPLETION_S = 5.0
-"""How long a server may think about what the user is typing."""
+"""How long a server may take to complete what the user is typing."""
 
 
 class Connection:
@@ -148,7 +149,7 @@ class Connection:
         clock: Clock,
         on_change: Callable[[ServerStatus], None] = lambda _: None,
     ) -> None:
-        """`on_change` is called on the event loop's thread whenever the status is another one."""
+        """`on_change` is called on the event loop's thread whenever the status changes."""
         self.definition = definition
         self.status = ServerStatus(name=definition.name)
         self.log = surroundings.log
@@ -222,7 +223,7 @@ class Connection:
             return await client.read(uri, timeout_s=timeout_s)
 
     async def list_resources(self) -> ServerStatus:
-        """Ask for the resources and templates again and return the status that has them. Raises `ServerError`."""
+        """List the resources and templates again, and return the updated status. Raises `ServerError`."""
         async with self._used() as client:
             self._change(**await _resources(client))
             return self.status
@@ -233,7 +234,7 @@ class Connection:
 
     @asynccontextmanager
     async def _used(self) -> AsyncGenerator["ServerClient"]:
-        """Have the client, started if it does not run, which is not let go meanwhile."""
+        """Provide the client, starting it if needed; the server is not ended meanwhile."""
         self._running_calls += 1
         try:
             yield await self._client()
@@ -295,7 +296,7 @@ class Connection:
             raise ServerError(title, hint=f"It is tried again in {wait_s:.0f} s.")
 
     async def _own(self, ready: "asyncio.Future[ServerClient]") -> None:
-        """The life of the server, in the one task that enters and leaves the client."""
+        """Run the server for its whole life, in the one task that enters and leaves the client."""
         self._change(state="starting", problem="", hint="", started_at=self._clock.now(), pid=None)
         try:
             async with asyncio.timeout(self.definition.startup_timeout_s) as limit:
@@ -326,7 +327,7 @@ class Connection:
             raise
 
     def _over(self, owner: asyncio.Task[None]) -> None:
-        """Answer who still waits. A task that is cancelled before it begins runs none of its own code."""
+        """Answer the callers that still wait: a task cancelled before it begins runs none of its own code."""
         self._owner = None
         self._relisting.give_up()
         if not owner.cancelled() and (error := owner.exception()) is not None:
@@ -339,7 +340,7 @@ class Connection:
             self._ready.set_exception(ServerError(title, hint=status.hint))
 
     async def _attend(self, client: "ServerClient") -> str:
-        """Keep the server until it is to end, or has ended; return what went wrong, if something did."""
+        """Keep the server until it has ended or has to end; return what went wrong, empty if nothing did."""
         ended = asyncio.create_task(client.ended(), name=f"mcp {self.definition.name} ends")
         try:
             while not self._is_stopping:
@@ -397,7 +398,6 @@ class Connection:
 
 
 async def _first_of(ended: asyncio.Task[str], wake: asyncio.Event, clock: Clock, seconds: float | None) -> None:
-    """Return when the server ended or something else happened, or after `seconds`."""
     waits: set[asyncio.Task[None] | asyncio.Task[bool]] = {asyncio.create_task(wake.wait())}
     if seconds is not None:
         waits.add(asyncio.create_task(clock.sleep(seconds)))

@@ -1,4 +1,7 @@
-"""Definitions: how a server is started or reached, and what confines it, as somebody wrote it down. Pure data."""
+"""Server definitions as the user or a project wrote them: how to start or reach a server, and what confines it.
+
+Pure data.
+"""
 
 import os
 import re
@@ -33,15 +36,15 @@ class ServerSandbox(Struct, frozen=True, kw_only=True):
     """What a confined server may do. Folders are absolute, begin with `~/`, or are relative to the open folder."""
 
     folders: tuple[str, ...] = ()
-    """Where it may write."""
+    """Folders that it may write to."""
     read_folders: tuple[str, ...] = ()
-    """What it may read in a home folder, which is else empty for it."""
+    """Folders that it may read in the home folder, which otherwise appears empty."""
     hosts: tuple[str, ...] = ()
     """The hosts it may reach: `name`, `*.name`, `[address]`, `*`; each with a `:port`, or with 80 and 443."""
 
     @property
     def words(self) -> str:
-        """What it may do, in one sentence for the user, with names for what cannot be seen; long lists are cut."""
+        """The permissions in one sentence for the user; invisible characters appear by name, long lists are cut."""
         return f"Confined: {self._may(_MOST_SHOWN)}."
 
     @property
@@ -67,14 +70,14 @@ def sandbox_in(values: Mapping[str, object]) -> ServerSandbox | None:
 
 
 def sandbox_table(sandbox: ServerSandbox | None) -> dict[str, object]:
-    """Return what a definition's table says of the sandbox, without what is as usual."""
+    """Return the sandbox keys of a definition's table, without defaults."""
     if sandbox is None:
         return {}
     return {"sandbox": True, **{key: list(texts) for key, texts in asdict(sandbox).items() if texts}}
 
 
 def folder_meant(text: str, workspace: Path) -> Path:
-    """Return the folder that a definition names, for the folder that is open. Raises `ValueError` without a home."""
+    """Resolve a folder of a definition against the open folder. Raises `ValueError` without a home folder."""
     try:
         return workspace / Path(text).expanduser()
     except RuntimeError as error:
@@ -113,7 +116,7 @@ DefinedBy = Literal["user", "project"]
 """Who wrote a definition: a project's starts nothing before the user trusts the project."""
 
 Grant = Literal["authorization_code", "client_credentials"]
-"""How tokens are come by: the user allows it in the browser, or the application is known itself (RFC 6749 4.4)."""
+"""How tokens are obtained: by consent in the browser, or with the application's own credentials (RFC 6749 4.4)."""
 
 STARTUP_TIMEOUT_MS = 30_000
 
@@ -124,14 +127,14 @@ IDLE_S = 300.0
 
 
 class Program(Struct, frozen=True, kw_only=True, tag="stdio"):
-    """A server that is started here and spoken to by its standard input and output."""
+    """A server that runs as a local process and is spoken to by its standard input and output."""
 
     command: str
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Added to the environment, which has no credentials in it."""
+    """Added to the environment, from which credentials have been removed."""
     cwd: str = ""
-    """Absolute, or relative to the file that it is written in; empty for the workspace."""
+    """Absolute, or relative to the file that defines it; empty for the workspace."""
     encoding: str = "utf-8"
     encoding_errors: Literal["strict", "ignore", "replace"] = "strict"
     sandbox: ServerSandbox | None = None
@@ -141,23 +144,25 @@ class Program(Struct, frozen=True, kw_only=True, tag="stdio"):
 class Address(Struct, frozen=True, kw_only=True, tag="http"):
     url: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What goes with every request and is no secret."""
+    """Sent with every request; not secret."""
     secret_headers: tuple[str, ...] = ()
-    """The names of those whose values are in the keyring."""
+    """The names of the headers whose values are in the keyring."""
     allow_unencrypted: bool = False
-    """Whether `http://` is used although others on the way can read and change what is sent."""
+    """Whether to use `http://` although others on the network can read and change the traffic."""
     client_id: str = ""
-    """What this application is called where tokens are handed out; empty when it registers by itself. One that is a
-    URL leads to a description of the application, and is used where such a one is taken."""
+    """The application's client ID at the authorisation server; empty for dynamic registration.
+
+    A URL points to a description of the application, and is used only with authorisation servers that accept one.
+    """
     issuer: str = ""
-    """The one authorisation server that may be used, by its issuer identifier; empty for whichever the server names."""
+    """The issuer identifier of the only permitted authorisation server; empty for the one that the server names."""
     grant: Grant = "authorization_code"
     callback_port: int = 0
-    """The port that the browser comes back to, for a `client_id` that is registered with one; 0 for any."""
+    """The port of the redirect address, for a `client_id` that is registered with one; 0 for any."""
 
     @property
     def names_itself_by_url(self) -> bool:
-        """Whether its client is known by a description at a URL: a client ID metadata document."""
+        """Whether the client ID is a URL that leads to a client ID metadata document."""
         return self.client_id.startswith("https://")
 
 
@@ -168,13 +173,13 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
     call_timeout_s: float = CALL_TIMEOUT_S
     ttl_seconds: float = IDLE_S
     disabled_tools: tuple[str, ...] = ()
-    """Tools, by the server's own names, that the model is not offered."""
+    """Tools, by the server's own names, that are hidden from the model."""
     is_enabled: bool = True
     defined_by: DefinedBy = "user"
 
     @property
     def fingerprint(self) -> str:
-        """What is the same for two definitions that run the same server; switches and limits do not count."""
+        """Equal for two definitions that run the same server; switches and limits do not count."""
         content = msgspec.json.encode(self.reached_by, order="deterministic")
         return blake2b(content, digest_size=16).hexdigest()
 
@@ -184,7 +189,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
 
     @property
     def where(self) -> str:
-        """What people see of how it is reached: a command line, or an address without its query."""
+        """How it is reached, for display: a command line, or an address without its query."""
         match self.reached_by:
             case Program() as program:
                 return " ".join((program.command, *program.args))
@@ -193,7 +198,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
 
     @property
     def in_full(self) -> str:
-        """Everything that decides what runs, values of variables and headers included, for the question of trust."""
+        """Everything that decides what runs, including values of variables and headers, for the trust question."""
         match self.reached_by:
             case Program() as program:
                 variables = [f"{name}={shlex.quote(value)}" for name, value in program.env.items()]
@@ -208,13 +213,13 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
 
     @property
     def confinement(self) -> str:
-        """What confines it, in a sentence for the user; empty for a server that runs elsewhere."""
+        """What confines it, in a sentence for the user; empty for a remote server."""
         if not isinstance(self.reached_by, Program):
             return ""
         return NOT_CONFINED if self.reached_by.sandbox is None else self.reached_by.sandbox.words
 
     def may_write(self, path: Path, workspace: Path) -> bool:
-        """Whether its process here can write this file of the workspace. Blocks."""
+        """Whether its local process can write this file of the workspace. Blocks."""
         if not isinstance(self.reached_by, Program):
             return False
         if self.reached_by.sandbox is None:
@@ -223,7 +228,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
         return any(real_path(path).is_relative_to(folder_meant(folder, workspace).resolve()) for folder in folders)
 
     def missing_program(self, environ: Mapping[str, str], workspace: Path) -> str | None:
-        """Return the program that it is started by, if there is none of that name. Blocks."""
+        """Return the program that starts it if no such program is found, else None. Blocks."""
         program = self.reached_by
         if not isinstance(program, Program):
             return None
@@ -235,7 +240,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
 
     @property
     def secrets(self) -> Collection[str]:
-        """Values that must not be shown or written: what is passed to it may be a credential."""
+        """Values that must not be shown or written: anything passed to the server can be a credential."""
         return tuple(self.reached_by.env.values()) if isinstance(self.reached_by, Program) else ()
 
 

@@ -1,8 +1,8 @@
-"""Definitions in the settings file: read with every mistake named, added, removed and switched, the rest as it was.
+"""Definitions in the settings file: read them, naming every mistake, and add, remove or switch one, keeping the rest.
 
 Headers that are credentials are in the keyring, and the file has only their names. An entry belongs to one header of
-one server at one address: another address has another entry, so no credential goes where it was not meant to go. What
-reads the keyring blocks, and raises `CredentialsError`.
+one server at one address: another address has another entry, so no credential goes where it was not meant to go.
+Functions that read the keyring block, and raise `CredentialsError`.
 """
 
 import re
@@ -49,7 +49,7 @@ class SignInValues(TypedDict):
 
 
 def sign_in_values(values: Mapping[str, object]) -> SignInValues:
-    """Return them. Raises `ValueError` that says what is wrong."""
+    """Raises `ValueError` that says what is wrong."""
     client_id, issuer = text_in(values, "client_id"), text_in(values, "issuer")
     if _PLAIN.fullmatch(client_id) is None:
         raise ValueError("client_id must be of printable ASCII without spaces")
@@ -84,7 +84,7 @@ def without_secrets(definition: ServerDefinition) -> tuple[ServerDefinition, Map
 
 
 def keep_secret_headers(keyring: Keyring, definition: ServerDefinition, secrets: Mapping[str, str]) -> None:
-    """Keep the values of a server's secret headers: all of them or none."""
+    """Store the values of a server's secret headers, all or none."""
     kept: list[str] = []
     try:
         for name, value in secrets.items():
@@ -98,7 +98,7 @@ def keep_secret_headers(keyring: Keyring, definition: ServerDefinition, secrets:
 
 
 def read_secret_headers(keyring: Keyring, definition: ServerDefinition) -> Mapping[str, str]:
-    """Return the secret headers of a server with their values. Raises for one that has none, too."""
+    """Return the secret headers of a server with their values. Also raises when a value is missing."""
     found: dict[str, str] = {}
     for name in _names(definition):
         value = keyring.get(_entry(definition, name))
@@ -131,7 +131,7 @@ def _entry(definition: ServerDefinition, header: str) -> str:
 LIST = "mcp.definitions"
 
 _NAME = re.compile(r"(?!.*__|.{33})[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9-])?")
-"""Short enough that the name of a tool beside it still fits what providers accept; `__` stands between the two."""
+"""Short enough that a tool name prefixed with it fits the limits of providers; `__` separates the two."""
 
 _LIMITS = ("startup_timeout_ms", "call_timeout_seconds", "ttl_seconds")
 _SWITCHES = ("enabled", "disabled_tools")
@@ -142,7 +142,7 @@ KEYS = ("name", *_OF_PROGRAMS, *_OF_ADDRESSES, *_LIMITS, *_SWITCHES)
 
 
 class Definitions(Struct, frozen=True, kw_only=True):
-    """The servers that are defined, in their order, and what cannot be used."""
+    """The defined servers, in order, and the problems of unusable definitions."""
 
     servers: tuple[ServerDefinition, ...] = ()
     problems: tuple[FileProblem, ...] = ()
@@ -152,7 +152,7 @@ class Definitions(Struct, frozen=True, kw_only=True):
 
 
 def read_definitions(tables: Iterable[FoundTable]) -> Definitions:
-    """Return the servers that the tables define. A project's server never takes the place of one of the user's."""
+    """Return the servers that the tables define. A project's server never replaces one of the user's."""
     found: dict[str, ServerDefinition] = {}
     problems: list[FileProblem] = []
     for table in tables:
@@ -175,7 +175,7 @@ def read_definitions(tables: Iterable[FoundTable]) -> Definitions:
 
 
 def _require_no_secrets(definition: ServerDefinition) -> None:
-    """A secret in a file is read by every program of the user, and copied with the file."""
+    """Reject secrets in a file: every program of the user can read it, and they are copied with it."""
     _, secrets = without_secrets(definition)
     if secrets:
         name = next(iter(secrets))
@@ -262,7 +262,7 @@ def _arguments(value: object) -> tuple[str, ...]:
 
 
 def _variables(value: object) -> dict[str, str]:
-    """Return variables that are written as a table, as a list of tables, or as a list of KEY=VALUE."""
+    """Return variables given as a table, as a list of tables, or as a list of KEY=VALUE."""
     entries = cast("list[object]", value) if isinstance(value, list) else [value]
     found: dict[str, str] = {}
     for entry in entries:
@@ -297,7 +297,7 @@ _LONGEST = 10**9
 
 
 def with_folder(definition: ServerDefinition, folder: Path) -> ServerDefinition:
-    """Return the definition with its folder absolute: it is relative to that of the file it was written in."""
+    """Return the definition with its folder made absolute, relative to the folder of the file that defines it."""
     program = definition.reached_by
     if not isinstance(program, Program) or not program.cwd:
         return definition
@@ -334,7 +334,7 @@ def add_definitions(
 
 
 def remove_definition(path: Path, name: str) -> ServerDefinition | None:
-    """Remove a server; None if it was unusable. The keyring stays. Raises `UsageError`, `StorageError`."""
+    """Remove a server; return None if it was unusable. The keyring stays. Raises `UsageError`, `StorageError`."""
     removed: list[Mapping[str, object]] = []
 
     def change(entries: TableList) -> None:
@@ -362,7 +362,7 @@ def switch_tool(path: Path, name: str, tool: str, *, is_enabled: bool) -> None:
 
 
 def table_of_definition(definition: ServerDefinition) -> dict[str, object]:
-    """Return the table that defines the server: what is as usual is left out."""
+    """Return the table that defines the server, without defaults."""
     match definition.reached_by:
         case Program() as program:
             reached = _unusual(program, Program(command="")) | sandbox_table(program.sandbox)
@@ -387,7 +387,7 @@ def _change_list(path: Path, change: Callable[[TableList], None]) -> None:
 
 
 def _change_one(path: Path, name: str, change: Callable[[Mapping[str, object]], Mapping[str, object | None]]) -> None:
-    """Change what `change` returns of the table with this name; None takes a key out."""
+    """Update the table with this name by what `change` returns of it; a None value removes the key."""
 
     def change_one(entries: TableList) -> None:
         place = _required(entries, name)

@@ -1,6 +1,6 @@
-"""New servers: out of a list of known ones, out of what the user types, and out of other tools' JSON.
+"""New servers: from a list of known ones, from what the user types, and from other tools' JSON.
 
-None of the known ones is installed, started or trusted more than others because it is in the list.
+Being in the list installs, starts or trusts no server.
 """
 
 import json
@@ -32,18 +32,18 @@ _AWS = "uv, for uvx, and credentials of AWS: a profile in ~/.aws."
 
 
 class KnownServer(Struct, frozen=True, kw_only=True):
-    """One server, as its makers publish it."""
+    """One server, as published by its makers."""
 
     name: str
     about: str
     needs: str
     where: str
     sandbox: ServerSandbox | None = None
-    """What confines it unless the user says otherwise; None: it needs more than a sandbox has, or runs elsewhere."""
+    """The default confinement; None if it needs more than a sandbox allows, or runs elsewhere."""
 
     @property
     def confinement(self) -> str:
-        """What confines it then, in a sentence; empty for a server that runs elsewhere."""
+        """The default confinement in a sentence; empty for a server that runs elsewhere."""
         if self.where.startswith("https://"):
             return ""
         return NOT_CONFINED if self.sandbox is None else self.sandbox.words
@@ -143,7 +143,7 @@ def is_address(where: str) -> bool:
 
 
 def typed_sandbox(folders: str, read_folders: str, hosts: str) -> ServerSandbox:
-    """Return what a server may do in the sandbox, each a list with commas. Raises `ValueError` in words."""
+    """Return the sandbox of a server from comma-separated lists. Raises `ValueError` with a message for the user."""
     typed = {"folders": folders, "read_folders": read_folders, "hosts": hosts}
     lists = {key: [word.strip() for word in text.split(",") if word.strip()] for key, text in typed.items()}
     found = sandbox_in({"sandbox": True, **lists})
@@ -157,14 +157,14 @@ _INPUT = re.compile(r"\$\{input:[^}]*\}")
 
 
 class ImportedServers(Struct, frozen=True, kw_only=True):
-    """What was found: the servers that can be taken over, and why the others cannot, by name."""
+    """The servers that can be imported, and by name why the others cannot."""
 
     servers: tuple[ServerDefinition, ...] = ()
     problems: tuple[tuple[str, str], ...] = ()
 
 
 def servers_in_file(path: Path) -> ImportedServers:
-    """Return the servers of such a file. Blocks. Raises `UsageError` as `servers_in_json` does."""
+    """Return the servers of another tool's file. Blocks. Raises `UsageError` as `servers_in_json` does."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -174,7 +174,7 @@ def servers_in_file(path: Path) -> ImportedServers:
 
 
 def servers_in_json(text: str) -> ImportedServers:
-    """Return the servers of such a file. Raises `UsageError` when it has no list of servers."""
+    """Return the servers of another tool's JSON. Raises `UsageError` when it has no list of servers."""
     try:
         document: object = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -215,5 +215,5 @@ def _definition(name: str, entry: object) -> ServerDefinition:
 
 
 def plain_name(name: str) -> str:
-    """Return the name as a server of ours may have it."""
+    """Turn a name into one that is valid for a server."""
     return _NOT_IN_NAMES.sub("-", name).strip("-")[:32].strip("-") or "server"

@@ -1,4 +1,4 @@
-"""What a server says beside the protocol: the last of it in memory, and more of it in a file, both bounded.
+"""What a server says beside the protocol: the end of it in memory, and more in a file, both of limited size.
 
 A server that floods its standard error is slowed down to the speed of the disk.
 """
@@ -13,20 +13,20 @@ from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.system.private_files import make_private_file, make_private_folder
 
 KEPT_BYTES = 64 * 1024
-"""How much of the end stays in memory."""
+"""How much of the end of the log stays in memory."""
 
 FILE_BYTES = 1024 * 1024
-"""From which size on a log is put aside; one older file is kept beside it."""
+"""A log of this size is rotated; one older file is kept beside it."""
 
 _PENDING_BYTES = 256 * 1024
-"""How much may wait for the disk before the server has to."""
+"""How much may wait for the disk before the server has to wait."""
 
 
 class ServerLog:
     """The log of one server. Feed it on the event loop's thread."""
 
     def __init__(self, path: Path | None, secrets: Collection[str] = ()) -> None:
-        """Without a path nothing is written. The `secrets` are masked in what is read of it and written."""
+        """Without a path nothing is written. `secrets` are masked in what is read and written."""
         self.path = path
         self._secrets = tuple(secrets)
         self._tail = bytearray()
@@ -34,7 +34,7 @@ class ServerLog:
         self._writing: asyncio.Task[None] | None = None
 
     def feed(self, content: bytes) -> asyncio.Future[None] | None:
-        """Take what the server wrote; the returned future asks it to wait until the disk has followed."""
+        """Take output of the server; the returned future asks it to wait until the disk has caught up."""
         self._tail += content
         del self._tail[:-KEPT_BYTES]
         if self.path is None:
@@ -51,7 +51,7 @@ class ServerLog:
         self._secrets = tuple({*self._secrets, *secrets})
 
     def tail(self, lines: int = 0) -> str:
-        """Return what it said last, without control characters that a terminal would act on; 0: all that is kept."""
+        """Return the last lines, without control characters that a terminal would act on; 0: all that is kept."""
         text = mask(self._tail.decode("utf-8", "replace").replace("\r\n", "\n"), self._secrets)
         return "\n".join(without_controls(text).split("\n")[-lines:]).rstrip()
 
@@ -73,7 +73,7 @@ class ServerLog:
             self._writing = None
 
     def _writable(self, *, is_last: bool) -> int:
-        """How much may be written: whole lines, because what is masked may not be cut in two."""
+        """Return how many bytes can be written: whole lines, because a masked text must not be cut in two."""
         if is_last or len(self._pending) > _PENDING_BYTES:
             return len(self._pending)
         return self._pending.rfind(b"\n") + 1

@@ -1,7 +1,7 @@
-"""The servers of the application: one connection for all sessions of a folder, ended when nobody has use for it.
+"""The servers of the application: one connection for all sessions of a folder, ended when no session uses it.
 
-Sessions lease what they use. A server is told its folder, and may keep what it learnt there, so that sessions of
-different folders never share one.
+Sessions lease what they use. A server is told its folder and can keep what it learns there, so sessions of different
+folders never share one.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ class Lease:
         self._is_over = False
 
     def give_back(self) -> None:
-        """Use it no longer. The server ends when its time without a call is over."""
+        """End the lease. The server ends after its idle time."""
         if not self._is_over:
             self._is_over = True
             self._give_back()
@@ -58,7 +58,7 @@ class ServerPool:
         credentials: ServerCredentials | None = None,
         confiner: ServerConfiner | None = None,
     ) -> None:
-        """`environ` has no credentials; `logs` is the folder for what servers print."""
+        """`environ` has no credentials; `logs` is the folder for the output of servers."""
         self._clock = clock
         self._environ = environ
         self._logs = logs
@@ -71,7 +71,7 @@ class ServerPool:
         self._listeners: list[Callable[[ServerStatus], None]] = []
 
     def lease(self, definition: ServerDefinition, workspace: Path) -> Lease:
-        """Return the use of a server; nothing is started by it."""
+        """Lease a server; this starts nothing."""
         for unused, users in tuple(self._users.items()):
             if not users and self._connections[unused].status.state not in ("starting", "ready"):
                 del self._users[unused], self._connections[unused]
@@ -92,7 +92,7 @@ class ServerPool:
         return tuple(connection for key, connection in tuple(self._connections.items()) if key.workspace == workspace)
 
     def activities(self, workspace: Path) -> tuple[tuple[Connection, Activity, bool], ...]:
-        """Return a folder's servers that run as processes here, with their activity and whether sessions share them."""
+        """Return a folder's servers that run as local processes, their activity, and whether sessions share them."""
         found: list[tuple[Connection, Activity, bool]] = []
         for key, connection in self._connections.items():
             pid = connection.status.pid if key.workspace == workspace else None
@@ -101,7 +101,7 @@ class ServerPool:
         return tuple(found)
 
     def subscribe(self, listener: Callable[[ServerStatus], None]) -> Callable[[], None]:
-        """Call `listener` on the event loop's thread whenever a server's status changes. Returns what ends that."""
+        """Call `listener` on the event loop's thread whenever a server's status changes. Return the unsubscriber."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 

@@ -1,7 +1,6 @@
-"""What a server says of itself and offers, what a call comes to, and how the server is now; without the SDK's types.
+"""What a server offers, what a call returns, and the current status of a server; without the SDK's types.
 
-The user reads it on the server's card, and `desktop-agent mcp list` prints it. Every text that a server wrote is not
-to be trusted.
+The user reads it on the server's card, and `desktop-agent mcp list` prints it. Every text from a server is untrusted.
 """
 
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from msgspec import Struct, field
 from desktop_agent.core.base.plain_text import named
 
 Era = Literal["stateless", "handshake"]
-"""`stateless`: protocol 2026-07-28 and later. `handshake`: those before it, which begin with `initialize`."""
+"""`stateless`: protocol 2026-07-28 and later. `handshake`: earlier ones, which begin with `initialize`."""
 
 
 class OfferedTool(Struct, frozen=True, kw_only=True):
@@ -22,14 +21,14 @@ class OfferedTool(Struct, frozen=True, kw_only=True):
     description: str = ""
     input_schema: Mapping[str, object] = field(default_factory=dict[str, object])
     only_reads: bool | None = None
-    """What the server claims of its effects: a hint, which never widens what may be done."""
+    """The server's claim about its effects: a hint, which never widens permissions."""
     destroys: bool | None = None
     view: str = ""
-    """The address of the interactive view that it has, which is not shown here; empty without one."""
+    """The address of its interactive view, which is not shown here; empty without one."""
     unusable: str = ""
     """Why it cannot be used here, in a sentence; empty when it can."""
     annotations: Mapping[str, object] = field(default_factory=dict[str, object])
-    """All that it claims, by the protocol's names."""
+    """All annotations, by the protocol's names."""
 
 
 class PromptArgument(Struct, frozen=True, kw_only=True):
@@ -54,7 +53,7 @@ class OfferedResource(Struct, frozen=True, kw_only=True):
 
 
 class ResourceTemplate(Struct, frozen=True, kw_only=True):
-    """Any number of resources: an address (RFC 6570) with names in braces in place of its parts."""
+    """A family of resources: an address (RFC 6570) with names in braces for its variable parts."""
 
     uri_template: str
     name: str
@@ -65,7 +64,7 @@ class ResourceTemplate(Struct, frozen=True, kw_only=True):
 
 class ServerFacts(Struct, frozen=True, kw_only=True):
     protocol: str
-    """The version that is spoken, such as `2026-07-28`."""
+    """The negotiated version, such as `2026-07-28`."""
     era: Era
     name: str = ""
     version: str = ""
@@ -75,7 +74,7 @@ class ServerFacts(Struct, frozen=True, kw_only=True):
     has_prompts: bool = False
     has_completions: bool = False
     unused: tuple[str, ...] = ()
-    """What else it says that it can do and is not used here: extensions by their identifiers, others in words."""
+    """Other capabilities that are not used here: extensions by their identifiers, others in words."""
 
 
 class TextPart(Struct, frozen=True):
@@ -83,7 +82,7 @@ class TextPart(Struct, frozen=True):
 
 
 class MediaPart(Struct, frozen=True):
-    """A picture, a sound, or a file that is not text."""
+    """A picture, a sound, or a binary file."""
 
     content: bytes
     media_type: str
@@ -91,7 +90,7 @@ class MediaPart(Struct, frozen=True):
 
 
 class ResourcePart(Struct, frozen=True):
-    """A resource of the server that is text, whole."""
+    """The whole content of a text resource of the server."""
 
     uri: str
     text: str
@@ -99,7 +98,7 @@ class ResourcePart(Struct, frozen=True):
 
 
 class LinkPart(Struct, frozen=True):
-    """A resource of the server that can be read by its address."""
+    """A link to a resource of the server that can be read by its address."""
 
     uri: str
     name: str = ""
@@ -111,7 +110,7 @@ Part = TextPart | MediaPart | ResourcePart | LinkPart
 
 
 class CallReply(Struct, frozen=True, kw_only=True):
-    """What a call came to. A failure that the server reports is a reply, too, for the model to read."""
+    """The result of a call. A failure that the server reports is a reply, too, for the model to read."""
 
     parts: tuple[Part, ...] = ()
     structured: object = None
@@ -119,7 +118,7 @@ class CallReply(Struct, frozen=True, kw_only=True):
 
 
 class Progress(Struct, frozen=True, kw_only=True):
-    """How far a call is: `done` of `total`, in whatever the server counts; `total` is None when it does not say."""
+    """The progress of a call: `done` of `total`, in the server's own unit; `total` is None when unknown."""
 
     done: float
     total: float | None = None
@@ -127,8 +126,10 @@ class Progress(Struct, frozen=True, kw_only=True):
 
 
 ServerState = Literal["idle", "starting", "ready", "failed", "resting"]
-"""`idle`: not running, and started when it is needed. `failed`: the last try failed; the next one comes when it is
-needed and some time has passed. `resting`: it failed so often that only the user starts it again."""
+"""`idle`: not running, started on demand. `failed`: the last start failed; it is retried on demand after a pause.
+
+`resting`: it failed so often that only the user can start it again.
+"""
 
 STATE_WORDS: dict[ServerState, str] = {
     "idle": "Not running. It starts when it is needed.",
@@ -152,21 +153,21 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     problem: str = ""
     hint: str = ""
     facts: ServerFacts | None = None
-    """Who answered; kept when it ends."""
+    """Kept after the server ends."""
     tools: tuple[OfferedTool, ...] = ()
     prompts: tuple[OfferedPrompt, ...] = ()
-    """As they were when it started."""
+    """As listed when it started."""
     resources: tuple[OfferedResource, ...] = ()
     templates: tuple[ResourceTemplate, ...] = ()
     pid: int | None = None
     started_at: datetime | None = None
     failures: int = 0
     needs_sign_in: bool = False
-    """Whether it said last that the user has to sign in, or to allow more."""
+    """Whether its last answer required the user to sign in or to grant more scopes."""
     last_calls: tuple[LastCall, ...] = ()
-    """The newest last."""
+    """Newest last."""
 
 
 def unused_line(facts: ServerFacts) -> str:
-    """Say what a server says that it can do, and what is not used here; empty when it says nothing of the kind."""
+    """Name the capabilities of a server that are not used here, for display; empty without any."""
     return f"Not used: {', '.join(map(named, facts.unused))}." if facts.unused else ""

@@ -1,11 +1,11 @@
-"""The definitions of servers' tools as the user allowed them, so that a later change is seen before it counts.
+"""The definitions of servers' tools as the user allowed them, so that a later change is noticed before it takes effect.
 
-One file a server, in the user's own folder, where no command in a sandbox can write. It is kept by the server's name
-and by what runs or is reached, so a server that takes another's name starts with nothing allowed. It has the
-definitions themselves, because what changed is shown. It fails closed: what cannot be read was not allowed.
+There is one file per server, in the user's own folder, where no sandboxed command can write. Its key is the server's
+name and what it runs or reaches, so a server that takes another's name starts with nothing allowed. It stores the
+definitions themselves, because changes are shown. It fails closed: an unreadable record allows nothing.
 
-Two definitions are the same when the server says the same of the tool, in whatever order the keys of its JSON come.
-All texts are the server's: for people, what cannot be seen or reorders what stands beside it is there by name.
+Two definitions are equal when the server says the same of the tool, in any order of JSON keys. All texts are the
+server's: for people, invisible and reordering characters appear by name.
 """
 
 import json
@@ -31,14 +31,14 @@ from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.private_files import PRIVATE_FILE, FileStamp, is_unchanged, make_private_folder, stamp_of
 
 MOST_SHOWN_CHARS = 60_000
-"""Of one definition. Of what is behind, its length and digest are shown, so that a change there is seen as one."""
+"""Of one definition. The rest appears as its length and digest, so that a change in it is visible."""
 
 
 MOST_INTRODUCED_CHARS = 8_000
 
 
 def introduced(text: str) -> str:
-    """Return a definition in lines as far as it is shown when the user is asked about the tool for the first time."""
+    """Return the lines of a definition that the first question about the tool shows."""
     if len(text) <= MOST_INTRODUCED_CHARS:
         return text.removesuffix("\n")
     left = len(text) - MOST_INTRODUCED_CHARS
@@ -46,7 +46,7 @@ def introduced(text: str) -> str:
 
 
 def definition_digest(tool: OfferedTool) -> Digest:
-    """Return what is the same for two definitions only if they say the same."""
+    """Return a digest that two definitions share only if they say the same."""
     return digest_of(json.dumps(msgspec.to_builtins(tool), sort_keys=True).encode())
 
 
@@ -55,7 +55,7 @@ def is_same_definition(one: OfferedTool, other: OfferedTool) -> bool:
 
 
 def definition_texts(before: OfferedTool | None, after: OfferedTool) -> tuple[str, str]:
-    """Return two definitions in lines for people. Where they differ, the texts do, too."""
+    """Return two definitions in lines for display. If the definitions differ, so do the texts."""
     old, new = _text(before, named) if before is not None else "", _text(after, named)
     if before is not None and old == new and not is_same_definition(before, after):
         # One has a character, and the other the name that it is shown by.
@@ -64,7 +64,7 @@ def definition_texts(before: OfferedTool | None, after: OfferedTool) -> tuple[st
 
 
 def diff_of_texts(before: str, after: str) -> str:
-    """Return what differs between two texts, in lines that begin with `-`, `+` or a blank, with some context."""
+    """Return the diff of two texts with some context, in lines that begin with `-`, `+` or a blank."""
     old, new = before.splitlines(), after.splitlines()
     edits = find_edits(before.encode(), after.encode())
     lines: list[str] = []
@@ -134,7 +134,7 @@ class _Known(Struct, frozen=True):
 
 
 class ToolTrust:
-    """The records of one user. Several processes may change them; for any thread."""
+    """The trust records of one user. Several processes can change them; for any thread."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -145,7 +145,7 @@ class ToolTrust:
         return self._folder / f"{digest_of(f'{server.name} {server.fingerprint}'.encode())[:32]}.json"
 
     def read(self, server: ServerDefinition) -> TrustedTools:
-        """Return what is on record, the same object as long as the file did not change. Blocks; never raises."""
+        """Return the record, the same object as long as the file is unchanged. Blocks; never raises."""
         path = self.path_for(server)
         with self._lock:
             known, stamp = self._known.get(path), stamp_of(path)
@@ -158,7 +158,7 @@ class ToolTrust:
             return found
 
     def forget(self, server: ServerDefinition) -> None:
-        """Forget everything allowed of a server. Blocks. Raises `StorageError`."""
+        """Remove the record of a server. Blocks. Raises `StorageError`."""
         path = self.path_for(server)
         try:
             path.unlink(missing_ok=True)
@@ -167,7 +167,7 @@ class ToolTrust:
             raise StorageError(title, detail=f"{path}: {error}") from error
 
     def trust(self, server: ServerDefinition, tools: Iterable[OfferedTool]) -> None:
-        """Put these definitions on record. A record that cannot be read is replaced. Blocks. Raises `StorageError`."""
+        """Record these definitions as trusted. An unreadable record is replaced. Blocks. Raises `StorageError`."""
         from filelock import FileLock, Timeout
 
         path = self.path_for(server)
@@ -189,7 +189,7 @@ class ToolTrust:
 
 
 def tool_change(trust: ToolTrust, server: ServerDefinition, tool: OfferedTool) -> ToolChange | None:
-    """Return how a tool differs from what the user allowed; None: it does not. Blocks."""
+    """Return how a tool differs from what the user allowed; None if it does not. Blocks."""
     before = trust.read(server).tools.get(tool.name)
     digest = definition_digest(tool)
     if before is not None and definition_digest(before) == digest:

@@ -1,1 +1,1 @@
-"""What may happen: the workspace boundary, the approval policy, and the reasons that the user reads."""
+"""What is allowed: the workspace boundary, the approval policy, and the reasons that the user reads."""

@@ -1,7 +1,7 @@
 """The workspace boundary: which paths a tool may touch, with symlinks resolved.
 
-Every path a model names goes through `Boundary` before anything is opened. It fails closed: what cannot be resolved is
-outside. Other folders that the user allowed may be read; edit tools write in the workspace only, because only there
+Every path a model names goes through `Boundary` before anything is opened. It fails closed: an unresolvable path counts
+as outside. Other folders that the user allowed can be read; edit tools write in the workspace only, because only there
 is every change recorded.
 """
 
@@ -16,28 +16,28 @@ from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.policy.paths import plain_name
 
 PROTECTED_FOLDERS = frozenset({".git"})
-"""Folders whose content no edit tool writes: a broken `.git` is not a file change that the user can review."""
+"""Folders that no edit tool writes to: a broken `.git` is not a file change that the user can review."""
 
 _HANDLES = Path("/proc/self/fd")
 
 
 class ResolvedPath(Struct, frozen=True):
     absolute: Path
-    """Where it is, as named: parents resolved, a symlink in the last place kept."""
+    """The parents are resolved, a symlink in the last place is kept."""
     relative: str
-    """Relative to the workspace, with `/`, as people and the journal see it; absolute outside the workspace."""
+    """Relative to the workspace, with `/`, as displayed and recorded in the journal; absolute outside the workspace."""
 
     @property
     def target(self) -> Path:
-        """What the path leads to: the same as `absolute` unless that is a symlink."""
+        """The path with a symlink in the last place resolved; otherwise the same as `absolute`."""
         return self.absolute.resolve()
 
 
 class Boundary:
-    """One workspace folder and the decision whether a path lies in it."""
+    """Decides whether a path lies in a workspace folder."""
 
     def __init__(self, root: Path, allowed: Sequence[Path] = (), *, guarded: Sequence[Path] = ()) -> None:
-        """`allowed` folders may be read, too; in `guarded` ones of the workspace nothing may be written. Blocks."""
+        """`allowed` folders can be read, too; `guarded` folders of the workspace cannot be written to. Blocks."""
         self.root = real_path(root)
         self.allowed = tuple(real_path(folder.expanduser()) for folder in allowed)
         # A workspace that lies in a guarded folder itself, as the demo's does, is still one to work in.
@@ -57,7 +57,7 @@ class Boundary:
         return ResolvedPath(absolute, self._relative(absolute))
 
     def for_writing(self, text: str) -> ResolvedPath:
-        """Resolve a path the model wants to write: inside, and not in a protected folder."""
+        """Resolve a path the model wants to write. Raises `ToolError` if it is outside or in a protected folder."""
         resolved = self.for_reading(text)
         if not _lies_in(resolved.target, self.root) or PurePosixPath(resolved.relative).is_absolute():
             raise ToolError(
@@ -82,7 +82,7 @@ class Boundary:
         return resolved
 
     def follow(self, resolved: ResolvedPath) -> ResolvedPath:
-        """Return where a symlink in the last place leads; edits go there, so that the link stays a link."""
+        """Return the target of a symlink in the last place; edits go there, so that the link stays a link."""
         target = resolved.target
         return resolved if target == resolved.absolute else ResolvedPath(target, self._relative(target))
 
@@ -112,7 +112,7 @@ class Boundary:
             )
 
     def _below_root(self, path: Path) -> tuple[str, ...]:
-        """Return the parts below the workspace, also when it was reached in another case."""
+        """Return the parts below the workspace, also when the path names the workspace in another case."""
         return path.parts[len(self.root.parts) :]
 
     def _relative(self, absolute: Path) -> str:
@@ -125,7 +125,7 @@ class Boundary:
 
 
 def _lies_in(path: Path, folder: Path) -> bool:
-    """Whether a resolved path is `folder` or inside it; on a file system without case, in whatever case it is named."""
+    """Whether a resolved path is `folder` or inside it; case is ignored on a file system that ignores it."""
     if path.is_relative_to(folder):
         return True
     head = Path(*path.parts[: len(folder.parts)])

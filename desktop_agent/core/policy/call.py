@@ -1,4 +1,4 @@
-"""What a decision is about: the facts of one call, and what surrounds it."""
+"""The facts that a policy decision is based on: one call and its context."""
 
 from datetime import datetime
 from typing import Literal
@@ -15,26 +15,26 @@ class CallFacts(Struct, frozen=True, kw_only=True):
     folder: str = ""
     """Where the command would run, absolute."""
     details: tuple[str, ...] = ()
-    """What else decides what would run; the same command with another environment is another command."""
+    """What else decides what runs: the same command with another environment is another command."""
     paths: tuple[str, ...] = ()
-    """The files that a reading or editing tool touches, relative to the workspace, symlinks followed."""
+    """The files that a reading or editing tool touches, relative to the workspace, with symlinks followed."""
     disguised: tuple[tuple[str, str], ...] = ()
-    """Which of `paths` are another name (a hard link) of a secret, each with the name that says so."""
+    """Those of `paths` that are hard links to a secret, each with the name that reveals it."""
     source: ToolSource = "workspace"
     server: str = ""
     tool_change: Literal["", "changed", "unknown"] = ""
-    """How the server's tool differs from what the user allowed; as in `ToolChange.kind`, empty when it does not."""
+    """How the server's tool differs from what the user allowed, as in `ToolChange.kind`; empty when it does not."""
     asks: str = ""
-    """Why a tool wants the user's word itself; empty for all others."""
+    """Why the tool itself requires a confirmation; empty for all others."""
     wants_unconfined: bool = False
     justification: str = ""
     repository: str = ""
-    """The repository that all of the command would run in, as in `Rule`; empty if it goes to another one."""
+    """The repository that the whole command runs in, as in `Rule`; empty if any part runs elsewhere."""
     repository_mark: str = ""
 
 
 class PolicyContext(Struct, frozen=True, kw_only=True):
-    """What the user chose, and what the system can do."""
+    """The user's settings, and the abilities of the system."""
 
     policy: ApprovalPolicy
     now: datetime
@@ -44,13 +44,12 @@ class PolicyContext(Struct, frozen=True, kw_only=True):
     rules: tuple[Rule, ...] = ()
     blocked_commands: tuple[str, ...] = ()
     workspace: str = ""
-    """The folder, absolute; empty when it is not known, and then no path is inside."""
+    """The folder, absolute; empty when unknown, and then no path is inside."""
     shell: Literal["bash", "sh", ""] = "bash"
-    """The shell that commands run in; empty if no shell reads a line as it is judged."""
+    """The shell that runs commands; empty if it is not one that the policy can parse for."""
     writable_folders: tuple[str, ...] = ()
-    """Folders beside the workspace that the sandbox lets commands write, absolute."""
+    """Folders outside the workspace that the sandbox lets commands write to, absolute."""
 
     @property
     def is_confined(self) -> bool:
-        """Whether commands run in a sandbox that is really there."""
         return self.is_sandbox_available and self.sandbox != "none"

@@ -1,16 +1,16 @@
 """How far the words of a rule reach: narrowly if it frees a command from the sandbox, widely if it asks or forbids.
 
-`covers`: what a rule for commands outside the sandbox covers beyond the words that it begins with. Nothing for
-programs that are not listed here. For the others, the listed options, and words that can only name what the program
-works on in the folder. Options that name a program, a file to send or another host are in no list, so they need a rule
-for the exact line.
+`covers`: what a rule for commands outside the sandbox covers beyond the words that it begins with. Programs that are
+not listed here get nothing. The others get the listed options, and words that can only name what the program works on
+in the folder. Options that name a program, a file to send or another host are in no list, so they need a rule for the
+exact line.
 
-`mention`: whether a later word of a line names a program, for the many programs that start what their words say:
-`prlimit rm x`, `git -c alias.z='!rm x' z`, `tar --to-command=rm`, `ld.so /bin/rm`. No table has all of them. So a
-program counts as named wherever its name stands: as a word, behind `=`, `!` or another sign, at the end of a path,
-attached to a short option, in a text that another program may read as a script, written with quotes, escapes,
-wildcards, braces or variables that may come to it. Only the line's own comments do not count. Pure, and linear in the
-length of the line.
+`mention`: whether a later word of a line names a program, because many programs start what their words say: `prlimit rm
+x`, `git -c alias.z='!rm x' z`, `tar --to-command=rm`, `ld.so /bin/rm`. No table has all of them. So a program counts as
+named wherever its name stands: as a word, behind `=`, `!` or another sign, at the end of a path, attached to a short
+option, in a text that another program could read as a script, or written with quotes, escapes, wildcards, braces or
+variables that could expand to it. Only the line's own comments do not count. Pure, and linear in the length of the
+line.
 """
 
 import re
@@ -28,7 +28,7 @@ from desktop_agent.core.policy.shell_words import Word
 _BRANCH = re.compile(r"(?![-+.])(?!.*(\.\.|@\{))[\w./-]+")
 _PATH = re.compile(r"(?![-/~])(?!(.*/)?\.\.(/|$))[\w./ -]+(::[\w:.\[\]-]+)?")
 _PACKAGE = re.compile(r"\.|\./(?!(.*/)?\.\.(/|$))[\w./-]*")
-"""Go packages in the folder; any other name is somebody's module."""
+"""Go packages in the folder; any other name is a remote module."""
 _TEXT = re.compile(r"(?!-)[^\0]*", re.DOTALL)
 _NUMBER = re.compile(r"\d{1,9}")
 _WORD = re.compile(r"\w[\w.-]*")
@@ -101,7 +101,7 @@ TAKE_REMOTE = frozenset({("git", "fetch"), ("git", "pull"), ("git", "push")})
 
 
 def covers(named: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether a rule for commands that begin with `named` covers all of `words`, which begin with it."""
+    """Whether a rule outside the sandbox for `named` covers all of `words`, which begin with `named`."""
     rest = list(words[len(named) :])
     if not rest:
         return True
@@ -116,12 +116,11 @@ def covers(named: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def _names_a_remote(words: list[str], cover: Cover) -> bool:
-    """Whether a rule's own words end with the remote, and the others are known options."""
     return bool(words) and not words[-1].startswith("-") and _are_covered(words[:-1], cover, None)
 
 
 def _listed_under(words: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """Return the key that a command may be listed under, and how many words it begins with in addition."""
+    """Return the key that a command can be listed under, and how many more words it begins with."""
     if re.fullmatch(r"python[\d.]*", words[0]) and tuple(words[1:3]) == ("-m", "pytest"):
         return ("pytest",), 2
     first = tuple(words[:1])
@@ -161,22 +160,22 @@ _DEFAULT = re.compile(r"\$\{!?\w+:?[-+=?]")
 _BRACES = re.compile(r"\{[^{}]*\}")
 _QUOTES = re.compile(r"\\\n|[\\'\"]")
 _BETWEEN = re.compile(r"[^\w.+/~*?-]+")
-"""What ends a name in a text: everything that rarely is a part of a file's name."""
+"""Characters that end a name in a text: all those that are rare in file names."""
 _ATTACHED = re.compile(r"-[A-Za-z0-9]+")
 _ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
 _WHOLE_OPTIONS = frozenset({"-perm", "-form", "-confirm", "-transform", "-farm", "-norm"})
-"""Words behind one dash that are one option, not a letter with a value."""
+"""Words with a single dash that are one option, not a letter with a value."""
 _LONGEST = 64
 
 
 class _Spoken(Struct, frozen=True):
-    """One word, and everything that it may name."""
+    """One word, and every program that it can name."""
 
     word: str
     names: frozenset[str] = frozenset()
     globs: tuple[str, ...] = ()
     attached: tuple[str, ...] = ()
-    """Short options, together with the value attached to their letters."""
+    """Short options with attached values, in which a program's name can be the value."""
 
     def may_be(self, program: str) -> bool:
         return (
@@ -201,7 +200,7 @@ def mention(wanted: Sequence[str], parsed: ParsedCommand) -> str:
 
 @lru_cache(maxsize=128)
 def _later_words(command: str) -> tuple[tuple[_Spoken, ...], ...]:
-    """Return what every command of a line says behind its program, in order, each word with what it may name."""
+    """Return for every command of a line the words behind its program, in order."""
     parsed = parse(command)
     known: dict[Word, _Spoken] = {}
     found: dict[tuple[Word, ...], None] = {}
@@ -240,7 +239,7 @@ def _spoken(word: Word) -> _Spoken:
 
 
 def _readings(text: str) -> Iterator[str]:
-    """Yield a text as it is, and as a shell that reads it later may understand it."""
+    """Yield a text as it is, and as a shell could understand it later."""
     if "$'" in text:
         text = _ANSI.sub(_unescaped, text)
     opened = _DEFAULT.sub(" ", text)
@@ -263,7 +262,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _glob(token: str) -> str:
-    """Return the pattern that a name must fit; empty for one that says nothing, as `*` and `src/*` do."""
+    """Return the glob that a program's name must match; empty for one that excludes nothing: `*`, `src/*`."""
     folder, _, pattern = token.replace("\\", "/").rpartition("/")
     is_telling = re.search(r"\w", pattern) is not None or pattern.count("*") > 1 or folder in SYSTEM_FOLDERS
     return pattern.casefold() if is_telling else ""

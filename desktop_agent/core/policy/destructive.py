@@ -1,8 +1,8 @@
-"""What a command line may destroy, found from its words: files, uncommitted work, branches, stash entries, objects.
+"""What a command line can destroy, judged by its words: files, uncommitted work, branches, stash entries, objects.
 
-It decides what is copied before the command runs, so it errs on the side of too much: what is not known beforehand (a
-variable, the input of `xargs`) stands for everything in the folder. Nothing here looks at the disk; a place may not
-exist, and a path is by its text alone.
+The result decides what is copied before the command runs, so it errs on the side of too much: an unknown word (a
+variable, the input of `xargs`) stands for everything in the folder. Nothing here looks at the disk: a place need not
+exist, and paths are judged by their text alone.
 """
 
 import posixpath
@@ -17,22 +17,22 @@ from desktop_agent.core.policy.segments import CHANGES_FOLDER, ParsedCommand, Se
 from desktop_agent.core.policy.shell_words import Word
 
 Certainty = Literal["exact", "pattern", "guess"]
-"""Of a place: named as it is; a shell pattern for the names in it; or the folder of what is not known beforehand."""
+"""`exact`: the place as named. `pattern`: a shell pattern for names in it. `guess`: the folder of an unknown word."""
 
 
 class Loss(Struct, frozen=True):
-    """One thing that may be lost, and whether that is what the command is for."""
+    """One possible loss, and whether it is the purpose of the command."""
 
     kind: LossKind
     place: str
-    """Absolute, with `/`, or in the home folder with `~`; `.` and `..` squeezed out of it."""
+    """Absolute, with `/`, or with `~` for the home folder; without `.` and `..`."""
     is_destructive: bool = True
-    """Whether the command destroys: `rm` does; `mv` and `>` only may when something is in their way."""
+    """Whether the command always destroys: `rm` does; `mv` and `>` only if something is in their way."""
     certainty: Certainty = "exact"
 
 
 def losses_of(parsed: ParsedCommand, folder: str) -> tuple[Loss, ...]:
-    """Return what a line that runs in `folder` may destroy, each once. Never raises."""
+    """Return what a line that runs in `folder` can destroy, without duplicates. Never raises."""
     found: dict[tuple[LossKind, str], Loss] = {}
     folders = _Folders(folder, is_chain=_is_chain(parsed.text))
     for segment in parsed.segments:
@@ -58,7 +58,7 @@ _HINTS = re.compile(
 
 
 class _Folders:
-    """Where the commands of a line may run: in the folder of the last `cd`, or in any so far where that is not sure."""
+    """The folders that commands of a line can run in: that of the last `cd`, or any so far where that is uncertain."""
 
     def __init__(self, folder: str, *, is_chain: bool) -> None:
         self._seen = [folder]
@@ -82,11 +82,11 @@ class _Folders:
 
 
 _MOST_FOLDERS = 8
-"""In a line that goes to more, the rest counts as run where it was last."""
+"""Once a line visits more, the rest counts as run in the last one."""
 
 
 def _is_chain(text: str) -> bool:
-    """Whether one command runs after the other, and none after one that failed: only `&&` between them."""
+    """Whether the line stops at the first command that fails: commands are joined only by `&&`."""
     return re.search(r"[;|\n(){}`]|(?<!&)&(?!&)", re.sub(r"\d?>&\d|&>|>\|", "", text)) is None
 
 
@@ -135,7 +135,7 @@ def _moves(words: Sequence[Word], folder: str) -> Iterator[Loss]:
 
 
 def _overwrites(words: Sequence[Word], folder: str) -> Iterator[Loss]:
-    """What stands at the target of `cp a b dir` or `cp a b`: the file, or those in the folder with these names."""
+    """Yield what `cp a b dir` or `cp a b` overwrites: the file, or the files with these names in the folder."""
     operands = _operands(words, values=("-t", "-S", "-m", "-o", "-g", "--target-directory", "--suffix", "--mode"))
     target = _target_option(words)
     if target is None:
@@ -238,13 +238,12 @@ def _loss(kind: LossKind, word: Word, folder: str, *, is_destructive: bool = Tru
 
 
 def _stronger(one: Loss, other: Loss) -> Loss:
-    """Return one loss for two of the same kind at the same place."""
     certainty = one.certainty if other.certainty == "guess" else other.certainty
     return Loss(one.kind, one.place, one.is_destructive or other.is_destructive, certainty)
 
 
 def _place(word: Word, folder: str) -> tuple[str, Certainty]:
-    """Return the path that a word means; the folder above it, when only that is known."""
+    """Return the path that a word means, or the parent folder when only that is known."""
     if word.is_known:
         return _joined(folder, word.text), "exact"
     if word.kind == "simple" and not re.search(r"[$`{}…\"'\\~]", word.text):

@@ -42,18 +42,18 @@ CONFINEMENT_WORDS: dict[SandboxMode, str] = {
 """How a command will run, as the user reads it. Journals are read by these words."""
 
 FORMER_UNCONFINED = "Not confined: may do whatever your account may"
-"""What `none` was called before: older journals still have it."""
+"""The former wording of `none`, which older journals still have."""
 
 
 class Allow(Struct, frozen=True):
-    """The call may run: a command under `confinement`, and by `rule` if it was a rule of the user's that said so."""
+    """The call can run: a command under `confinement`, and because of `rule` if one of the user's rules allowed it."""
 
     confinement: SandboxMode | None = None
     rule: Rule | None = None
 
 
 class Ask(Struct, frozen=True):
-    """The user decides. `reason` says, in a sentence, why they are asked, and `cause` which part made it so."""
+    """The user decides. `reason` says in a sentence why they are asked, and `cause` which policy part asks."""
 
     reason: str
     cause: str = ""
@@ -61,12 +61,12 @@ class Ask(Struct, frozen=True):
     confinement: SandboxMode | None = None
     is_escalation: bool = False
     is_once: bool = False
-    """Whether no rule at all would answer it, so that a yes holds for this one call."""
+    """Whether no rule could ever answer it, so that a yes holds for this call only."""
     rule_kind: RuleKind | None = None
     rule_patterns: tuple[tuple[str, ...], ...] = ()
-    """As in `ApprovalRequest`. A command without patterns can only be allowed exactly as it is."""
+    """As in `ApprovalRequest`. A command without patterns can only be allowed by its exact text."""
     standing: Rule | None = None
-    """The rule that would have answered it for the server's tool as it was, and does not for the tool as it is."""
+    """The rule that allowed the server's tool before it changed, and does not apply to the changed one."""
 
     @property
     def confinement_words(self) -> str:
@@ -74,7 +74,7 @@ class Ask(Struct, frozen=True):
 
 
 class Forbid(Struct, frozen=True):
-    """The call will not run, and no answer of the user changes that. `reason` is for the model and the user."""
+    """The call will not run, and the user cannot override that. `reason` is for the model and the user."""
 
     reason: str
 
@@ -121,7 +121,6 @@ def _decide_reading(call: CallFacts, context: PolicyContext) -> Verdict:
 
 
 def _free(call: CallFacts, context: PolicyContext) -> Verdict:
-    """Allow what needs no question, unless a rule of the user asks all the same."""
     asked = matching_rule(call, context, "ask")
     return Ask(_asked_by(asked)) if asked else Allow()
 
@@ -168,7 +167,7 @@ _TOOL_CHANGES = {
         "Your rule `{}` applies to this tool once you allow it as it is now.",
     ),
 }
-"""What a warning says of the tool, and the reason why a rule does not answer."""
+"""The warning about a changed or unknown tool, and the reason why a rule does not apply."""
 
 
 def _by_tool_rule(call: CallFacts, context: PolicyContext, reason: str) -> Verdict:
@@ -191,7 +190,7 @@ def _about_paths(reason: str, paths: tuple[str, ...] | list[str], cause: str) ->
 
 
 def _edit_patterns(paths: tuple[str, ...] | list[str]) -> tuple[tuple[str, ...], ...]:
-    """Return, for every file or for all of many, patterns from the narrowest (the file) to the widest (every file)."""
+    """Return for each file (or once, for many files) the patterns from the narrowest to the widest."""
     if len(paths) > _MOST_FILES:
         return (_folder_patterns(posixpath.commonpath([posixpath.join(".", path) for path in paths])),)
     return tuple((path, *_folder_patterns(posixpath.dirname(path))) for path in paths) or (("**",),)
@@ -203,7 +202,7 @@ def _folder_patterns(folder: str) -> tuple[str, ...]:
 
 
 _MOST_FILES = 3
-"""That have patterns of their own; for more it is the folder they share."""
+"""More files than this share the patterns of their common folder."""
 
 
 def _asked_by(rule: Rule) -> str:
@@ -222,7 +221,7 @@ class _Command(Struct, frozen=True):
     parsed: ParsedCommand
     only_reads: bool
     need: Risk | None = None
-    """What obviously does not work in the sandbox; None when nothing does."""
+    """What obviously does not work in the sandbox; None when everything may work."""
 
     @classmethod
     def of(cls, call: CallFacts, context: PolicyContext, command: str) -> "_Command":
@@ -280,7 +279,7 @@ def _decide_command(command: _Command) -> Verdict:
 
 
 def _why_stale(rule: Rule, call: CallFacts) -> str:
-    """Say why a rule that would let the command out of the sandbox does not count."""
+    """Say why a rule that lets the command out of the sandbox does not apply."""
     if not (rule.repository and rule.repository_mark):
         return f"Your rule `{rule.pattern}` does not say in which repository it was made, so it no longer applies."
     if not call.repository:
@@ -304,7 +303,7 @@ def _about_secret(command: _Command, question: Ask | None, secret: Risk) -> Ask:
 
 
 def _named_later(command: _Command, forbidden: tuple[str, ...]) -> Risk | None:
-    """Return the word that names a forbidden command where another program may start it."""
+    """Return the word that names a forbidden command where another program could start it."""
     for pattern in forbidden:
         if word := mentioned(pattern, command.parsed):
             note = f"A word of this command names `{pattern}`, which you blocked. Another program may start it."
@@ -336,7 +335,7 @@ def _question(command: _Command) -> Ask | None:
 
 
 def _may_leave(command: _Command) -> bool:
-    """Whether a rule may say that the command runs outside the sandbox."""
+    """Whether a rule can let the command run outside the sandbox."""
     context = command.context
     return (
         not context.is_confined
@@ -365,7 +364,6 @@ def _why_unconfined(context: PolicyContext) -> str:
 
 
 def _need(parsed: ParsedCommand, call: CallFacts, context: PolicyContext) -> Risk | None:
-    """Return what in the line obviously needs more than the sandbox gives."""
     for segment in parsed.segments:
         source = parsed.source(segment)
         if "sudo" in segment.wrappers or "doas" in segment.wrappers:
@@ -383,7 +381,7 @@ def _need(parsed: ParsedCommand, call: CallFacts, context: PolicyContext) -> Ris
 
 
 def _is_writable(path: str, context: PolicyContext) -> bool:
-    """Whether the sandbox lets commands write there; it has a temporary folder of its own."""
+    """Whether the sandbox lets commands write to the path; it has its own temporary folder."""
     return any(inside(path, "/", folder) is not None for folder in (*context.writable_folders, _TEMPORARY))
 
 

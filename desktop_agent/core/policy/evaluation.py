@@ -1,6 +1,6 @@
 """What bash evaluates: in an arithmetic context a name stands for its value, which is evaluated in turn.
 
-The value of `n` may be `a[$(rm x)]`, so `((n))`, `${x:n}`, `a[n]=1` and `[[ n -eq 0 ]]` run what it says. This is an
+The value of `n` could be `a[$(rm x)]`, so `((n))`, `${x:n}`, `a[n]=1` and `[[ n -eq 0 ]]` run what it says. This is an
 allow-list: an expression is plain if it has only numbers, operators, and names that the line has set to a literal
 number before, and to nothing else. Any other expression is a *problem* of the line.
 """
@@ -13,13 +13,13 @@ from desktop_agent.core.policy.shell_words import Word
 from desktop_agent.core.system.processes.shell import steers_shell
 
 COMPARISONS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
-"""Operators of `[[` that evaluate both of their sides."""
+"""Operators of `[[` that evaluate both of their operands."""
 
 ASSIGNERS = frozenset({
     "read", "mapfile", "readarray", "getopts", "declare", "typeset", "local", "export", "readonly", "let", "wait",
     "coproc", "eval", "source", ".", "trap", "printf", "exec", "cd", "pushd", "popd",
 })  # fmt: skip
-"""What may give a variable a value that the line does not show; `printf` does by `-v` and `%n`."""
+"""Builtins that can give a variable a value that the line does not show; `printf` does by `-v` and `%n`."""
 
 EVALUATED = "a name that is evaluated, and whose value may be run"
 """The problem of a line with an expression that is not plain."""
@@ -55,7 +55,7 @@ def is_number(text: str) -> bool:
 
 
 def are_numbers(word: Word) -> bool:
-    """Whether a word of a `for` stands for literal numbers: `3`, or `{1..9}`."""
+    """Whether a word of a `for` expands to literal numbers only: `3`, or `{1..9}`."""
     return (word.is_known and is_number(word.text)) or _NUMBERS.fullmatch(word.text) is not None
 
 
@@ -64,7 +64,7 @@ _DECLARES = frozenset({"declare", "typeset", "local", "export", "readonly"})
 _CHANGES_VALUES = re.compile(r"[-+]\w*[^-+xrgaA\W]\w*")
 """Options that change how values are read: `declare -i n=x` evaluates `x`, and with `-n` `n` names another variable."""
 _STORES = re.compile(r"%[^%A-Za-z]*[hlLjzt]*n")
-"""A conversion of `printf` that gives a variable a number."""
+"""A conversion of `printf` that assigns a number to a variable."""
 _ASSIGNS = re.compile(r"\$\{([A-Za-z_]\w*):?=", re.ASCII)
 _GIVEN = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
 _TAKE_NAMES = frozenset({
@@ -78,16 +78,16 @@ _OWN = frozenset({
     "BASH_MONOSECONDS", "BASH_SUBSHELL", "BASH_ARGV0", "BASH_CMDS", "BASH_ALIASES", "DIRSTACK", "FUNCNAME", "GROUPS",
     "PIPESTATUS", "UID", "EUID", "PPID", "PS0", "PS1", "PS2",
 })  # fmt: skip
-"""Variables of bash's own: it evaluates or runs their values, or runs other programs because of them."""
+"""Bash's own variables: it evaluates or runs their values, or runs other programs because of them."""
 
 
 def is_of_shell(name: str) -> bool:
-    """Whether bash may run or evaluate the value of a variable with this name."""
+    """Whether bash could run or evaluate the value of a variable with this name."""
     return name in _OWN or steers_shell(name)
 
 
 def _may_be_option(word: Word, letter: str) -> bool:
-    """Whether a word may be an option with `letter`: a cluster that has it, or a word with an unknown beginning."""
+    """Whether a word could be an option with `letter`: a cluster with it, or a word with an unknown beginning."""
     text = word.text.lstrip("\"'")
     if word.is_known:
         return word.text.startswith("-") and letter in word.text
@@ -95,7 +95,7 @@ def _may_be_option(word: Word, letter: str) -> bool:
 
 
 def evaluates_words(program: str, words: Sequence[Word]) -> bool:
-    """Whether a builtin may evaluate a name or an index that is in its words, or in a variable's value."""
+    """Whether a builtin could evaluate a name or an index in its words, or in a variable's value."""
     texts = [word.text for word in words]
     if program in ("[", "test", "[["):
         return any(text in ("-v", "-R") for text in texts) and any("[" in t or "$" in t or "`" in t for t in texts)
@@ -118,14 +118,14 @@ def evaluates_words(program: str, words: Sequence[Word]) -> bool:
 
 
 def may_be_list(program: str, words: Sequence[Word], assignments: Sequence[tuple[str, str]]) -> bool:
-    """Whether a builtin may read an unknown value as a list, `(…)`, and expand it a second time."""
+    """Whether a builtin could read an unknown value as a list, `(…)`, and expand it a second time."""
     makes_lists = any(word.text.startswith("-") and set(word.text) & {"a", "A"} for word in words)
     is_declaring = program in ("declare", "typeset", "local") or (program in _DECLARES and makes_lists)
     return is_declaring and any(value == UNKNOWN_VALUE for _, value in assignments)
 
 
 def names_given(program: str, words: Sequence[Word]) -> tuple[str, ...]:
-    """Return the variables that a builtin may set or unset: `read PATH`, `printf -v PATH`."""
+    """Return the variables that a builtin can set or unset: `read PATH`, `printf -v PATH`."""
     if program == "printf":
         words = words[1:2] if words and words[0].text == "-v" else [word for word in words[:1] if word.text[:2] == "-v"]
         return tuple(word.text.removeprefix("-v") for word in words)
@@ -135,7 +135,7 @@ def names_given(program: str, words: Sequence[Word]) -> tuple[str, ...]:
 
 
 class Evaluations:
-    """The expressions of one line, and the values that it gives to names. Offsets tell their order."""
+    """The expressions of one line, and the values that it assigns to names, ordered by their offsets."""
 
     def __init__(self) -> None:
         self._values: dict[str, list[tuple[int, bool]]] = {}
@@ -149,7 +149,7 @@ class Evaluations:
         self._is_plain = False
 
     def expressions(self, text: str, start: int) -> None:
-        """Note those of `for ((…; …; …))`."""
+        """Note the expressions of `for ((…; …; …))`."""
         for part in text.split(";"):
             self.expression(part, start)
             start += len(part) + 1
@@ -164,7 +164,7 @@ class Evaluations:
         self._tokens(text, start)
 
     def expansion(self, text: str, start: int) -> None:
-        """Note `${…}`: what it evaluates, if anything, or that its form is not known."""
+        """Note what `${…}` evaluates, or that its form is unknown."""
         match = _EXPANSION.fullmatch(text)
         if match is None:
             self.doubt()
@@ -184,7 +184,7 @@ class Evaluations:
                     self._operand(word, place)
 
     def problems(self, programs: frozenset[str]) -> Iterator[str]:
-        """Yield why the line may run the value of a name; `programs` are all programs that it runs."""
+        """Yield the reasons why the line could run the value of a name; `programs` are all programs that it runs."""
         names = {name for name, _ in self._reads}
         is_known = all(
             _PLAIN_NAME.fullmatch(name)

@@ -1,7 +1,7 @@
-"""What a command of git may destroy: uncommitted work, files git does not know, refs, the stash, objects, worktrees.
+"""What a git command can destroy: uncommitted work, untracked files, refs, the stash, objects, worktrees.
 
-What git refuses to do without being forced is not counted; a command that is not known here may move refs. The forms
-are those of git's manual pages, git 2.39 to 2.51.
+Losses that git prevents unless forced are not counted; an unknown command counts as one that moves refs. The forms are
+those of git's manual pages, git 2.39 to 2.51.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,9 +14,11 @@ from desktop_agent.core.policy.risks import GIT_VALUES
 from desktop_agent.core.policy.shell_words import Word
 
 LossKind = Literal["tree", "file", "uncommitted", "untracked", "ignored", "refs", "objects", "worktree"]
-"""What may be lost at a place. `tree`: a file, or a folder with everything below. `file`: a file, but no folder. In
-the repository of a folder: `uncommitted` changes of tracked files, `untracked` files, also `ignored` ones, `refs` with
-the stash, unreachable `objects` with the reflogs. `worktree`: a working tree with what git knows of it."""
+"""What can be lost at a place. `tree`: a file, or a folder with everything below. `file`: a file, but no folder.
+
+In the repository of a folder: `uncommitted` changes of tracked files, `untracked` files, `ignored` files as well,
+`refs` with the stash, unreachable `objects` with the reflogs. `worktree`: a working tree with git's data about it.
+"""
 
 _READING = frozenset({
     "status", "log", "diff", "show", "blame", "grep", "ls-files", "ls-tree", "ls-remote", "rev-parse", "rev-list",
@@ -24,15 +26,15 @@ _READING = frozenset({
     "check-ignore", "var", "whatchanged", "range-diff", "cherry", "archive", "bundle", "fsck", "diff-tree",
     "diff-index", "diff-files", "show-ref", "annotate", "init", "clone", "config", "add", "push", "send-email",
 })  # fmt: skip
-"""Commands that move no local branch, tag or stash entry, and throw no file away."""
+"""Commands that move no local branch, tag or stash entry, and discard no file."""
 
 
 class GitLoss(Struct, frozen=True):
-    """One thing that may be lost, in the folder that `folders` lead to, one after the other (`-C a -C b`)."""
+    """One possible loss, in the folder reached through `folders`, one after the other (`-C a -C b`)."""
 
     kind: LossKind
     path: Word | None = None
-    """What it is about there; None: the whole folder or its repository."""
+    """The path in that folder; None: the whole folder or its repository."""
     is_destructive: bool = True
     folders: tuple[Word, ...] = ()
 
@@ -46,7 +48,7 @@ class _Call(Struct, frozen=True):
         return tuple(word.text for word in self.words)
 
     def has(self, *options: str) -> bool:
-        """Whether one of these options is there: short ones also in a bundle (`-fd`), long ones also cut short."""
+        """Whether any of these options is present: short ones also in a bundle (`-fd`), long ones also abbreviated."""
         return any(_is_option(text, option) for text in self._before_dashes() for option in options)
 
     @property
@@ -61,7 +63,7 @@ class _Call(Struct, frozen=True):
 
 
 def git_losses(parts: Sequence[Word]) -> Iterator[GitLoss]:
-    """Yield what a git command, from the word `git` on, may destroy."""
+    """Yield what a git command can destroy; `parts` begins with the word `git`."""
     folders: list[Word] = []
     index = 1
     while index < len(parts) and parts[index].text.startswith("-"):
@@ -181,11 +183,11 @@ _READERS: dict[str, Callable[[_Call], Iterator[GitLoss]]] = {
     "mv": _moves,
     "submodule": _submodule,
 }
-"""Commands whose words need a reading of their own; the options of all others say enough."""
+"""Commands whose words need their own parser; for all others the options suffice."""
 
 
 class _Form(Struct, frozen=True):
-    """What a command may lose, and by which options it is for losing it."""
+    """What a command can lose, and the options that make the loss its purpose."""
 
     kinds: tuple[LossKind, ...]
     options: tuple[str, ...] = ()
@@ -210,7 +212,7 @@ _FORMS: dict[str, _Form] = {
     "tag": _Form(("refs",), ("-d", "--delete", "-f", "--force")),
 }
 _UNKNOWN = _Form(("refs",))
-"""Also `fetch`."""
+"""For commands that are not listed, and for `fetch`."""
 
 
 def _by_options(call: _Call) -> Iterator[GitLoss]:

@@ -1,4 +1,4 @@
-"""What a yes means from now on: the offers that people are shown, and the rules that their answer makes.
+"""The scopes of an approval: the offers that the user is shown, and the rules that the answer creates.
 
 Both come from the same patterns, so that a label says exactly what its rule does.
 """
@@ -21,12 +21,12 @@ EDITS = "**"
 LONGEST_QUICK = 48
 
 _LONGEST_NAMED = 100
-"""Characters of a command that a choice quotes; the question shows a longer one."""
+"""The longest command that a choice quotes, in characters; the question shows longer ones."""
 _WIDER: tuple[ApprovalScope, ...] = ("session", "project", "always")
 
 
 def scope_offers(call: CallFacts, question: Ask) -> tuple[ScopeOffer, ...]:
-    """The ways to say yes to this call, which the policy asks about, each with its consequence in words."""
+    """Return the scopes in which the user can approve this call, each with its consequence in words."""
     once = ScopeOffer(scope="once", label="Allow once")
     if (standing := question.standing) is not None:
         return once, ScopeOffer(scope=standing.scope, label=f"Allow `{call.tool}` as it is now", is_quick=True)
@@ -48,10 +48,10 @@ def scope_offers(call: CallFacts, question: Ask) -> tuple[ScopeOffer, ...]:
 
 
 def rules_of(request: ApprovalRequest, answer: Allowed, *, now: datetime, workspace: str) -> tuple[Rule, ...]:
-    """Return what the user allowed beyond this one call: the rules they made, else those that the scope stands for.
+    """Return the rules that an approval creates beyond this call: the user's own, otherwise those of the scope.
 
-    An edited command is allowed as edited. A journal from before there were rules gives what its answers meant then:
-    the exact command with its folder and details, or all edits.
+    An edited command is allowed as edited. Answers in journals older than rules keep their former meaning: the exact
+    command with its folder and details, or all edits.
     """
     if answer.rules:
         return tuple(_placed(rule, request) for rule in answer.rules)
@@ -84,7 +84,7 @@ def _placed(rule: Rule, request: ApprovalRequest) -> Rule:
 
 
 def _is_quick(call: CallFacts, question: Ask) -> bool:
-    """Whether one press may make the rule of a session: all of it can be read, and nothing worse follows from it."""
+    """Whether a single key press can create the session rule: it is fully readable, and nothing worse follows."""
     if question.is_escalation:
         return False
     match question.rule_kind:
@@ -153,5 +153,5 @@ def _granted(request: ApprovalRequest, answer: Allowed) -> tuple[RuleKind, tuple
 
 
 def is_unconfined(request: ApprovalRequest) -> bool:
-    """Whether it ran open: it asked to, or nothing confined commands then, which older journals do not even mention."""
+    """Whether it ran unconfined: it asked to, or no sandbox existed; older journals then have no confinement."""
     return request.is_escalation or request.confinement in ("", CONFINEMENT_WORDS["none"], FORMER_UNCONFINED)

@@ -1,7 +1,7 @@
 """Which paths are special: git's own files, and files that often hold secrets.
 
-Names are compared as the least particular file system would: case, trailing dots and blanks, and characters that some
-systems ignore do not make another file.
+Names are compared as the most lenient file system would: case, trailing dots and blanks, and characters that some
+systems ignore do not make a different file.
 """
 
 import posixpath
@@ -21,7 +21,7 @@ SECRET_FOLDERS = frozenset({
     ".secrets", ".envs",
 })  # fmt: skip
 _FOLDERS_FOR_SECRETS = frozenset({"secrets", "private_keys", "private-keys"})
-"""Also names of folders with source code and texts: data directly in them is secret, the rest is judged by its name."""
+"""Also names of folders with source code and texts: data directly in them is secret, the rest is judged by name."""
 
 _STAGES = (
     "prod|production|live|dev|devel|develop|development|stag|stage|staging|test|testing|tests|qa|uat|e2e|ci|cd|docker|local"
@@ -32,10 +32,10 @@ _COPIES = (
     "|rpmsave"
 )
 _VARIANT = re.compile(rf"(?:[._\- ]+(?:{_STAGES}|{_COPIES}|v?\d[\d_-]*)|[._\- ]*\(\d+\)|~|#)$")
-"""What people add to a file's name when they make another one of its kind."""
+"""Suffixes that people add to a file's name for another version of it."""
 
 _OWN_WORD = re.compile(r"(?<=.)[._-][a-z0-9_-]+$")
-"""The same with any word, for the files of one program: `.npmrc-work`."""
+"""Any suffix word, for the files of one program: `.npmrc-work`."""
 
 _LONGEST_NAME = 255
 """No file system has longer names; commands have longer words."""
@@ -51,7 +51,7 @@ _CODE = frozenset(
     php zig nim proto graphql png jpg jpeg gif svg ico webp pdf mp3 mp4 pyc o so class snap lock map wasm
     """.split()  # noqa: SIM905 - words, to be read
 )
-"""Endings of source code, texts and pictures: such a file named after secrets is about them."""
+"""Extensions of source code, texts and pictures: such a file named after secrets is about them."""
 
 _DATA = frozenset(
     """
@@ -66,10 +66,10 @@ _KEYS = frozenset(
     kubeconfig dockerconfigjson dockercfg htpasswd wallet opvault agilekeychain kwallet keychain 1pif 1pux
     """.split()  # noqa: SIM905 - words, to be read
 )
-"""Endings of files that hold keys and passwords, or are made of them."""
+"""Extensions of files that hold keys and passwords, or consist of them."""
 
 _KEYS_IN_BETWEEN = _KEYS - {"key", "gpg", "pgp", "asc", "wallet", "keychain", "kwallet"}
-"""Endings that say the same before another ending, and are not words."""
+"""Extensions that mean the same before another extension, and are no ordinary words."""
 
 _EXACT = re.compile(
     r"""
@@ -114,7 +114,7 @@ _IN_DATA = re.compile(
     """,
     re.VERBOSE,
 )
-"""Words in the name of a data file, such as JSON, that say that it holds secrets."""
+"""Words in the name of a data file, such as JSON, that indicate secrets."""
 
 _IN_FOLDER = frozenset(
     {
@@ -122,10 +122,10 @@ _IN_FOLDER = frozenset(
         (".huggingface", "token"), ("etc", "shadow"), ("etc", "gshadow"),
     }
 )  # fmt: skip
-"""Names that say so only with the folder in front of them."""
+"""Names that indicate secrets only in this folder."""
 
 _IN_JSON = re.compile(r"service[_-]?accounts? | (?:^|[_.-])(?:key|keyfile|keystore|token)$ | (?:^|[_-])sa$", re.VERBOSE)
-"""The same for JSON only: a service account in YAML is just a name."""
+"""Names that indicate secrets in JSON only: a service account in YAML is just a name."""
 
 _REMARKABLE = re.compile(
     r"pass|key|cred|token|secret|kube|rsa|account|recovery|mnemonic|s3cfg|s3fs|rclone|vault|wallet|rcs?$|id_|25519|ecdsa"
@@ -135,15 +135,15 @@ _REMARKABLE = re.compile(
     r"|backup[_-]?code|seed[_-]?phrase|admin[_-]?sdk|sa\."
     r"|\.(?:env|pem|p8|p12|pfx|pkcs|jks|jceks|bks|kdb|ppk|asc|gpg|pgp|ovpn|tfstate|tfvars|docker|opvault|kwallet)"
 )
-"""Every secret file's name that does not begin with a dot has one of these, so most names need no closer look."""
+"""Every secret file's name without a leading dot contains one of these, so most names need no closer look."""
 
 
 def holds_secrets(name: str) -> bool:
-    """Whether a file with this plain name (see `plain_name`) usually holds secrets, whatever its folder.
+    """Whether a file with this plain name (see `plain_name`) usually holds secrets, in any folder.
 
     A list of names is never complete, so this looks at the parts of names: the kind of file (an environment, a key, a
-    program's own password file), additions that tell it from others of its kind (`-prod`, `.local`, `.bak`), and words
-    for the contents of a data file. Templates, source code and texts about secrets are ordinary.
+    program's own password file), suffixes for another version (`-prod`, `.local`, `.bak`), and words for the contents
+    of a data file. Templates, source code and texts about secrets are ordinary.
     """
     if len(name) > _LONGEST_NAME or _TEMPLATE.search(name):
         return False
@@ -151,7 +151,7 @@ def holds_secrets(name: str) -> bool:
 
 
 def _variants_of(name: str) -> Iterator[str]:
-    """Yield a name, and the shorter names that are left as additions at its end are removed."""
+    """Yield a name, and the shorter names that remain as suffixes are removed one by one."""
     if name.endswith((".swp", ".swo")) and name.startswith("."):
         name = name[1:]  # an editor's copy of what it has open
     left = name.lstrip("#")
@@ -187,7 +187,7 @@ _IGNORED = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u00ad]")
 
 
 def plain_name(name: str) -> str:
-    """Return `name` as the least particular file system sees it: `.GIT`, `.git.` and `git~1` are `.git`."""
+    """Return `name` as the most lenient file system sees it: `.GIT`, `.git.` and `git~1` are `.git`."""
     text = _IGNORED.sub("", unicodedata.normalize("NFC", name)).casefold()
     text = re.sub(r"::?\$.*$", "", text)  # NTFS streams: `.git::$INDEX_ALLOCATION`
     stripped = text.rstrip(". ") or text
@@ -195,7 +195,7 @@ def plain_name(name: str) -> str:
 
 
 def sensitivity(relative_path: str) -> Sensitivity | None:
-    """Say what is special about a path, relative to the workspace or absolute; None for an ordinary file."""
+    """Return the sensitivity of a path, relative to the workspace or absolute; None for an ordinary file."""
     if _is_ordinary(relative_path):
         name = relative_path.rpartition("/")[2].lower()
         is_code = name.rpartition(".")[2] in _CODE and not name.startswith(("credentials.", "wp-config."))
@@ -205,7 +205,7 @@ def sensitivity(relative_path: str) -> Sensitivity | None:
 
 
 def _is_ordinary(path: str) -> bool:
-    """Whether nothing in the path's folders can be special: no dots at an end of a name, nothing that is ignored."""
+    """Whether no folder in the path can be special: no name begins or ends with a dot or has ignored characters."""
     framed = f"/{path}/"
     if not path.isascii() or "/." in framed or "./" in framed or " /" in framed:
         return False
@@ -236,14 +236,14 @@ def looked_at_closely(relative_path: str) -> Sensitivity | None:
 
 
 def _is_in_its_folder(parts: list[str], name: str) -> bool:
-    """Whether the folder says what a name alone does not: among translations, `auth.json` is texts about signing in."""
+    """Whether the folder confirms an ambiguous name: among translations, `auth.json` holds texts about signing in."""
     if name == "auth.json":
         return not _FOLDERS_OF_TEXTS.intersection(parts[:-1])
     return (parts[-2] if len(parts) > 1 else "", name) in _IN_FOLDER
 
 
 def _is_data(name: str) -> bool:
-    """Whether a file in a folder for secrets is one: `db_password` and `db.yaml`, not `README` or `store.py`."""
+    """Whether a file in a folder for secrets is secret: `db_password` and `db.yaml`, not `README` or `store.py`."""
     if len(name) > _LONGEST_NAME or _TEMPLATE.search(name):
         return False
     for variant in _variants_of(name):
@@ -260,7 +260,7 @@ _NOTES = frozenset({"readme", "makefile", "license", "dockerfile"})
 
 
 def normalized(path: str) -> str:
-    """Squeeze `./`, `//` and `x/../` out of a path, by its text alone."""
+    """Remove `./`, `//` and `x/../` from a path, by its text alone."""
     return posixpath.normpath(path.replace("\\", "/")) if path else "."
 
 

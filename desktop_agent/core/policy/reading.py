@@ -1,7 +1,7 @@
-"""Which commands only read: a table of programs with what makes them do more.
+"""Which commands only read: a table of programs, with the options and words that make them do more.
 
-Fail closed: a program, option or variable that is not listed here does not count as reading. A command that counts runs
-in the sandbox that lets nothing be written, so the table saves questions; it confines nothing.
+Fail closed: a program, option or variable that is not listed here does not count as reading. A reading command runs in
+a sandbox without any writable folder, so the table saves questions; it confines nothing.
 """
 
 import re
@@ -28,13 +28,13 @@ class Reader(Struct, frozen=True):
 
     letters: str = ""
     longs: tuple[str, ...] = ()
-    """Long options that do, without `--`; programs accept them shortened, so shortened ones count, too."""
+    """Long options that do, without `--`; their abbreviations count, too, because programs accept them."""
     most_files: int | None = None
-    """How many words that are no options it may have; beyond, it writes to one."""
+    """How many operands it may have; it writes to further ones."""
 
 
 _HARMLESS = Reader()
-"""No word at all can make it write, so that unknown words do not matter."""
+"""Nothing in its words can make it write, so unknown words do not matter."""
 
 READERS: dict[str, Reader] = {
     **dict.fromkeys(
@@ -66,7 +66,7 @@ VERSION_OF = frozenset({
     "python", "python3", "pip", "pip3", "node", "npm", "git", "cargo", "rustc", "ruby", "gcc", "g++", "clang", "make",
     "cmake", "docker", "uv", "ruff", "bash", "zsh", "perl", "php", "rg", "jq", "sqlite3", "go", "java", "curl", "gh",
 })  # fmt: skip
-"""Programs whose `--version` says so and does nothing else."""
+"""Programs whose `--version` prints the version and does nothing else."""
 
 GIT_READERS = frozenset({
     "status", "log", "diff", "show", "rev-parse", "ls-files", "blame", "annotate", "describe", "shortlog", "rev-list",
@@ -79,9 +79,9 @@ _GIT_BAD_LONGS = (
     "output", "output-directory", "ext-diff", "textconv", "filters", "open-files-in-pager", "exec", "show-signature",
     "upload-pack", "ext-grep", "paginate", "batch-command", "help", "remerge-diff",
 )  # fmt: skip
-"""They write, or run another program: a diff driver, gpg, a pager (`--help`), or store what they compute."""
+"""They write, run another program (a diff driver, gpg, a pager with `--help`), or store what they compute."""
 _VERIFIES = re.compile(r"%[-+ ]?G")
-"""A placeholder of `--format` that has gpg look at a signature: `%G?`, `%GK`, `%GS` …"""
+"""A placeholder of `--format` that makes gpg verify a signature: `%G?`, `%GK`, `%GS` …"""
 _VERIFIES_REF = re.compile(r"(?<!contents:)signature")
 """The same for refs: `%(signature:grade)`, `--sort=signature`. `contents:signature` only prints it."""
 _PLAIN_MERGES = re.compile(r"=(off|none|on|m|first-parent|1|separate|c|combined|cc|dense-combined)")
@@ -98,7 +98,7 @@ _GIT_LISTS: dict[str, re.Pattern[str]] = {
     "submodule": re.compile(r"(status|--recursive)"),
     "config": re.compile(r"(--list|-l|--get|get|list|--local|--show-origin|[\w.-]+)"),
 }
-"""Commands of git that list something as long as every word is one of these."""
+"""Git commands that only list something as long as every word matches."""
 
 _FIND_TESTS = frozenset({
     "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-regextype", "-type", "-xtype", "-size",
@@ -113,7 +113,7 @@ _SED_FLAGS = re.compile(r"[gpiI0-9]*")
 
 
 def only_reads(parsed: ParsedCommand) -> bool:
-    """Whether nothing in the line does more than read and print. A line that was not understood never counts."""
+    """Whether every command in the line only reads and prints. A line that was not understood never counts."""
     return not parsed.problems and bool(parsed.segments) and all(map(is_reading, parsed.segments))
 
 
@@ -171,7 +171,7 @@ def _is_within(reader: Reader, arguments: Sequence[str]) -> bool:
 
 
 def _is_shortened(argument: str, longs: Sequence[str]) -> bool:
-    """Whether a `--option` is one of `longs`, or one of them shortened, with or without a value."""
+    """Whether a `--option` is one of `longs` or an abbreviation of one, with or without a value."""
     name = argument[2:].partition("=")[0]
     return bool(name) and any(long.startswith(name) for long in longs)
 
@@ -203,7 +203,6 @@ def _git(arguments: Sequence[str]) -> bool:
 
 
 def _is_plain_option(command: str, word: str) -> bool:
-    """Whether a word of one of git's reading commands leaves it reading."""
     if not word.startswith("--"):
         return command != "grep" or re.match(r"-\w*O", word) is None
     if _is_shortened(word, ("diff-merges",)):
@@ -234,7 +233,7 @@ def _date(arguments: Sequence[str]) -> bool:
 
 
 def _sed(arguments: Sequence[str]) -> bool:
-    """Only `sed [-nEru] SCRIPT FILE…` with a script of commands that print."""
+    """Whether the arguments are `[-nEru] SCRIPT FILE…` with a script of printing commands only."""
     index = 0
     while index < len(arguments) and re.fullmatch(r"-[nEru]+", arguments[index]):
         index += 1
@@ -257,10 +256,10 @@ def _is_plain_sed(command: str) -> bool:
 
 
 def _is_test(segment: Segment) -> bool:
-    """Whether a test compares and looks at files; `-v` and `-R` evaluate a name.
+    """Whether a test only compares and looks at files; `-v` and `-R` evaluate a name.
 
-    In `[[` every operator is written in the line. `[` finds its operators among the words that it gets, so an unknown
-    word may be `-v`: unknown words are fine only if they are quoted and are operands of a comparison.
+    In `[[` every operator is written in the line. `[` takes its operators from its arguments, so an unknown word could
+    be `-v`: unknown words are allowed only if they are quoted operands of a comparison.
     """
     parts = segment.parts[1:]
     if any(part.text in ("-v", "-R", "<", ">") or "$(" in part.text or "`" in part.text for part in parts):
@@ -276,7 +275,7 @@ def _is_test(segment: Segment) -> bool:
 
 
 _QUOTED = re.compile(r'"[^"]*"')
-"""A word that stays one word for all values of its variables."""
+"""A word that stays a single word for all values of its variables."""
 _OPERATORS = {
     2: frozenset({f"-{letter}" for letter in "abcdefghknoprstuwxzGLNOS"}),
     3: frozenset({"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"}),

@@ -14,7 +14,7 @@ NETWORK = frozenset({
     "nslookup", "host", "http", "https", "aria2c", "gh", "glab", "aws", "gcloud", "az", "kubectl", "helm", "twine",
     "npx", "bunx", "uvx", "apt", "apt-get", "dnf", "yum", "brew", "pacman", "apk", "snap", "flatpak", "yt-dlp",
 })  # fmt: skip
-"""Programs that are of no use without a network."""
+"""Programs that are useless without a network."""
 
 NETWORK_COMMANDS: dict[str, frozenset[str]] = {
     "git": frozenset({"push", "fetch", "pull", "clone", "ls-remote", "submodule", "send-email", "lfs"}),
@@ -56,7 +56,7 @@ GIT_COMMANDS = (
         "check-ref-format", "column",
     }
 )  # fmt: skip
-"""Commands of git itself. Any other name is an alias or a program of its own, which may be any command."""
+"""Git's own commands. Any other name is an alias or a separate program, which could run any command."""
 
 PROJECT_SCRIPTS = "Runs scripts of this project."
 
@@ -76,7 +76,7 @@ _DISK = frozenset(
 )
 _POWER = frozenset({"shutdown", "reboot", "halt", "poweroff"})
 GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"})
-"""Options of git in front of its command that take a value."""
+"""Options of git before its command that take a value."""
 
 
 class Risk(Struct, frozen=True):
@@ -85,7 +85,7 @@ class Risk(Struct, frozen=True):
 
 
 def risks_of(parsed: ParsedCommand, folder: str, workspace: str) -> tuple[Risk, ...]:
-    """Return what to know about a line that would run in `folder`, the worst first, each note once."""
+    """Return the risks of a line that would run in `folder`, the worst first, without duplicate notes."""
     found: dict[str, Risk] = {}
     for problem in parsed.problems:
         risk = Risk(f"This command could not be fully understood: {problem}.", "")
@@ -97,7 +97,7 @@ def risks_of(parsed: ParsedCommand, folder: str, workspace: str) -> tuple[Risk, 
 
 
 def _gravity(note: str) -> int:
-    """Return how far from the worst a note is."""
+    """Return the rank of a note; 0 is the worst."""
     return next(
         (at for at, beginnings in enumerate(_GRAVEST_FIRST) if note.startswith(beginnings)), len(_GRAVEST_FIRST)
     )
@@ -120,7 +120,7 @@ def acts_outward(segment: Segment) -> bool:
 
 
 def needs_network(segment: Segment) -> bool:
-    """Whether the command is obviously of no use without a network."""
+    """Whether the command is obviously useless without a network."""
     program = segment.program.rpartition("/")[2]
     if program in NETWORK or "ssh" in segment.wrappers:
         return True
@@ -135,7 +135,7 @@ def writes_git(segment: Segment) -> bool:
 
 
 def git_command(words: tuple[str, ...]) -> str:
-    """Return git's command behind its general options; empty without one."""
+    """Return git's command after its general options; empty without one."""
     index = 1
     while index < len(words) and words[index].startswith("-"):
         index += 2 if words[index] in GIT_VALUES else 1
@@ -169,7 +169,7 @@ def secret_in(parsed: ParsedCommand) -> Risk | None:
 
 
 def _said(segment: Segment) -> Iterator[str]:
-    """Yield everything in a command that may name a file; words with unknown values as written, without quotes."""
+    """Yield everything in a command that can name a file; words with unknown values as written, without quotes."""
     words = [*segment.parts[1:], *(redirection.target for redirection in segment.redirections)]
     words += [word for outer in segment.outer for word in outer[1:]]
     yield from (word.text if word.is_known else re.sub("[\"'\\\\]", "", word.text) for word in words)
@@ -177,7 +177,7 @@ def _said(segment: Segment) -> Iterator[str]:
 
 
 def _paths_in(word: str) -> Iterator[str]:
-    """Yield what may be a path in a word: the word, or the value of an option."""
+    """Yield the possible paths in a word: the word, or the value of an option."""
     if "://" in word:
         return
     value = word.partition("=")[2] if word.startswith("-") else word
@@ -256,6 +256,6 @@ def _sensitive(segment: Segment) -> Iterator[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield the parts of a word that may name a file: `@.env`, `--file=.env`, `host:.ssh/id_rsa`."""
+    """Yield the parts of a word that can name a file: `@.env`, `--file=.env`, `host:.ssh/id_rsa`."""
     if len(text) < 300 and not re.search(r"\s", text):
         yield from (piece for piece in re.split(r"[=:@,]", text) if piece)

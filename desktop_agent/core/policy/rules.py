@@ -1,9 +1,9 @@
-"""Rules of the user, and which calls they mean. Pure: rules and calls in, the deciding rule out.
+"""The user's rules, and which calls they match. Pure: rules and calls in, the deciding rule out.
 
 An allow rule is read narrowly and a forbidding one widely. A line is allowed only when *every* command in it that does
-more than read is fully known and named by an allow rule; it leaves the sandbox only when *every* command in it, reading
-ones too, is named by a rule that says so (`freeing_rule`). It is forbidden as soon as *one* command in it is named.
-Forbid beats ask, ask beats allow.
+more than read is fully known and named by an allow rule; it leaves the sandbox only when *every* command in it,
+including reading ones, is named by a rule that says so (`freeing_rule`). It is forbidden as soon as *one* command in it
+is named. Forbid beats ask, ask beats allow.
 """
 
 import re
@@ -44,7 +44,7 @@ LAUNCHERS = frozenset({
     "uv", "uvx", "poetry", "pipenv", "pdm", "rye", "hatch", "npx", "npm", "pnpm", "yarn", "bunx", "bun", "bundle",
     "conda", "mise", "asdf", "nix", "nix-shell", "docker", "podman", "kubectl", "make", "git", "tar", "rsync",
 })  # fmt: skip
-"""Programs with words in them that may name another program to run."""
+"""Programs whose arguments can name another program to run."""
 
 _SUBCOMMANDS = frozenset({
     "git", "npm", "pnpm", "yarn", "bun", "cargo", "go", "uv", "pip", "pip3", "pipx", "poetry", "docker", "podman",
@@ -57,23 +57,23 @@ _RUN_ANYTHING = frozenset({
     "git", "npm", "pnpm", "yarn", "bun", "bundle", "uv", "poetry", "pipenv", "pdm", "rye", "hatch", "conda", "mise",
     "asdf", "nix", "docker", "podman", "kubectl", "go", "cargo",
 })  # fmt: skip
-"""Programs that run any other one if their words, or an alias among them, say so."""
+"""Programs that run any other one if their arguments, or an alias among them, say so."""
 
 _NEVER_WIDE = frozenset({
     "rm", "rmdir", "shred", "truncate", "dd", "mv", "cp", "chmod", "chown", "chgrp", "ln", "kill", "killall", "pkill",
     "find", "sed", "awk", "gawk", "mawk", "tee", "curl", "wget", "ssh", "scp", "rsync", "docker", "podman", "kubectl",
     "npx", "bunx", "uvx", "pipx", "install", "tar", "export", "declare", "typeset", "exec", "deno", "aws", "gcloud",
 })  # fmt: skip
-"""Programs that no rule may name alone: what they do is all in their words."""
+"""Programs that no rule can name without arguments, because the arguments decide everything."""
 
 MOST_WORDS = 20_000
-"""To look through for one pattern, counting those of every command that may stand within another's words."""
+"""How many words are searched for one pattern, counting those of commands nested in another's words."""
 
 _UNDER = SEEN_THROUGH | {"trap", "coproc", "busybox", "toybox"}
-"""Wrappers under which a rule for a command still means it."""
+"""Wrappers that do not hide a command from its rule."""
 
 _UNDER_OUTSIDE = frozenset({"time", "timeout", "nice", "nohup", "command"})
-"""Wrappers that a command may have without losing a rule that lets it out of the sandbox."""
+"""Wrappers that do not stop a rule from letting the command out of the sandbox."""
 
 _LONG_FLAGS = {"--recursive": "r", "--force": "f", "--delete": "d", "--all": "a", "--interactive": "i"}
 
@@ -82,17 +82,17 @@ _LONG_FLAGS = {"--recursive": "r", "--force": "f", "--delete": "d", "--all": "a"
 
 
 def in_force(rule: Rule, now: datetime, workspace: str) -> bool:
-    """Whether a rule counts here and now: not expired, and a project's rule only in its own folder."""
+    """Whether a rule is not expired and, if it is a project's, belongs to this workspace."""
     if rule.expires_at is not None and is_over(rule.expires_at, now):
         return False
     return rule.scope != "project" or (bool(workspace) and normalized(rule.workspace) == normalized(workspace))
 
 
 def matching_rule(call: CallFacts, context: PolicyContext, effect: RuleEffect | None = None) -> Rule | None:
-    """Return the rule that decides `call`, or None. With `effect`, only rules of that effect are looked at.
+    """Return the rule that decides `call`, or None. With `effect`, only rules of that effect are considered.
 
-    An allow rule lets the call run inside the sandbox, whatever it says of leaving it: `freeing_rule` has the last
-    word on that.
+    An allow rule lets the call run inside the sandbox, even if the rule allows leaving it: `freeing_rule` decides about
+    that.
     """
     wanted = (effect,) if effect is not None else ("forbid", "ask", "allow")
     valid = [rule for rule in context.rules if rule.effect in wanted and in_force(rule, context.now, context.workspace)]
@@ -106,7 +106,7 @@ def matching_rule(call: CallFacts, context: PolicyContext, effect: RuleEffect | 
 def _naming(
     call: CallFacts, rules: Sequence[Rule], context: PolicyContext, *, is_doubt_enough: bool = False
 ) -> Rule | None:
-    """Return the first rule that names any part of the call; with `is_doubt_enough` also one that may name it."""
+    """Return the first rule that matches any part of the call; with `is_doubt_enough` also one that might match."""
     for rule in rules:
         match rule.kind:
             case "command" if call.command is not None:
@@ -151,7 +151,7 @@ def _allowing(call: CallFacts, rules: Sequence[Rule], context: PolicyContext) ->
 
 
 def _allowing_paths(call: CallFacts, rules: Sequence[Rule]) -> Rule | None:
-    """Return a rule when every path has one. What is special is only meant by a rule that names something special."""
+    """Return a rule if each path has a matching one. A special path needs a rule for its kind of special path."""
     edits = [rule for rule in rules if rule.kind == "edit"]
     if not call.paths:
         return next((rule for rule in edits if rule.pattern == "**" and "write_fs" in call.capabilities), None)
@@ -202,10 +202,10 @@ def _is_exactly(rule: Rule, call: CallFacts) -> bool:
 
 
 def needs_no_rule(segment: Segment) -> bool:
-    """Whether a command may run beside those that rules name, because it only reads, and only what its words name.
+    """Whether a command can run beside those that rules name, because it only reads, and only what its words name.
 
-    The line then runs where secrets can be read, so files found by a wildcard, a variable or a walk through folders are
-    not known to be harmless.
+    The line then runs where secrets can be read, so files found by a wildcard, a variable or a recursive search are not
+    known to be harmless.
     """
     if "ssh" in segment.wrappers:
         return True  # a remote command is part of the `ssh` that a rule must name
@@ -224,11 +224,11 @@ def _reads_what_it_finds(segment: Segment) -> bool:
 
 
 def freeing_rule(call: CallFacts, context: PolicyContext) -> Rule | None:
-    """Return the rule that lets a command line run outside the sandbox: one that says so names *every* command in it.
+    """Return the rule that lets a command line run outside the sandbox; such rules must name *every* command in it.
 
     Nothing else leaves the sandbox with them: no reading command, no `cd`, no redirection to or from a file, no
-    variable that is not plain, and no wrapper but those that only time or end a command. The rule counts in the
-    repository in which it was made, until something changes there that git runs.
+    variable that is not plain, and no wrapper except those that only time or end a command. The rule applies in the
+    repository in which it was made, until something that git runs changes there.
     """
     return _freeing(call, context, [rule for rule in _unconfined(context) if counts_here(rule, call)])
 
@@ -239,7 +239,7 @@ def stale_rule(call: CallFacts, context: PolicyContext) -> Rule | None:
 
 
 def counts_here(rule: Rule, call: CallFacts) -> bool:
-    """Whether a rule for outside the sandbox was made in this repository as it is now."""
+    """Whether a rule for outside the sandbox was made in this repository, in its current state."""
     made = rule.repository, rule.repository_mark
     return all(made) and made == (call.repository, call.repository_mark)
 
@@ -296,7 +296,7 @@ def names_all_of(pattern: str, segment: Segment) -> bool:
 
 
 def names_any(pattern: str, parsed: ParsedCommand) -> Match:
-    """Whether any command in a line is one that `pattern` names, however it is wrapped or written."""
+    """Whether `pattern` names any command in a line, however it is wrapped or written."""
     answer: Match = "maybe" if parsed.problems else "no"
     looked_at = 0
     for words in chain.from_iterable(map(_word_lists, parsed.segments)):
@@ -354,7 +354,7 @@ def _names(pattern: str, parts: tuple[Word, ...]) -> Match:
 
 
 def _begins(wanted: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether a command has the flags of a pattern in any form, and its other words in their places."""
+    """Whether a command has the flags of a pattern in any form, and its other words in the same places."""
     letters, longs = _flags(words)
     wanted_letters, wanted_longs = _flags(wanted)
     if not wanted_letters <= letters or not wanted_longs <= longs:
@@ -401,7 +401,7 @@ def _without_global_options(program: str, words: list[str]) -> list[str]:
 
 
 def stays_inside(parsed: ParsedCommand, folder: str, workspace: str) -> bool:
-    """Whether no `cd` and no redirection leads outside or to a special file, by the text, for every possible folder."""
+    """Whether no `cd` or redirection can lead outside or to a special file, by the text, for each possible folder."""
     folders = [folder]
     for segment in parsed.segments:
         if segment.program in CHANGES_FOLDER:
@@ -433,7 +433,7 @@ def _path_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def _matches_path(pattern: str, path: str, *, is_wide: bool) -> bool:
-    """Whether a path fits a glob; read widely, case and the like do not make another file."""
+    """Whether a path matches a glob; with `is_wide`, differences such as case are ignored."""
     text = normalized(path)
     if text.startswith(("../", "/")) or text == "..":
         return False
@@ -447,7 +447,7 @@ def _matches_path(pattern: str, path: str, *, is_wide: bool) -> bool:
 
 
 def patterns_for(parsed: ParsedCommand) -> tuple[tuple[str, ...], ...]:
-    """Return, for every part that needs a rule, patterns from the narrowest to the widest that is sensible.
+    """Return for every part that needs a rule the patterns from the narrowest to the widest sensible one.
 
     Empty when no pattern could ever allow the line (it was not understood, a word is unknown, `sudo`): then only an
     exact rule can.
@@ -465,7 +465,7 @@ def patterns_for(parsed: ParsedCommand) -> tuple[tuple[str, ...], ...]:
 
 
 def patterns_outside(parsed: ParsedCommand) -> tuple[tuple[str, ...], ...]:
-    """Return patterns for rules that let a line out of the sandbox, beginning with the narrowest: the whole line.
+    """Return patterns for rules that let a line out of the sandbox, narrowest first; the first is the whole line.
 
     For a line with one command, wider ones follow, which cover that command and little else. Empty for a line that is
     too long to read.
@@ -486,7 +486,7 @@ def patterns_outside(parsed: ParsedCommand) -> tuple[tuple[str, ...], ...]:
 
 
 _LONGEST_EXACT = 200
-"""The longest line that a field can show, in characters."""
+"""The longest line that the field can show, in characters."""
 
 
 def _patterns(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -511,13 +511,13 @@ def _patterns(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def launches_anything(pattern: str) -> bool:
-    """Whether a pattern names alone a program whose words may be any other program: `git` with an alias, `npm exec`."""
+    """Whether a pattern consists of a program that can run any other program: `git` with an alias, `npm exec`."""
     words = split_pattern(pattern)
     return len(words) == 1 and bare_name(words[0]) in _RUN_ANYTHING
 
 
 def why_too_wide(words: tuple[str, ...]) -> str | None:
-    """Say why a pattern names too much; None when it does not."""
+    """Return why a pattern names too much; None when it does not."""
     program = words[0]
     family = re.sub(r"[\d.]+$", "", program) or program
     if program in SHELLS or program in OTHER_SHELLS or family in INTERPRETERS or program in OPAQUE:
@@ -531,7 +531,7 @@ def why_too_wide(words: tuple[str, ...]) -> str | None:
 
 
 def validate_pattern(kind: RuleKind, pattern: str) -> str | None:
-    """Say why a rule would never match, or would match too much; None when it is fine."""
+    """Return why a rule would never match, or would match too much; None when it is valid."""
     if not pattern.strip():
         return "This rule never matches because it is empty."
     match kind:

@@ -1,6 +1,6 @@
-"""Which files a command line runs as programs, by its words alone; nothing here looks at the disk.
+"""Which files a command line runs as programs, judged by its words alone; nothing here looks at the disk.
 
-What is approved is the command *and* what it runs; a script may change while the question about it waits.
+An approval covers the command *and* what it runs, and a script can change while the approval is pending.
 """
 
 import posixpath
@@ -17,7 +17,6 @@ from desktop_agent.core.policy.segments import (
 )
 
 MOST_SCRIPTS = 32
-"""How many files of one line are looked at."""
 
 _OWN_PATH = re.compile(r"""\bPATH=(?:"[^"]*"|'[^']*'|[^\s;&|)]+)""")
 _SOURCING = frozenset({".", "source"})
@@ -61,19 +60,19 @@ _RECIPES: dict[str, tuple[str, ...]] = {
     "cmake": ("CMakeLists.txt", "CMakePresets.json"),
     "ninja": ("build.ninja",),
 }
-"""Programs that run what a file of the project says."""
+"""Programs that run recipes from a file of the project."""
 _WORK_ON_FILES = frozenset({"pytest", "cargo", "go"})
-"""Those of them whose other words say what they work on, so that a rule for the program means any of them."""
+"""Those whose other words only select what they work on, so that a rule for the program covers any of them."""
 
 
 def scripts_of(parsed: ParsedCommand) -> tuple[str, ...]:
-    """Return the paths that a line runs, as they stand in it, each once: programs, scripts and recipes."""
+    """Return the paths that a line runs, as written and without duplicates: programs, scripts and recipes."""
     found = dict.fromkeys(path for segment in parsed.segments for path in _of_segment(segment))
     return tuple(path for path in found if posixpath.dirname(path) not in SYSTEM_FOLDERS)[:MOST_SCRIPTS]
 
 
 def works_on_files(segment: Segment) -> bool:
-    """Whether the words of a command name what it works on, and neither scripts nor places to work in."""
+    """Whether the words of a command name only what it works on, not scripts or folders to work in."""
     is_module = segment.words[1:2] == ("-m",) and segment.words[2:3] == ("pytest",)
     return segment.program in _WORK_ON_FILES or is_module
 
@@ -91,7 +90,7 @@ def programs_of(parsed: ParsedCommand) -> tuple[str, ...]:
 
 
 def folders_of_programs(line: str) -> tuple[str, ...]:
-    """Return the absolute folders that a line, as its text stands, puts into its `PATH`."""
+    """Return the absolute folders that a line adds to its `PATH`, by its text."""
     values = [match[0].removeprefix("PATH=").strip("'\"") for match in _OWN_PATH.finditer(line)]
     return tuple(dict.fromkeys(folder for value in values for folder in value.split(":") if folder.startswith("/")))
 
@@ -116,7 +115,7 @@ def _runs_files(name: str) -> bool:
 
 
 def _arguments(words: Sequence[str]) -> Iterator[str]:
-    """Yield every word that may name a file: which one is the script, each interpreter knows for itself."""
+    """Yield every word that could name a file: each interpreter decides which one is the script."""
     for before, word in zip(("", *words), words, strict=False):
         if before == "-m":
             yield from _RECIPES.get(word, ())

@@ -1,7 +1,7 @@
-"""What a command line comes to when it is taken apart: the simple commands that it runs, and what those run in turn.
+"""The simple commands of a command line, including those that other commands run.
 
-Programs that run other programs are known with how far their own words go. `unwrap` takes one layer off
-(`sudo -u x env A=1 rm y` → `env A=1 rm y`). What is not understood is said, never guessed: an option that is not listed
+Programs that run other programs are listed with the form of their own words. `unwrap` takes one layer off (`sudo -u x
+env A=1 rm y` → `env A=1 rm y`). Whatever is not understood is reported, never guessed: an option that is not listed
 here makes the command one that was not fully understood.
 """
 
@@ -17,7 +17,7 @@ from desktop_agent.core.policy.shell_words import Word
 SYSTEM_FOLDERS = frozenset(
     {"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin"}
 )
-"""Where a program named with its folder is the same as without."""
+"""Folders in which a program is the same as the one found by its plain name."""
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash"})
 OTHER_SHELLS = frozenset({"fish", "csh", "tcsh", "pwsh", "powershell", "cmd", "cmd.exe", "nu", "elvish", "xonsh"})
@@ -62,18 +62,20 @@ OPAQUE = frozenset(
         "envchain",
     }
 )  # fmt: skip
-"""Programs that run others in ways that are not followed here."""
+"""Programs that run others in ways that are not analysed here."""
 
 SEEN_THROUGH = SHELLS | {
     "env", "nice", "gnice", "ionice", "nohup", "setsid", "time", "timeout", "gtimeout", "stdbuf", "taskset", "chrt",
     "command", "builtin", "exec", "noglob", "nocorrect", "-", "eval", "find", "gfind",
 }  # fmt: skip
-"""Wrappers under which a command is what it is without them. All others change it: whose rights, which machine, which
-network, which libraries it loads."""
+"""Wrappers that do not change what a command is.
+
+All others change it: the user it runs as, the machine, the network, the libraries it loads.
+"""
 
 
 class WrapperForm(Struct, frozen=True):
-    """A wrapper's own words: options that take a value, options that take none, and how many words of its own."""
+    """A wrapper's own words: options with a value, options without one, and the number of other words."""
 
     values: str = ""
     flags: str = ""
@@ -152,10 +154,10 @@ _LOADER_FORM = WrapperForm(
     ("library-path", "preload", "audit", "argv0", "inhibit-rpath", "glibc-hwcaps-prepend", "glibc-hwcaps-mask"),
     ("inhibit-cache", "list", "verify"),
 )
-"""The dynamic loader, which starts the program that it is given."""
+"""The dynamic loader, which starts the program named in its arguments."""
 
 _OUR_SHELLS = frozenset({"bash", "rbash", "sh", "dash", "ash"})
-"""Shells that read a script as we do; zsh and ksh evaluate more of its words."""
+"""Shells that parse a script as we do; zsh and ksh evaluate more of its words."""
 _POSIX_SHELLS = frozenset({"sh", "dash", "ash"})
 _PIPEFAIL = Word("pipefail")
 _SSH_VALUES = "BbcDEeFIiJLlmOopQRSWw"
@@ -163,20 +165,20 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL | re.ASCII)
 
 
 class Unwrapped(Struct, frozen=True):
-    """What a wrapper runs: other `words`, or a `script` of a shell. `problem` says what was not understood."""
+    """What a wrapper runs: other `words`, or a shell `script`. `problem` says what was not understood."""
 
     words: tuple[Word, ...] = ()
     script: str | None = None
     assignments: tuple[tuple[str, str], ...] = ()
     problem: str = ""
     is_beside: bool = False
-    """Whether the program does something itself, too, so that it counts as a command of its own."""
+    """Whether the program also does something itself, so that it counts as a separate command."""
     is_posix: bool = False
-    """Whether the `script` is for a shell that may not know bash's own syntax, and reads it differently."""
+    """Whether the `script` is for a shell that might not know bash's own syntax, or might read it differently."""
 
 
 def program_name(word: str) -> str:
-    """Return the program's plain name when it is named as the system's, else the word as it is."""
+    """Return the program's plain name if the word names a system program, else the word unchanged."""
     if "/" not in word:
         return word
     path = PurePosixPath(word)
@@ -188,7 +190,7 @@ def bare_name(word: str) -> str:
 
 
 def unwrap(words: Sequence[Word]) -> tuple[Unwrapped, ...]:
-    """Return what the command runs beyond itself; nothing for a plain one."""
+    """Return what the command runs in turn; empty for a plain one."""
     if not words or not words[0].is_known:
         return ()
     name = program_name(words[0].text)
@@ -216,7 +218,7 @@ def _layers(base: str, rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
 
 
 def _why_opaque(base: str, rest: tuple[Word, ...]) -> str | None:
-    """Say why it is unknown what a program runs; None when it runs nothing else."""
+    """Return why it is unknown what a program runs; None when it runs nothing else."""
     if base in (".", "source"):
         return f"`{base}` runs a file's commands in this shell"
     if base in _CHANGES_MEANING:
@@ -233,7 +235,7 @@ def _why_opaque(base: str, rest: tuple[Word, ...]) -> str | None:
 
 
 def interpreter_code(base: str, rest: Sequence[Word]) -> str | None:
-    """Say that a language's program gets code in the command line or on its input; None when it does not."""
+    """Return a note if an interpreter gets code from the command line or its input; None otherwise."""
     family = re.sub(r"[\d.]+(\.exe)?$", "", base) or base
     if family in ("awk", "gawk", "mawk", "nawk"):
         text = " ".join(word.text for word in rest)
@@ -291,7 +293,7 @@ def _plain(name: str, form: WrapperForm, rest: tuple[Word, ...]) -> Unwrapped:
 
 
 def _replaced_by_xargs(options: Sequence[Word]) -> str:
-    """Return the text that `xargs` replaces by its input, even in the name of the program; empty if there is none."""
+    """Return the text that `xargs` replaces with its input, even in the program's name; empty if there is none."""
     for index, option in enumerate(options):
         if match := re.fullmatch(r"(?:-[0rtpxo]*[IiJ]|--replace=?)(.*)", option.text, re.DOTALL):
             is_next = not match[1] and option.text.endswith(("I", "J")) and index + 1 < len(options)
@@ -300,7 +302,7 @@ def _replaced_by_xargs(options: Sequence[Word]) -> str:
 
 
 def _option_length(text: str, form: WrapperForm) -> int | None:
-    """Return how many more words an option takes; None for one that is not listed."""
+    """Return how many more words an option takes; None for an unknown option."""
     if text.startswith("--"):
         name, has_value, _ = text[2:].partition("=")
         if name in form.long_values:
@@ -315,7 +317,7 @@ def _option_length(text: str, form: WrapperForm) -> int | None:
 
 
 def _first_plain(rest: tuple[Word, ...]) -> tuple[Word, ...]:
-    """Return the words from the first that is no option: a guess, only good for telling people."""
+    """Return the words from the first that is not an option: a guess, for display only."""
     for index, word in enumerate(rest):
         if not word.text.startswith("-"):
             return rest[index:]
@@ -375,7 +377,7 @@ def _find(rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
 
 
 def _may_be_option(word: Word) -> bool:
-    """Whether an unknown word may turn out to be an option."""
+    """Whether an unknown word could expand to an option."""
     return word.kind == "complex" or word.text.lstrip("\"'").startswith(("-", "$", "`"))
 
 
@@ -407,7 +409,7 @@ _RUNS: dict[str, Callable[[tuple[Word, ...]], tuple[Unwrapped, ...]]] = {
     "trap": _trap,
     "ssh": _ssh,
 }
-"""Programs whose words need a reading of their own."""
+"""Programs whose words need their own parser."""
 
 _CHANGES_MEANING = frozenset({
     "alias", "unalias", "hash", "enable", "shopt", "setopt", "unsetopt", "bind", "autoload", "zmodload", "complete",
@@ -423,11 +425,11 @@ def _is_plain_set(word: Word) -> bool:
 
 
 UNKNOWN_VALUE = "…"
-"""Stands for a variable's value that is not known before the line runs."""
+"""Stands for the value of a variable that is unknown before the line runs."""
 
 
 class Redirection(Struct, frozen=True):
-    """`> target`: the operator, where it leads, and whether that is written."""
+    """`> target`: the operator, its target, and whether the target is literal."""
 
     operator: str
     target: Word
@@ -446,20 +448,20 @@ class Redirection(Struct, frozen=True):
 
 
 class Segment(Struct, frozen=True, kw_only=True):
-    """One simple command as it would run: what wraps it stripped, what belongs to it kept."""
+    """One simple command as it would run, with its wrappers removed and its redirections and assignments kept."""
 
     parts: tuple[Word, ...]
     redirections: tuple[Redirection, ...] = ()
     assignments: tuple[tuple[str, str], ...] = ()
     wrappers: tuple[str, ...] = ()
-    """What it runs under, outermost first: `sudo`, `env`, `bash`."""
+    """The programs it runs under, outermost first: `sudo`, `env`, `bash`."""
     outer: tuple[tuple[Word, ...], ...] = ()
-    """The words of those, each with everything behind it."""
+    """For each wrapper, its word and everything behind it."""
     start: int = 0
     end: int = 0
-    """Where the whole of it, with its wrappers, stands in the line."""
+    """`start` and `end` span the command in the line, including its wrappers."""
     is_piped: bool = False
-    """Whether it reads what another command prints."""
+    """Whether it reads the output of another command."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -476,7 +478,7 @@ class Segment(Struct, frozen=True, kw_only=True):
 
 
 class ParsedCommand(Struct, frozen=True):
-    """A command line taken apart. With `problems` it was not understood, and `segments` is only what was found."""
+    """A parsed command line. With `problems` it was not understood, and `segments` is incomplete."""
 
     text: str
     segments: tuple[Segment, ...]

@@ -1,10 +1,10 @@
-"""Command lines as what they run: every simple command in them, wherever it stands, with its words and redirections.
+"""Command lines parsed into what they run: every simple command, at any depth, with its words and redirections.
 
-The grammar is tree-sitter's, which forgives what a shell would not and the other way round. So it is not believed
-blindly: a node of an unknown kind, text that no node accounts for, words that are not words to our own reader, a here
-document that ends elsewhere, all become *problems*, and a line with a problem is one that was not understood.
+The grammar is tree-sitter's, which accepts some things that a shell rejects and the other way round. So its tree is
+checked: a node of an unknown kind, text outside all nodes, words that our own reader splits differently, a here
+document that ends elsewhere, all become *problems*, and a line with a problem counts as not understood.
 
-`parse` is pure. Its work is bounded by the limits below, so that no line can keep it busy.
+`parse` is pure. The limits below bound its work, so that no line can keep it busy.
 """
 
 import re
@@ -53,23 +53,23 @@ from desktop_agent.core.policy.shell_words import (
 
 LONGEST_BYTES = 32 * 1024
 MOST_SIGNS = 300
-"""Of brackets, expansions, pipes and redirections: they make the parser try several readings, and many cost seconds."""
+"""Of brackets, expansions, pipes and redirections: the parser tries several readings, so many cost seconds."""
 MOST_BLANKS = 3_000
-"""Of what ends a word or quotes one."""
+"""Of characters that end a word or quote one."""
 MOST_SEGMENTS = 400
 DEEPEST_SCRIPTS = 4
 LONGEST_SCRIPT_BYTES = 8 * 1024
-"""Of a script in a word, which is gone through once more."""
+"""Of a script within a word, which is parsed again."""
 
 
 _DUPLICATED = re.compile(r"\d+-?|-|[A-Za-z_./][\w./-]*", re.ASCII)
-"""What a target after `>&` may be; the shell splits `>&-x` into two words."""
+"""What can follow `>&`; the shell splits `>&-x` into two words."""
 NOT_POSIX = "syntax of bash, which another shell reads differently"
 
 
 @lru_cache(maxsize=128)
 def parse(command: str, *, is_for_sh: bool = False) -> ParsedCommand:
-    """Parse a command line for bash; if it `is_for_sh`, bash's own syntax is a problem. Never raises."""
+    """Parse a command line for bash; with `is_for_sh`, bash's own syntax is a problem. Never raises."""
     parsed = _parse(command, 0)
     if is_for_sh and not parsed.is_posix:
         return replace(parsed, problems=(*parsed.problems, NOT_POSIX))
@@ -111,11 +111,11 @@ def _parser() -> Parser:
 
 
 class _TooMuchError(Exception):
-    """The line has more commands than a real one ever has."""
+    """The line has more commands than any realistic one."""
 
 
 class _Command(Struct):
-    """A simple command while it is put together."""
+    """A simple command under construction."""
 
     words: list[tuple[int, Word]] = field(default_factory=list[tuple[int, Word]])
     redirections: list[Redirection] = field(default_factory=list[Redirection])
@@ -123,7 +123,7 @@ class _Command(Struct):
 
 
 class _Walker:
-    """Goes through the tree of one line. Offsets are bytes; text is seen as latin-1 so that both count alike."""
+    """Walks the tree of one line. Offsets are bytes; text is decoded as latin-1 so that both counts agree."""
 
     def __init__(self, data: bytes, depth: int) -> None:
         self._data = data
@@ -208,7 +208,7 @@ class _Walker:
             self._statement(child, redirects if child == children[-1] else (), is_piped=is_piped)
 
     def _arithmetic(self, node: Node, redirects: Sequence[Node]) -> None:
-        """Read `((…))` and `for ((…))`: an expression, and what is around it."""
+        """Read `((…))` and `for ((…))`: an expression and its surroundings."""
         opener = next(child for child in node.children if child.type == "((")
         closer = next((child for child in node.children if child.type == "))"), node)
         self._evaluates = True
@@ -229,7 +229,7 @@ class _Walker:
         self._evaluations.expression(self._source[start:end], start)
 
     def _for(self, node: Node) -> None:
-        """Note that a loop sets its variable to each of its words."""
+        """Note that a loop assigns each of its words to its variable."""
         name, *rest = [child for child in node.named_children if child.type != "comment"]
         words = [child for child in rest if child.type in WORDS]
         values = [self._decoded(word.start_byte, word.end_byte, holes_of(word)) for word in words]
@@ -281,7 +281,7 @@ class _Walker:
             self._expansions(redirect)
 
     def _one_line(self, node: Node) -> None:
-        """Check that no line ends between the parts of a simple command: to a shell the rest is another command."""
+        """Check that no line break separates the parts of a simple command: to a shell the rest is another command."""
         for before, after in pairwise(node.children):
             if "\n" in self._source[before.end_byte : after.start_byte].replace("\\\n", ""):
                 self.problems.append("a command that goes on behind its line")
@@ -430,7 +430,7 @@ class _Walker:
     # --- what stands inside words -------------------------------------------------------------------------------
 
     def _expansions(self, node: Node) -> None:
-        """Visit the commands inside the words of `node`; what is a statement is visited as one."""
+        """Visit the commands inside the words of `node`; statements are visited as such."""
         if node.type in ("command_substitution", "process_substitution"):
             self._substitution(node)
             return
@@ -460,7 +460,7 @@ class _Walker:
     # --- taking further apart -----------------------------------------------------------------------------------
 
     def _builtin(self, segment: Segment) -> Segment:
-        """Note what a builtin evaluates; return its command with the variables that it may set."""
+        """Note what a builtin evaluates; return its command with the variables that it can set."""
         own = segment.parts[1:]
         is_list = may_be_list(segment.program, own, segment.assignments)
         if given := names_given(segment.program, own):
@@ -526,7 +526,7 @@ class _Walker:
             )
 
     def _look_back(self) -> None:
-        """Find what only the whole line shows: redefined names, and quoted text that is evaluated."""
+        """Find the problems that only the whole line shows: redefined names, and quoted text that is evaluated."""
         names = {segment.program for segment in self.segments}
         names |= {wrapper for segment in self.segments for wrapper in segment.wrappers}
         for name in sorted(self._functions & names):

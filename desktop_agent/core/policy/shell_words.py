@@ -1,10 +1,10 @@
-"""Words of a shell as the shell would see them, and whether the parser's tree accounts for the whole line.
+"""Words as a shell sees them, and whether the parser's tree accounts for the whole line.
 
-The raw text is read here instead of trusting the parser's nodes, so that a word counts only when both agree on where
-it begins and ends: quotes are removed, and what cannot be known is marked as such. The parser says where expansions are
-("holes"); everything else is decided here.
+The raw text is read here instead of trusting the parser's nodes, so that a word counts only when both agree on where it
+begins and ends: quotes are removed, and unknown values are marked. The parser says where expansions are ("holes");
+everything else is decided here.
 
-The grammar is tree-sitter's and forgives what a shell would not. `unaccounted` compares its tree with the text, byte
+The grammar is tree-sitter's and accepts what a shell would reject. `unaccounted` compares its tree with the text, byte
 by byte.
 """
 
@@ -16,8 +16,10 @@ from msgspec import Struct
 from tree_sitter import Node
 
 WordKind = Literal["known", "simple", "complex"]
-"""`known`: the text is what the program gets. `simple`: a variable, a glob or a command's output, whose value is
-unknown but which does nothing by itself. `complex`: anything else."""
+"""`known`: the text is the program's argument. `simple`: unknown value without side effects. `complex`: anything else.
+
+A variable, a glob and a command's output are `simple`.
+"""
 
 _BLANKS = " \t\n"
 _OPERATORS = ";&|<>()"
@@ -37,18 +39,18 @@ class Word(Struct, frozen=True):
 
 
 class Hole(Struct, frozen=True):
-    """Where an expansion ends, and what kind of expansion the parser says it is."""
+    """Where an expansion ends, and its kind according to the parser."""
 
     end: int
     kind: str
 
 
 class NotAWordError(Exception):
-    """The text is not what the parser took it for; the message says how."""
+    """The text is not what the parser took it for; the message says in which way."""
 
 
 def decode_word(source: str, start: int, end: int, holes: Mapping[int, Hole]) -> Word:
-    """Return the one word at `source[start:end]`. Raises `NotAWordError` when a shell would not see exactly one."""
+    """Return the one word at `source[start:end]`. Raises `NotAWordError` unless a shell would see exactly one."""
     if source[start:end][:1] in (" ", "\t", "\n"):
         raise NotAWordError("a word that begins behind its line")  # the grammar takes `\n\\x` for a word
     words = split_words(source, start, end, holes)
@@ -58,7 +60,7 @@ def decode_word(source: str, start: int, end: int, holes: Mapping[int, Hole]) ->
 
 
 def split_words(source: str, start: int, end: int, holes: Mapping[int, Hole]) -> list[Word]:
-    """Return the words at `source[start:end]`. Raises `NotAWordError` at an operator, or when quotes do not fit."""
+    """Return the words at `source[start:end]`. Raises `NotAWordError` at an operator or for unbalanced quotes."""
     reader = _Reader(source, start, end, holes)
     words: list[Word] = []
     while True:
@@ -156,7 +158,7 @@ class _Reader:
         return True
 
     def _lone_sign(self, char: str) -> None:
-        """Take a `$` that stands for itself; any other one the parser should have called an expansion."""
+        """Take a literal `$`; the parser should have reported any other as an expansion."""
         following = self._source[self.position + 1 : min(self.position + 2, self._end)]
         if char == "`" or following.isalnum() or (following and following in "_{([!#@*?$-'\""):
             raise NotAWordError("an expansion that was not recognised")
@@ -172,13 +174,13 @@ class _Reader:
 
 
 def _may_be_braces(raw: str) -> bool:
-    """Whether bash or zsh may make several words, or a variable's name, of an unquoted `{…}`."""
+    """Whether bash or zsh could expand an unquoted `{…}` to several words or a variable's name."""
     rest = raw.replace("{}", "")  # stands for itself, also inside a word
     return "{" in rest and "}" in rest and not raw.startswith(("'", '"'))
 
 
 DEEPEST = 80
-"""Nodes within nodes; what is deeper is not gone through."""
+"""The depth of nested nodes; deeper ones are not visited."""
 
 WORDS = frozenset({
     "word", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation", "number", "simple_expansion",
@@ -198,7 +200,7 @@ PASS_DOWN = frozenset({
     "command", "declaration_command", "unset_command", "test_command", "list", "pipeline", "negated_command",
     "variable_assignment", "redirected_statement",
 })  # fmt: skip
-"""What a redirection around it belongs to the last command of, and to no more."""
+"""Nodes that pass a redirection around them on to their last command only."""
 REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 ARITHMETIC = frozenset({
     "binary_expression", "unary_expression", "postfix_expression", "ternary_expression", "parenthesized_expression",
@@ -230,7 +232,7 @@ def _atoms(node: Node) -> Iterator[Node]:
 
 
 def _may_touch(atom: Node, source: str) -> bool:
-    """Whether a shell, too, ends the word before `atom` though no blank stands between them."""
+    """Whether a shell, too, ends the word before `atom` although no blank separates them."""
     before = source[atom.start_byte - 1]
     return before in "\n;" or (atom.type in ("heredoc_body", "heredoc_end", "{", "!") and before == "\n")
 
@@ -251,17 +253,17 @@ def holes_of(node: Node) -> dict[int, Hole]:
 
 
 def is_plain_body(text: str, start: int, body: Node | None) -> bool:
-    """Whether every substitution in an unquoted here document is one that the tree knows."""
+    """Whether the tree accounts for every substitution in an unquoted here document."""
     return knows_substitutions(text, start, [body] if body else [], _IN_DOCUMENT) and not re.search(r"\\[\\\n]", text)
 
 
 _IN_DOCUMENT = re.compile(r"(?<!\\)(\$\(|`|\$\{|\$\[)")
 IN_EXPANSION = re.compile(r"(?<!\\)(\$\(|`|\$\{|\$\[|[<>]\()")
-"""Where a substitution may begin."""
+"""Where a substitution can begin."""
 
 
 def knows_substitutions(text: str, start: int, nodes: Iterable[Node], begins: re.Pattern[str]) -> bool:
-    """Whether the expansions among `nodes` cover all places in `text`, which begins at `start`, that may begin one."""
+    """Whether expansions among `nodes` account for each place in `text`, at offset `start`, where one can begin."""
     covered = [range(place, hole.end) for node in nodes for place, hole in holes_of(node).items()]
     return all(any(start + match.start() in span for span in covered) for match in begins.finditer(text))
 
@@ -311,7 +313,7 @@ def node_text(node: Node) -> str:
 
 
 def unaccounted(node: Node, source: str, start: int, end: int) -> list[str]:
-    """Return what the tree of `node` does not have of what a shell would see between `start` and `end`."""
+    """Return the parts between `start` and `end` that a shell would see and the tree of `node` lacks."""
     atoms = sorted((a for a in _atoms(node) if a.end_byte > a.start_byte), key=lambda a: a.start_byte)
     position, was_word = start, False
     for atom in atoms:

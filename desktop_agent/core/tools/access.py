@@ -1,11 +1,11 @@
-"""Who may use which tools: what a front end restricts, what a role may do, and what the sandbox leaves possible.
+"""Who may use which tools: what a front end restricts, what a role permits, and what the sandbox allows.
 
-The model never receives a tool that is not permitted. It receives a tool that is permitted but cannot work here,
-because a capability is missing, with the reason in its description, so that it can say so instead of guessing; a
-call of it is refused before anything runs.
+The model never receives a tool that is not permitted. A permitted tool that cannot work here, because a capability is
+missing, is offered with the reason in its description, so that the model can say so instead of guessing; a call of it
+is refused before anything runs.
 
-A role is what an agent that does one kind of work may use, and its prompt, as data. An orchestrator has every tool as
-long as there are no agents that it could have work done by.
+A role is data: which tools an agent for one kind of work may use, and its prompt. An orchestrator has every tool as
+long as there are no agents to which it could delegate.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -33,7 +33,7 @@ Role = Literal["orchestrator", "researcher", "worker"]
 class RoleProfile(Struct, frozen=True, kw_only=True):
     only_reads: bool = False
     prompt: str = ""
-    """The file in `resources/prompts` that the system prompt ends with; empty for none."""
+    """The file in `resources/prompts` that is appended to the system prompt; empty for none."""
 
     @property
     def instructions(self) -> str:
@@ -65,7 +65,7 @@ class CallRules(Struct, frozen=True, kw_only=True):
     is_dry_run: bool = False
     role: Role = "worker"
     capabilities: frozenset[Capability] = CAPABILITIES
-    """What tools may do here. One that needs more stays listed, as unavailable."""
+    """What tools may do here. A tool that needs more stays listed as unavailable."""
 
 
 class ToolOffer(Struct, frozen=True, kw_only=True):
@@ -73,7 +73,7 @@ class ToolOffer(Struct, frozen=True, kw_only=True):
     listing: str
     server_tokens: float = 0.0
     deferred: tuple[str, ...] = ()
-    """The names of those that the model can search for, and call."""
+    """Names of the tools that the model can search for and call."""
     deferred_tokens: float = 0.0
 
 
@@ -85,7 +85,7 @@ class Access:
         sandbox: Callable[[], SandboxMode],
         runs_there: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`runs_there` says whether the user lets the provider do what it can do itself."""
+        """`runs_there` returns whether the user lets the provider run tools that it hosts itself."""
         self._registry = registry
         self._rules = rules
         self._sandbox = sandbox
@@ -116,7 +116,7 @@ class Access:
         return replace(definition, hosted_tool=tool.hosted_tool) if may_run and self._runs_there() else definition
 
     def make_definitions(self) -> None:
-        """Make what the model receives of the tools, which takes several frames the first time. Blocks."""
+        """Create the definitions that the model receives, which takes several frames the first time. Blocks."""
         for tool in self.permitted():
             tool.definition()
 
@@ -124,7 +124,7 @@ class Access:
         return tuple(tool for tool in self._registry if isinstance(tool, ServerTool) and self._permits(tool))
 
     def offer(self, budget: DefinitionBudget, loaded: Sequence[str] = ()) -> ToolOffer:
-        """Servers' tools are all offered, or those in `loaded` plus the search for the rest, if that is permitted."""
+        """Offer all server tools, or those in `loaded` plus the search for the rest if the search is permitted."""
         own = [tool for tool in self.permitted() if not isinstance(tool, ServerTool)]
         search = next((tool for tool in self._registry if isinstance(tool, SearchTools)), None)
         theirs = self.of_servers()
@@ -164,7 +164,6 @@ class Access:
 
 
 def _names_of(tool: AnyTool) -> frozenset[str]:
-    """By what a list of tools may name this one: for a server's, the server's name and what people call it, too."""
     if not isinstance(tool, ServerTool):
         return frozenset({tool.name})
     return frozenset({tool.name, tool.server, tool.shown_name})

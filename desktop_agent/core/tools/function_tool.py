@@ -54,17 +54,17 @@ from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
 logger = logging.getLogger(__name__)
 
 Function = Callable[..., Any]
-"""What a tool is made of: sync or async; it returns text, something that JSON can say, None, or a `ToolResult`."""
+"""A function to make a tool of: sync or async, returning text, a JSON value, None, or a `ToolResult`."""
 
 _LONGEST_TITLE = 120
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
 class FunctionTool(ReadTool[ToolArguments]):
-    """A function of the program that uses the library, as a tool.
+    """A function of a program that uses the library, as a tool.
 
-    What it does is not known to the policy: the user is asked before each call, unless it is declared to only read.
-    Files that it writes are no changes of the agent's, and cannot be undone.
+    The policy does not know what it does: the user is asked before each call, unless it is declared read-only. Files
+    that it writes do not count as the agent's changes and cannot be undone.
     """
 
     source = "external"
@@ -72,7 +72,9 @@ class FunctionTool(ReadTool[ToolArguments]):
     def __init__(
         self, function: Function, *, name: str = "", description: str = "", is_read_only: bool = False
     ) -> None:
-        """Raise `TypeError` for a function that a model cannot call, naming the argument, and what would do."""
+        """Raise `TypeError` for a function that a model cannot call; the error names the argument and the accepted
+        types.
+        """
         self.function = function
         self.name = _checked_name(name or getattr(function, "__name__", ""), function)
         documented = taken_apart(inspect.getdoc(function) or "", inspect.signature(function).parameters.keys())
@@ -96,7 +98,9 @@ class FunctionTool(ReadTool[ToolArguments]):
         return shortened(shown, _LONGEST_TITLE)
 
     async def run(self, arguments: ToolArguments, context: ToolContext) -> ToolResult:
-        """A sync function runs in a thread that cancelling does not stop. The model reads any exception."""
+        """Run the function. A sync function runs in a thread that cancelling does not stop. The model reads any
+        exception.
+        """
         values = {name: getattr(arguments, name) for name in type(arguments).model_fields}
         try:
             if self._is_async:
@@ -137,9 +141,9 @@ def tool(
 ) -> FunctionTool | Callable[[Function], FunctionTool]:
     """Make a tool of a function, as a decorator with or without arguments. Raises `TypeError`; see `FunctionTool`.
 
-    The model reads its docstring: of an argument, what stands under `Args:`, or in `Annotated[int, "How many."]`.
-    `Annotated[int, Field(ge=1)]` limits it.
-    With `is_read_only` a call leaves everything as it is, and the user is not asked.
+    The model reads its docstring: an argument's description is its entry under `Args:`, or the text in `Annotated[int,
+    "How many."]`. `Annotated[int, Field(ge=1)]` restricts it. With `is_read_only` a call changes nothing, and the user
+    is not asked.
     """
 
     def make(wrapped: Function) -> FunctionTool:
@@ -215,7 +219,7 @@ _DEFINITIONS = "#/$defs/"
 
 
 def for_pydantic(annotation: object) -> Any:
-    """Return an annotation that pydantic takes for the same: `Annotated[int, "How many."]` has a description then."""
+    """Return an annotation that pydantic treats as the same: `Annotated[int, "How many."]` becomes a description."""
     arguments = get_args(annotation)
     origin = get_origin(annotation)
     if origin is Annotated:
@@ -250,7 +254,9 @@ def default_of(annotation: object, value: object) -> Any:
 
 
 def first_mistake(read: Callable[[object], object], value: object) -> str:
-    """Return what an adapter's `read` finds wrong with a value, with its place; nothing when it is right."""
+    """Return the first error that an adapter's `read` reports for a value, with its location; empty when it
+    is valid.
+    """
     try:
         read(value)
     except ValidationError as error:
@@ -289,7 +295,7 @@ def _is_struct(annotation: object) -> bool:
 
 
 def _inlined(value: object, definitions: JsonObject, above: tuple[str, ...]) -> object:
-    """Return a schema with what it refers to in its place. Raises `TypeError` for a type that holds its own kind."""
+    """Return a schema with its references resolved. Raises `TypeError` for a recursive type."""
     if isinstance(value, list):
         return [_inlined(each, definitions, above) for each in cast("list[object]", value)]
     if not isinstance(value, dict):
@@ -316,7 +322,7 @@ class Documented(Struct, frozen=True):
 
 
 def taken_apart(docstring: str, names: Collection[str]) -> Documented:
-    """Take apart a docstring cleaned by `inspect.getdoc`. Sections about other names stay in the description."""
+    """Split a docstring cleaned by `inspect.getdoc`. Sections about other names stay in the description."""
     lines = docstring.splitlines()
     kept: list[str] = []
     found: dict[str, str] = {}
@@ -333,7 +339,7 @@ def taken_apart(docstring: str, names: Collection[str]) -> Documented:
 
 
 def _section_at(lines: Sequence[str], place: int) -> tuple[dict[str, str], int]:
-    """Return the arguments of the section that begins here, and where it ends; none where no section begins."""
+    """Return the arguments of the section that begins at `place`, and its end; none where no section begins."""
     line = lines[place]
     if line.strip() in _GOOGLE_HEADERS:
         end = _indented(lines, place + 1, _indent(line))

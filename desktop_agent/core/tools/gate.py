@@ -1,4 +1,4 @@
-"""The approval gate: every call passes it, and leaves it allowed or not at all.
+"""The approval gate: every call passes through it, and is either allowed or does not run.
 
 While the user edits the command of a question, `LiveJudging` judges it, so that what is shown follows the text and is
 never stale.
@@ -48,7 +48,7 @@ JUDGED_ANEW = "The edited command is judged differently than what was shown, so 
 
 
 class NotApprovedError(ToolError):
-    """The call was asked about and not allowed. `is_unanswered`: no user was there to answer."""
+    """The user was asked about the call and did not allow it. `is_unanswered`: no user was there to answer."""
 
     def __init__(self, message: str, *, is_unanswered: bool) -> None:
         super().__init__(message, error_type="permission")
@@ -67,18 +67,18 @@ class Permit(Struct, frozen=True):
 
 
 class _Settled(Struct, frozen=True):
-    """What came of an answer: the decision as it goes on record, and what lets the call act or is asked next."""
+    """The result of an answer: the decision to record, and what lets the call run or is asked next."""
 
     decision: Decision
     judged: Judged
     again: Case | None = None
-    """What is asked instead, because the answer was not to this."""
+    """What is asked instead, because the answer was to another question."""
     problem: str = ""
     """Why the call must not run in spite of the answer."""
 
 
 class ApprovalGate:
-    """Decides by the policy and the rules in force; asks the user when it must."""
+    """Decides by the policy and the current rules; asks the user when it must."""
 
     def __init__(self, approvals: Approvals, log: EventLog, policies: Policies, judge: Judge) -> None:
         self._approvals = approvals
@@ -88,11 +88,10 @@ class ApprovalGate:
         self.asked: dict[CallId, Case] = {}
 
     async def enter(self, turn: int, case: Case) -> Permit:
-        """Return when the call may act. Raises `ToolError` when it may not, with what the model should know.
+        """Return when the call may run. Raises `ToolError` when it may not, with what the model should know.
 
-        When an earlier process asked about this call, its question and the answer to it count if it would be asked the
-        same way now; a no always counts. What runs is what was judged: an answer to anything else brings the question
-        back.
+        When an earlier process asked about this call, its question and the answer count if the question would be the
+        same now; a no always counts. What runs is what was judged: an answer to anything else makes the gate ask again.
         """
         call, facts = case.call, case.facts
         held = self._approvals.held(call.id)
@@ -121,7 +120,7 @@ class ApprovalGate:
     async def _permit_unasked(
         self, turn: int, case: Case, verdict: Allow, held: HeldQuestion | None, edited: str | None
     ) -> Permit:
-        """Let a call act that would not be asked about now; what the user answered before that still counts."""
+        """Let a call run that would need no question now; the user's earlier answer still counts."""
         if held is not None:
             answer = held.decision
             await self._conclude(turn, held.request.call_id, answer or Aborted(reason=NOT_ASKED))
@@ -132,7 +131,7 @@ class ApprovalGate:
         return Permit(verdict.confinement, edited)
 
     async def withdraw(self, turn: int, call_id: CallId) -> None:
-        """Conclude the question that an earlier process asked about a call, if the call ends without asking again."""
+        """Close the question that an earlier process asked about a call, if the call ends without asking again."""
         if self._approvals.held(call_id) is not None:
             await self._conclude(turn, call_id, Aborted(reason=NOT_ASKED))
 
@@ -145,7 +144,7 @@ class ApprovalGate:
             case, judged = settled.again, settled.judged
 
     async def _settle(self, case: Case, asked: Judged, answer: Decision) -> _Settled:
-        """Return what comes of an answer: what would run now is judged once more, by the policy and on the disk."""
+        """Return the result of an answer: what would run now is judged once more, by the policy and on disk."""
         if not isinstance(answer, Allowed) or case.facts.command is None:
             return _Settled(answer, asked)
         is_edited = answer.edited_command is not None and answer.edited_command != case.facts.command
@@ -226,13 +225,12 @@ class ApprovalGate:
 
 
 def _is_same(asked: ApprovalRequest, now: ApprovalRequest) -> bool:
-    """Whether a user who answered the one has answered the other. Changes are known by what they do."""
+    """Whether an answer to the one also answers the other. Changes are compared by their effect."""
     one, other = ([replace(change, id="") for change in request.changes] for request in (asked, now))
     return one == other and replace(asked, changes=()) == replace(now, changes=())
 
 
 def _edited(held: HeldQuestion | None) -> str | None:
-    """Return what the user made of a command before its call is asked about, or runs unasked."""
     answer = held.decision if held is not None else None
     return answer.edited_command if isinstance(answer, Allowed) else None
 
@@ -271,13 +269,13 @@ class LiveJudging:
         self._tasks: dict[CallId, asyncio.Task[None]] = {}
 
     def want(self, call_id: CallId, command: str) -> None:
-        """Judge `command` instead of the one that `call_id` asks about; `CommandJudged` says what came of it."""
+        """Judge `command` instead of the one that `call_id` asks about; `CommandJudged` reports the result."""
         self._wanted[call_id] = command
         if call_id not in self._tasks:
             self._tasks[call_id] = asyncio.create_task(self._judge_wanted(call_id), name=f"judge {call_id}")
 
     async def aclose(self) -> None:
-        """Cancel what is being judged; no further `CommandJudged` is emitted."""
+        """Cancel the current judgement; no further `CommandJudged` is emitted."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
@@ -317,7 +315,9 @@ class LiveJudging:
 
 
 def _recorded(request: ApprovalRequest) -> Case:
-    """Return the case of a question on record. What the model wanted is not there: it counts as wanting out."""
+    """Return the case of a recorded question. Whether the model asked to leave the sandbox is not in it:
+    assume it did.
+    """
     call = ToolCall(id=request.call_id, name=request.tool, arguments={})
     facts = CallFacts(
         tool=request.tool,

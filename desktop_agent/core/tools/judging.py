@@ -35,7 +35,7 @@ from desktop_agent.core.tools.script_marks import may_steer, repository_mark, sc
 
 NEEDS_NO_QUESTION = "Your settings and rules let this run without a question."
 _WIDTH = {words: width for width, words in enumerate(CONFINEMENT_WORDS.values())}
-"""How much each confinement lets a command do, by its words: from the strict sandbox to none."""
+"""How much each confinement permits, by its description, from the strict sandbox to none."""
 
 
 class Policies(Struct, frozen=True, kw_only=True, eq=False):
@@ -50,7 +50,7 @@ class Policies(Struct, frozen=True, kw_only=True, eq=False):
     clock: Clock
 
     async def context_for(self, call: CallFacts) -> PolicyContext:
-        """Return what to decide `call` under. Only a command makes the machine's sandbox be looked for."""
+        """Return the context for deciding `call`. The machine's sandbox is only probed for commands."""
         await self.rulebook.refresh()
         await self.settings.refresh()
         execution = self.settings.current.execution
@@ -77,13 +77,13 @@ class Case(Struct, frozen=True, kw_only=True):
     changes: tuple[FileChange, ...] = ()
     server_tool: str = ""
     arguments: JsonObject = field(default_factory=dict[str, object])
-    """What the question shows of the arguments."""
+    """The arguments that the question shows."""
     explanation: str = ""
     tool_change: ToolChange | None = None
     definition: str = ""
-    """What the server says of its tool, while the user has not allowed it."""
+    """What the server says about its tool, as long as the user has not allowed it."""
     reason: str = ""
-    """Instead of the policy's own, for a question that comes of what just happened."""
+    """Replaces the policy's reason in a question that was caused by what just happened."""
 
     def edited(self, command: str) -> "Case":
         return replace(self, facts=replace(self.facts, command=command))
@@ -121,7 +121,7 @@ class Judge:
         return Judged(request, ask.confinement)
 
     async def _placed(self, request: ApprovalRequest, facts: CallFacts) -> ApprovalRequest:
-        """Say where a rule for a command outside the sandbox would count; if nowhere, offer none."""
+        """Add where a rule for a command outside the sandbox would apply; if nowhere, offer no rule."""
         place = await self.repository(facts)
         if place.mark:
             return structs.replace(request, repository=place.path, repository_mark=place.mark)
@@ -145,7 +145,7 @@ class Judge:
 
 
 def draft(case: Case, verdict: Allow | Ask) -> ApprovalRequest:
-    """Return the question without what takes looking at the disk: safety copies and scripts."""
+    """Return the question without what requires disk access: safety copies and scripts."""
     question = _as_question(verdict)
     facts = case.facts
     tool_change = _shown_change(case, question)
@@ -176,13 +176,13 @@ def draft(case: Case, verdict: Allow | Ask) -> ApprovalRequest:
 
 
 def _shown_change(case: Case, question: Ask) -> ToolChange | None:
-    """A change is shown; a tool that was never allowed is one to decide about, unless a rule seemed to allow it."""
+    """Return the change to show. A tool that was never allowed is shown as new, unless a rule seemed to allow it."""
     change = case.tool_change
     return change if change is not None and (change.kind == "changed" or question.standing is not None) else None
 
 
 def _as_question(verdict: Allow | Ask) -> Ask:
-    """A command that needs no question is still shown as one, where the user edits it into that."""
+    """Return a verdict as a question: a command edited into one that needs no question is still shown."""
     return verdict if isinstance(verdict, Ask) else Ask(NEEDS_NO_QUESTION, confinement=verdict.confinement)
 
 
@@ -195,11 +195,13 @@ def is_worse(now: ApprovalRequest, shown: ApprovalRequest) -> bool:
 
 
 def arguments_digest(call: ToolCall) -> Digest:
-    """What ties an answer to the very arguments it was given for."""
+    """Return the digest that ties an answer to exactly the arguments it was given for."""
     return digest_of(json.dumps([call.name, call.arguments], sort_keys=True).encode())
 
 
 def judgement_digest(request: ApprovalRequest) -> Digest:
-    """What ties an answer to everything that was shown of a command: how it runs, risks, copies, scripts."""
+    """Return the digest that ties an answer to everything shown about a command: how it runs, risks,
+    copies, scripts.
+    """
     shown = encode(structs.replace(request, changes=(), rule_patterns=(), scopes=()))
     return digest_of(json.dumps(shown, sort_keys=True, default=str).encode())

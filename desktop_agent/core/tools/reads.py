@@ -1,7 +1,7 @@
-"""What the model has seen: the digest of each file when it was last read or written by a call.
+"""What the model has seen: the digest of each file when a call last read or wrote it.
 
-An edit of a file that the user or another program changed since is refused with the advice to read it again, instead of
-being written on top of work the model does not know of. It is a fold of the journal, so a session that was opened again
+An edit of a file that the user or another program has changed since is refused with the advice to read it again, so
+that it does not overwrite work the model does not know about. The log is a fold of the journal, so a reopened session
 refuses what it would have refused before.
 """
 
@@ -12,14 +12,14 @@ from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.protocol import events as ev
 
 DIGEST_KEY = "digest"
-"""In the metadata of a result with a `path`: what the file was that the model was shown."""
+"""Key in the metadata of a result with a `path`: the digest of the file that the model was shown."""
 
 
 class ReadLog(Struct):
     """The files of one session as the model knows them, by path relative to the workspace."""
 
     seen: dict[str, Digest | None] = field(default_factory=dict[str, "Digest | None"])
-    """What the model knows each file to be; `None` means that it knows the file to be absent."""
+    """The last state of each file that the model knows; `None` means that it knows the file to be absent."""
 
     def apply(self, event: ev.Event) -> None:
         """Fold one event in: a file was read or came with a prompt, or the agent's edit of one was written."""
@@ -43,7 +43,7 @@ class ReadLog(Struct):
         self.seen[path] = digest
 
     def require_fresh(self, path: str, digest: Digest | None) -> None:
-        """Raise `ToolError` when the model has seen `path`, but not as it is now (`digest`)."""
+        """Raise `ToolError` when the model has seen `path`, but not in its current state (`digest`)."""
         if path in self.seen and self.seen[path] != digest:
             raise ToolError(
                 f"{path} changed on disk since you last read it. Nothing was written. Read it again, then redo the "

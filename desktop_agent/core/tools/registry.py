@@ -17,10 +17,10 @@ _MOST_NAMED = 50
 
 
 class ToolRegistry:
-    """The tools of one session, in order: those it began with, then those of each server. Names are unique."""
+    """The tools of one session, in order: the initial ones, then those of each server. Names are unique."""
 
     def __init__(self, tools: Iterable[AnyTool]) -> None:
-        """Raise `ValueError` for a name that occurs twice or that no provider accepts."""
+        """Raise `ValueError` for a duplicate name or one that no provider accepts."""
         self._own = _by_name(tools)
         self._of_servers: dict[str, dict[str, AnyTool]] = {}
         self._tools = self._own
@@ -45,7 +45,7 @@ class ToolRegistry:
             self._tools |= self._of_servers[name]
 
     def require(self, name: str) -> AnyTool:
-        """Return the tool of that name. Raises `ToolError` (not_found), with what there is instead."""
+        """Return the tool of that name. Raises `ToolError` (not_found), which names the tools that exist."""
         tool = self._tools.get(name)
         if tool is None:
             close = next(iter(closest_names(name, self._tools)), None)

@@ -1,6 +1,6 @@
-"""Marks of what a command runs besides itself: the scripts that it names, and what git runs in the repository.
+"""Digests of what a command runs besides itself: the scripts that it names, and what git runs in the repository.
 
-A change is seen before the command runs.
+A change is noticed before the command runs.
 """
 
 import os
@@ -21,11 +21,11 @@ from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.git.repository import common_folder, find_repository, read_regular
 
 _MOST_BYTES = 8_000_000
-"""Of a larger file its size and date are compared: it is a program rather than a script."""
+"""Larger files are compared by size and date only: they are programs rather than scripts."""
 
 
 def script_marks(command: str, folder: str) -> tuple[ScriptMark, ...]:
-    """Return a mark of every file that `command` would run from `folder`, or could run if it were there. Blocks."""
+    """Return a mark of every file that `command` runs from `folder`, or would run if it existed there. Blocks."""
     return tuple(ScriptMark(path=path, mark=_mark_of(Path(folder, path))) for path in scripts_of(parse(command)))
 
 
@@ -58,19 +58,20 @@ _MOST_CONFIG_BYTES = 1_000_000
 _DEEPEST_INCLUDES = 5
 _MOST_HOOKS = 300
 _LONGEST_WHOLE = 4_000
-"""Characters of a call's details that are certainly all there."""
+"""Up to so many characters, a call's details are certainly complete."""
 _STEERING = re.compile(r"GIT_.*|HOME|XDG_CONFIG_HOME|PATH|CDPATH|LD_.*|DYLD_.*")
-"""Variables that lead git to another repository or to other settings, or a line to other programs."""
+"""Variables that point git at another repository or other settings, or make a command line run other programs."""
 _STEER_GIT = ("--git-dir", "--work-tree", "--exec-path", "--config-env", "--namespace", "-c")
-"""Options of git that choose another repository or its settings."""
+"""Git options that choose another repository or other settings."""
 
 
 def repository_mark(command: str, folder: Path, environ: Mapping[str, str]) -> ScriptMark:
-    """Return the repository that all of `command` would run in, and a mark of everything that git runs there by itself.
+    """Return the repository that all of `command` would run in, and a mark of everything that git runs there itself.
 
-    That is its configuration with what this includes and names, hooks, attributes, submodules; also the scripts and
-    recipes that the line runs, and those of its programs that `PATH` finds inside the repository. Where there is no
-    repository, it is the folder. Both are empty if the command goes to another one, or may do so. Blocks.
+    The mark covers its configuration with everything that includes and names, hooks, attributes and submodules; also
+    the scripts and recipes that the command line runs, and those of its programs that `PATH` finds inside the
+    repository. Without a repository, the folder takes its place. Both are empty if the command goes, or may go, to
+    another one. Blocks.
     """
     parsed = parse(command)
     folder = Path(os.path.realpath(folder))
@@ -105,7 +106,9 @@ def is_steering(name: str) -> bool:
 
 
 def may_steer(details: str) -> bool:
-    """Whether one of a command's variables, as its details show them, may do that; very long ones are cut."""
+    """Whether a command's variables, as shown in its details, may redirect it; very long details are cut, so they
+    count.
+    """
     return len(details) > _LONGEST_WHOLE or any(map(is_steering, re.findall(r"\w+(?==)", details)))
 
 
@@ -135,7 +138,7 @@ def _folders_of(parsed: ParsedCommand, folder: Path) -> list[Path] | None:
 
 
 def _named_folders(segments: Sequence[Segment], places: Sequence[Path], root: Path) -> list[Path]:
-    """Return the folders below `root` that words of a line name: `env -C web`, `make -C web`, `npm --prefix=web`."""
+    """Return the folders below `root` that a command line names: `env -C web`, `make -C web`, `npm --prefix=web`."""
     texts: dict[str, None] = {}
     for segment in segments:
         for word in (*segment.parts[1:], *(word for outer in segment.outer for word in outer[1:])):
@@ -214,7 +217,7 @@ _WORD_ENDS = re.compile(r"[\s\"';|&()!=,]+")
 
 
 def _mark_hooks(folder: Path, top: Path, seen: dict[str, str]) -> None:
-    """Mark hooks, what is below their folder, and the files of the work tree that they name or run."""
+    """Mark hooks, everything below their folder, and the files of the working tree that they name or run."""
     files = [Path(place, name) for place, _, names in os.walk(folder) for name in names]
     if folder.name.startswith("_") and folder.parent != top:  # husky's hooks run the ones in the folder above
         files += [path for path in folder.parent.glob("*") if path.is_file()]

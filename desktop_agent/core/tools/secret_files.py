@@ -1,8 +1,8 @@
-"""The files of a workspace that often hold secrets: found quickly, for commands that run without a question.
+"""The files of a workspace that often hold secrets: found quickly, for commands that run without approval.
 
-Secrets are known by what they are and not only by their name: the same file under another name (a hard link) is one
-too. Nothing is looked at for a file with one name, which is nearly every file. For the others the secrets of the
-workspace and of the home are compared by device and inode.
+Secrets are recognised by identity as well as by name: the same file under another name (a hard link) is a secret, too.
+A file with only one name, as nearly all have, needs no look. The others are compared with the secrets of the workspace
+and of the home folder by device and inode.
 """
 
 import os
@@ -18,14 +18,14 @@ from desktop_agent.core.sandbox.guarded import places_of_secrets
 from desktop_agent.core.system.workspace import entries_below
 
 MOST_ENTRIES = 500_000
-"""How many files and folders are looked at, which takes about a second."""
+"""How many files and folders are examined, which takes about a second."""
 
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", "venv"})
-"""What tools fill: certificates of packages look like keys, and hiding them breaks what uses them."""
+"""Folders that tools fill: packages' certificates look like keys, and hiding them breaks the programs that use them."""
 
 MOST_BESIDE_PROGRAMS = 20_000
 _LIBRARIES = frozenset({"lib", "lib64", "libexec", "include", "share", "site-packages"})
-"""What is installed with programs and rarely is the user's own: the same goes for it."""
+"""Folders installed with programs, rarely the user's own: skipped for the same reason as `_SKIPPED`."""
 
 
 def secret_files(root: Path, *, most: int = MOST_ENTRIES) -> tuple[Path, ...]:
@@ -44,7 +44,7 @@ def secret_files(root: Path, *, most: int = MOST_ENTRIES) -> tuple[Path, ...]:
 
 
 def secrets_beside_programs(folders: Iterable[Path], *, most: int = MOST_BESIDE_PROGRAMS) -> tuple[Path, ...]:
-    """Find secrets, and links to other programs, beside installed programs, at most `most` entries. Blocks."""
+    """Find secrets and special files beside installed programs, among at most `most` entries. Blocks."""
     return tuple(
         root / path
         for root, path, entry in entries_below(folders, skipped=_SKIPPED | _LIBRARIES, most=most)
@@ -54,14 +54,14 @@ def secrets_beside_programs(folders: Iterable[Path], *, most: int = MOST_BESIDE_
 
 
 MOST_HIDDEN_ENTRIES = 20_000
-"""How many entries of the hidden places are looked at, the upper levels first."""
+"""How many entries of the hidden places are examined, upper levels first."""
 
 Identity = tuple[int, int]
 """Device and inode."""
 
 
 def linked_files(places: Sequence[Path]) -> dict[Identity, str]:
-    """Return the files with several names that are, or lie in, one of these places. Blocks, for some milliseconds."""
+    """Return files with several names that are, or lie in, one of these places. Blocks for some milliseconds."""
     known: dict[Identity, str] = {}
     inside = (root / path for root, path, _ in entries_below(places, most=MOST_HIDDEN_ENTRIES))
     for path in chain(places, inside):
@@ -73,7 +73,7 @@ class SecretNames:
     """The secrets of one workspace and one home, by identity. Made for one call; all of it blocks."""
 
     def __init__(self, root: Path, elsewhere: Callable[[], Mapping[Identity, str]] = dict[Identity, str]) -> None:
-        """`elsewhere` returns the secrets outside the workspace that have several names; asked for when needed."""
+        """`elsewhere` returns the secrets outside the workspace that have several names; called when needed."""
         self._root = root
         self._elsewhere = elsewhere
 
@@ -88,12 +88,14 @@ class SecretNames:
         return self._linked_secrets.get((status.st_dev, status.st_ino), "")
 
     def secret_at(self, path: Path, status: os.stat_result) -> str:
-        """Return the name by which `path`, resolved, holds secrets, its own or another; empty for none."""
+        """Return the name, its own or another, that marks the resolved `path` as a secret; empty for none."""
         name = path.relative_to(self._root).as_posix()
         return name if sensitivity(name) == "secret" else self.secret_behind(path, status)
 
     def behind(self, relative_paths: Iterable[str]) -> dict[str, str]:
-        """Return the secret behind each of these paths that is another name of one and does not say so itself."""
+        """Return, by path, the secret behind each path that is another name of one and does not look like
+        one itself.
+        """
         named = [path for path in relative_paths if sensitivity(path) != "secret"]
         found = {path: self.secret_behind(self._root / path) for path in named}
         return {path: secret for path, secret in found.items() if secret}
@@ -110,7 +112,7 @@ class SecretNames:
 
     @cached_property
     def _linked_secrets(self) -> dict[Identity, str]:
-        """The secrets that have several names, with one by which they are known as secrets."""
+        """The secrets that have several names, each with one name that marks it as a secret."""
         known = dict(self._elsewhere())
         for path in self.by_name:
             _note(known, path, path.relative_to(self._root).as_posix())
@@ -118,7 +120,7 @@ class SecretNames:
 
 
 def finder_of_secrets(root: Path, environ: Mapping[str, str]) -> Callable[[], SecretNames]:
-    """Look for the workspace's secrets at each call, and for those elsewhere once."""
+    """Return a function that looks for the workspace's secrets at each call, and for those elsewhere only once."""
     elsewhere = lru_cache(maxsize=1)(lambda: linked_files(places_of_secrets(environ)))
     return lambda: SecretNames(root, elsewhere)
 

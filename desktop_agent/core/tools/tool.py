@@ -46,13 +46,13 @@ from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.secret_files import SecretNames
 
 SPOOL_KEY = "spool_path"
-"""The key in a result's metadata that names a file with the whole output. The runtime keeps that file as a blob."""
+"""Metadata key of a result: the path of a file with the whole output, which the runtime stores as a blob."""
 
 SKIPPED_KEY = "skipped"
-"""The key in a result's metadata that says, with true, that the call was not run at all."""
+"""Metadata key of a result: true if the call was not run at all."""
 
 STOPPED_KEY = "stopped"
-"""The key in a result's metadata that says, with true, that the user stopped the call."""
+"""Metadata key of a result: true if the user stopped the call."""
 
 
 class ToolArguments(BaseModel):
@@ -63,7 +63,7 @@ class ToolArguments(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _can_be_stored(cls, value: object) -> object:
-        """Refuse text with half a character (a lone surrogate), which no file, command or journal can take."""
+        """Refuse text with a lone surrogate, which no file, command or journal can store."""
         try:  # pydantic's serialiser refuses lone surrogates at any depth, in keys as in values
             to_json(value, serialize_unknown=True)
         except PydanticSerializationError as error:
@@ -79,13 +79,13 @@ class ToolContext(SearchGround, frozen=True, kw_only=True):
 
     call_id: CallId
     reads: ReadLog
-    """What the model has seen of each file, to notice that one changed since."""
+    """What the model has seen of each file, to notice changes since then."""
     jobs: Jobs
     spool_folder: Path
-    """Where output too large for memory goes while a call runs."""
+    """Where output too large for memory is written while a call runs."""
     emit_output: Callable[[str], None]
     keep: Callable[[bytes, str], BlobRef]
-    """Stores a payload of that media type for good, beside the journal. Blocks: call it from a thread."""
+    """Stores content of the given media type permanently, beside the journal. Blocks: call it from a thread."""
     clock: Clock = field(default_factory=SystemClock)
     todos: Callable[[], tuple[TodoItem, ...]] = tuple
     limits: ContextLimits = field(default_factory=ContextLimits)
@@ -93,14 +93,14 @@ class ToolContext(SearchGround, frozen=True, kw_only=True):
     confine: Callable[[Command], Command] = lambda command: command
     secrets: SecretNames = field(default_factory=lambda: SecretNames(Path()))
     ask_user: AskUser = nobody_to_ask
-    """Asks the user what a server wants to know while it is called."""
+    """Asks the user what a server wants to know during its call."""
     sample_model: SampleModel = no_model_to_ask
-    """Asks the model for a server while it is called, if the user lets it."""
+    """Asks the model on behalf of a server during its call, if the user permits it."""
     keep_partial: Callable[[ToolResult], None] | None = None
-    """Takes what a call had come to when it was cancelled, just before the cancellation goes on."""
+    """Receives a call's partial result when it is cancelled, before the cancellation propagates."""
 
     def room(self, most_bytes: int) -> int:
-        """Return how many bytes an answer may take that wants to say itself what it leaves out."""
+        """Return how many bytes an answer may take, leaving room for its own note on what it omits."""
         return max(_LEAST_ROOM, min(most_bytes, self.limits.as_output_limits().max_bytes - _NOTE_ROOM))
 
 
@@ -113,7 +113,7 @@ def is_dry_run(arguments: ToolArguments) -> bool:
 
 
 def edit_answer(answer: JsonObject, arguments: ToolArguments) -> str:
-    """Return the answer of an edit as the model reads it; that of a dry run says so."""
+    """Return an edit's answer as the model reads it, marked if it is a dry run."""
     return json_text(answer | {"dry_run": True} if is_dry_run(arguments) else answer)
 
 
@@ -132,44 +132,48 @@ class EditPlan(Struct, frozen=True, kw_only=True):
 class Tool(ABC, Generic[A]):
     name: str
     description: str
-    """What it is for and how to use it well, written for the model."""
+    """What the tool is for and how to use it well, written for the model."""
     capabilities: tuple[Capability, ...]
     source: ToolSource = "workspace"
     hosted_tool: HostedTool | None = None
-    """What many providers can do in its place, if the user lets them."""
+    """The hosted tool of many providers that can replace it, if the user permits that."""
     arguments_type: type[A]
 
     @property
     def is_read_only(self) -> bool:
-        """Whether a call leaves everything as it is, here and elsewhere."""
+        """Whether a call changes nothing, here or elsewhere."""
         return not {"write_fs", "exec_shell", "network"}.intersection(self.capabilities)
 
     @property
     def is_parallel(self) -> bool:
-        """Whether calls may run side by side with their neighbours. A tool whose calls depend on each other says no."""
+        """Whether calls can run side by side with their neighbours. False for a tool whose calls depend on
+        each other.
+        """
         return self.is_read_only
 
     @abstractmethod
     def title(self, arguments: A) -> str:
-        """One line for people that says what this call is about: a path, a command, a pattern."""
+        """Return one line for people about this call: a path, a command, a pattern."""
 
     def question(self, arguments: A) -> str:
-        """What the agent itself wants the user to be asked before this call runs, in a line; empty: nothing."""
+        """Return what the agent itself wants the user to be asked before this call runs, in one line; empty for
+        nothing.
+        """
         return ""
 
     def why_asked(self, arguments: A) -> str:
-        """Why the agent wants that, in a line."""
+        """Return why the agent wants the user to be asked, in one line."""
         return ""
 
     def heading(self, title: str) -> str:
         return f"Allow {self.name} {title}?"
 
     def circumstances(self, arguments: A) -> tuple[str, ...]:
-        """What else the user should know who is asked about this call, one line each."""
+        """Return what else the user should know when asked about this call, one line each."""
         return ()
 
     def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
-        """Return the arguments that the question shows, unless it shows them in another form."""
+        """Return the arguments that the question shows, without those it shows in another form."""
         return given
 
     def explanation(self, arguments: A) -> str:
@@ -188,7 +192,7 @@ class Tool(ABC, Generic[A]):
             raise ArgumentsError(message, fields) from error
 
     async def aclose(self) -> None:
-        """Let go of what it holds beyond its calls. A session that closes asks for it; the tool may be used on."""
+        """Release what the tool holds beyond its calls. A closing session calls it; the tool remains usable."""
 
     def definition(self) -> ToolDefinition:
         return ToolDefinition(
@@ -198,12 +202,12 @@ class Tool(ABC, Generic[A]):
 
 class ReadTool(Tool[A]):
     def paths(self, arguments: A, context: ToolContext) -> tuple[str, ...]:
-        """The files to be read, relative to the workspace, symlinks followed. Blocks. Raises `ToolError`."""
+        """Return the files to be read, relative to the workspace, symlinks followed. Blocks. Raises `ToolError`."""
         return ()
 
     @abstractmethod
     async def run(self, arguments: A, context: ToolContext) -> ToolResult:
-        """Do it. Cancellation must leave nothing behind."""
+        """Run the call. Cancellation must leave nothing behind."""
 
 
 class EditTool(Tool[A]):
@@ -211,94 +215,96 @@ class EditTool(Tool[A]):
 
     @abstractmethod
     def plan(self, arguments: A, context: ToolContext) -> EditPlan:
-        """Return the files as they would be, and write nothing. Runs in a thread."""
+        """Return the files as they would be, without writing anything. Runs in a thread."""
 
     def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
-        """Return none: the changes show their effect."""
+        """Return no arguments: the changes show their effect."""
         return {}
 
 
 class CommandTool(Tool[A]):
     @abstractmethod
     def command(self, arguments: A) -> str:
-        """The command as the user is shown it."""
+        """Return the command as it is shown to the user."""
 
     @abstractmethod
     def with_command(self, arguments: A, command: str) -> A:
-        """The same call with the command the user edited."""
+        """Return the same call with the command as the user edited it."""
 
     @abstractmethod
     def circumstances(self, arguments: A) -> tuple[str, ...]:
-        """What else decides what runs, one line each for the user who is asked: variables, input, a special shell."""
+        """Return what else determines what runs, one line each for the question: variables, input, a special shell."""
 
     def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
-        """Return those that the command and its details do not show in full."""
+        """Return the arguments that the command and its details do not show in full."""
         return {}
 
     def variables(self, arguments: A) -> Collection[str]:
         return ()
 
     def wants_unconfined(self, arguments: A) -> bool:
-        """Whether the model asks to run this outside the sandbox. A wish: the policy decides."""
+        """Whether the model asks to run this outside the sandbox. Only a request: the policy decides."""
         return False
 
     def justification(self, arguments: A) -> str:
-        """Why the model says it must, for the user who is asked."""
+        """Return the model's reason for running outside the sandbox, to be shown in the question."""
         return ""
 
     @abstractmethod
     def working_folder(self, arguments: A, context: ToolContext) -> Path:
-        """Where the command would run. Raises `ToolError` when it is not in the workspace."""
+        """Return where the command would run. Raises `ToolError` when it is not in the workspace."""
 
     @abstractmethod
     async def run(self, arguments: A, context: ToolContext) -> ToolResult:
-        """Run it. On cancellation the whole process group is gone before this returns."""
+        """Run the command. On cancellation, this returns only when the whole process group is gone."""
 
 
 class ServerTool(Tool[A]):
-    """A tool of another program that offers it. What that program says of it decides nothing."""
+    """A tool that another program offers. What that program says about it decides nothing."""
 
     server: str
     server_tool: str
     shown_name: str
-    """What people call the tool: `server/tool`."""
+    """The tool's name for people: `server/tool`."""
     tokens: float
-    """About how many its definition takes of a request."""
+    """Estimated number of tokens of its definition in a request."""
 
     @property
     @abstractmethod
     def is_confined(self) -> bool:
-        """Whether the sandbox keeps the program from all that it was not given, git's own files for one."""
+        """Whether the sandbox keeps the program from everything it was not given, including git's own files."""
 
     @property
     @abstractmethod
     def may_write(self) -> bool:
-        """Whether the program can change files here: one that runs elsewhere cannot, nor one that may write nowhere."""
+        """Whether the program can change files here; not if it runs elsewhere or may write nowhere."""
 
     async def change(self) -> ToolChange | None:
-        """Return how the tool differs from what the user allowed, or None. Only the tool as it is now is called."""
+        """Return how the tool differs from what the user allowed, or None. Only this current version is called."""
         return None
 
     def introduction(self, change: ToolChange | None) -> str:
-        """Return what the program says of the tool, for a user who has not allowed it yet; `change` is the last one."""
+        """Return what the program says about the tool, if the user has not allowed it yet; `change` is the last one."""
         return ""
 
     async def allow(self, rules: Sequence[Rule], *, is_lasting: bool) -> None:
-        """Take in that the user allowed the tool as it was at the last `change`: once, or from now on by `rules`."""
+        """Note that the user allowed the tool as of the last `change`: once, or permanently by `rules`."""
 
     @abstractmethod
     async def run(self, arguments: A, context: ToolContext) -> ToolResult:
-        """Call it. Cancelling tells the program to stop. Raises `ToolError` when it changed since `change`."""
+        """Call the tool. Cancelling tells the program to stop. Raises `ToolError` when the tool changed
+        since `change`.
+        """
 
 
 AnyServerTool = ServerTool[Any]
 AnyTool = ReadTool[Any] | EditTool[Any] | CommandTool[Any] | AnyServerTool
-"""A tool whose arguments only it knows: give it back what its own `parse` returned."""
+"""A tool whose argument type only it knows: pass it what its own `parse` returned."""
 
 
 @cache
 def _plain_schema(arguments_type: type[BaseModel]) -> JsonObject:
-    """Drop titles and nullable alternatives, which cost tokens. The schema is shared: do not change it."""
+    """Return the schema without titles and nullable alternatives, which cost tokens. It is shared: do not modify it."""
     schema: JsonObject = arguments_type.model_json_schema()
     schema.pop("description", None)
     return cast("JsonObject", map_schema(schema, _without_title_and_null))

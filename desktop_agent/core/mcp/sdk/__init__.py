@@ -1,1 +1,1 @@
-"""The official SDK's side: the only modules that import it (1.2 s), and so imported when the first server is needed."""
+"""The only modules that import the official SDK; imported when the first server is needed, because that takes 1.2 s."""

@@ -1,10 +1,10 @@
-"""What a server asks while its calls run, of the user or of the model, in both eras: brought to the call it is for.
+"""Questions that a server asks the user or the model during its calls, in both eras: routed to the call they belong to.
 
 A server of the stateless era asks within the answer to a call, so the SDK asks in the task of that call. One of the
-handshake era sends a request of its own. Over HTTP it comes on the stream of its call, whose context the SDK keeps. To
-a process there is one stream for all, and nothing in a request says which call it is for (its progress token is for
-its own progress): with one call running it can only be that one; with several, of sessions that share the server, one
-session must not answer for another.
+handshake era sends a request of its own. Over HTTP it comes on the stream of its call, whose context the SDK keeps. A
+process has one stream for everything, and a request does not say which call it is for (its progress token is for its
+own progress). When one call runs, the request can only be for that one; when several run, of sessions that share the
+server, it is refused, because one session must not answer for another.
 """
 
 import asyncio
@@ -70,7 +70,7 @@ _BOUNDS: dict[FieldKind, tuple[str, str]] = {
 
 
 class UnaskableError(Exception):
-    """The user cannot be asked this. `str(error)` says why."""
+    """The question cannot be put to the user. `str(error)` says why."""
 
 
 def question_of(server: str, params: mcp_types.ElicitRequestParams) -> ServerQuestion:
@@ -132,7 +132,7 @@ def _field(name: str, schema: object, *, is_required: bool) -> FormField:
 
 
 def _with_default(field: FormField, value: object) -> FormField:
-    """Return the field with what stands in it at first, if that is an answer to it."""
+    """Return the field with `value` as its initial value, if it is a valid answer."""
     if isinstance(value, list):
         value = tuple(map(str, cast("list[object]", value)))
     if not isinstance(value, str | int | float | bool | tuple):
@@ -145,7 +145,6 @@ def _with_default(field: FormField, value: object) -> FormField:
 
 
 def _options(schema: Mapping[str, Any]) -> tuple[FormOption, ...]:
-    """Return what is to choose from, in each of the ways in which the versions of the protocol write it."""
     items = schema.get("items")
     source = cast("Mapping[str, Any]", items) if isinstance(items, dict) else schema
     values = [value for value in _list(source.get("enum")) if isinstance(value, str)]
@@ -167,14 +166,13 @@ def _question_text(text: str) -> str:
 
 
 def _line(text: object, longest: int = LONGEST_LABEL) -> str:
-    """Return a text on one line with nothing hidden in it, as much of it as there is room for."""
+    """Return a text on one line without hidden characters, cut to `longest`."""
     if not isinstance(text, str):
         return ""
     return named(" ".join(text[:longest].split())) + ("…" if len(text) > longest else "")
 
 
 def _number(value: object) -> float | None:
-    """Return a bound that can be held to, or None."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
     return float(value) if is_number and isinstance(value, int | float) else None
 
@@ -184,7 +182,7 @@ def _list(value: object) -> list[object]:
 
 
 def _is_storable(text: str) -> bool:
-    """Whether the journal can take it: not half a character (a lone surrogate)."""
+    """Whether the journal can store it: it has no lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -196,7 +194,7 @@ MOST_MESSAGES = 50
 LONGEST_TEXT = 40_000
 """Of all messages and the system prompt, in characters: the user reads them before they are sent."""
 MOST_TOKENS = 4_096
-"""The longest answer, whatever the server asks for."""
+"""The upper limit of an answer, even if the server asks for more."""
 
 USER_REJECTED = -1
 """The protocol's error code for a refusal by the user."""
@@ -254,7 +252,7 @@ def _notes(params: mcp_types.CreateMessageRequestParams) -> tuple[str, ...]:
 
 _MOST_PAGES = 5
 _MOST_QUESTIONS = 20
-"""How often one call may ask the user; a server that asks on and on is declined from then on."""
+"""How often one call may ask the user; further questions are declined."""
 
 _DECLINED = mcp_types.ElicitResult(action="decline")
 _CANCELLED = mcp_types.ElicitResult(action="cancel")
@@ -282,7 +280,7 @@ class AskedBack:
 
     @asynccontextmanager
     async def during(self, ask: AskUser, sample: SampleModel) -> AsyncGenerator[None]:
-        """Let the server ask as long as a call runs; what is still asked at its end is asked no longer."""
+        """Let the server ask while a call runs; questions still open at its end are withdrawn."""
         call = _AskingCall(ask, sample)
         self._calls.add(call)
         token = _current.set(call)
@@ -325,12 +323,12 @@ class AskedBack:
         return refusal_of(refusal)
 
     def why_refused(self, error: MCPError) -> str:
-        """Return why the current call may not ask the model, if `error` is that it may not; otherwise nothing."""
+        """Return why the current call may not ask the model, if `error` reports that; otherwise an empty text."""
         call = _current.get()
         return call.refusal if call is not None and call.refusal == error.message else ""
 
     async def have_visited(self, pages: Sequence[mcp_types.ElicitRequestURLParams]) -> bool:
-        """Whether the user visits all of these pages, which are asked about one by one; not if there are none."""
+        """Whether the user visits all of these pages, each offered in turn; False if there are none."""
         for page in pages:
             if (await self._answered(page)).action != "accept":
                 return False
@@ -383,7 +381,7 @@ class AskedBack:
 
 
 def pages_wanted(error: MCPError) -> tuple[mcp_types.ElicitRequestURLParams, ...]:
-    """Return the pages that a server wants visited before it does what was asked; none for any other error."""
+    """Return the pages that a server requires a visit to before it serves the request; none for any other error."""
     if error.code != mcp_types.URL_ELICITATION_REQUIRED:
         return ()
     try:
@@ -394,7 +392,7 @@ def pages_wanted(error: MCPError) -> tuple[mcp_types.ElicitRequestURLParams, ...
 
 
 async def _while_it_runs(call: _AskingCall, answer: Awaitable[T]) -> T | None:
-    """Return the answer; None when the call ended before it came."""
+    """Return the answer; None when the call ended first."""
     asking = asyncio.ensure_future(answer)
     call.asking.add(asking)
     asking.add_done_callback(call.asking.discard)

@@ -1,8 +1,7 @@
-"""Reaching a server by streamable HTTP: the SDK's transport over a client of ours, with bounds and failures in words.
+"""Reaching a server by streamable HTTP: the SDK's transport over our own client, with limits and readable failures.
 
-The SDK's transport ends with all of its requests when one of them raises. So none does: a failure becomes an answer
-of the protocol that carries the mark of the failure, and the caller of that one request gets it in words. No failure
-quotes an answer.
+The SDK's transport ends with all of its requests when one of them raises. So none raises: a failure becomes a protocol
+answer that carries a mark, and the caller of that request gets the failure in words. No failure quotes an answer.
 """
 
 import asyncio
@@ -36,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 
 class SessionGoneError(ConnectionLostError):
-    """The server does not know the connection any more. That is no failure: the next call makes another one."""
+    """The server has forgotten the connection. This is no failure: the next call opens a new one."""
 
 
 def no_address() -> ServerError:
@@ -67,7 +66,7 @@ _REFUSALS = {
 
 
 def unreachable(error: Exception, address: str, proxy: Proxy | None) -> ServerError:
-    """Return what a request that failed with `error` means; `error` may wrap the real cause."""
+    """Translate the `error` of a failed request; `error` can wrap the real cause."""
     causes = list(causes_of(error))
     if known := next((cause for cause in causes if isinstance(cause, AgentError)), None):
         return known if isinstance(known, ServerError) else ServerError(known.title, hint=known.hint)
@@ -112,7 +111,7 @@ _STATUS = 403
 
 
 def challenge_in(response: httpx2.Response) -> Challenge | None:
-    """Return the scopes that a server asks for when it refuses a token as insufficient; None for any other answer."""
+    """Return the scopes required by a server that refuses a token as insufficient; None for any other answer."""
     header = response.headers.get("www-authenticate", "")
     if response.status_code != _STATUS or _HEADER.fullmatch(header) is None:
         return None
@@ -132,11 +131,11 @@ class ChallengedTransport(httpx2.AsyncBaseTransport):
         self._challenge: httpx2.Response | None = None
 
     def challenge(self, header: str) -> None:
-        """Answer the next request so: the token allows too little."""
+        """Answer the next request with `header`: the token allows too little."""
         self._challenge = httpx2.Response(_STATUS, headers={"WWW-Authenticate": header})
 
     def want_token(self) -> None:
-        """Answer the next request so: there is no token."""
+        """Answer the next request as if there were no token."""
         self._challenge = httpx2.Response(401)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -148,28 +147,28 @@ class ChallengedTransport(httpx2.AsyncBaseTransport):
 
 
 _MOST_ERROR_BYTES = 64 * 1024
-"""How much is read of an answer that refuses; more is a page that nobody asked for."""
+"""How much is read of an error response; a longer one is a page that nobody asked for."""
 
 _SESSION = "mcp-session-id"
 _MARK = "desktop-agent/failure"
 _FAILED = 500
 _MOST_FAILURES = 100
 _MOST_TOKENS = 4
-"""Attempts of one request: without a token, with the kept one, a renewed one, and one with more rights."""
+"""Attempts per request: without a token, with the stored one, with a renewed one, and with one that has more rights."""
 
 
 class TokenAccess(Struct, frozen=True, kw_only=True):
-    """How a connection comes by the user's sign-in, when the server asks for one."""
+    """How a connection gets the user's tokens when the server asks for one."""
 
     name: str
     tokens: Callable[[], Awaitable[BearerTokens]]
     """Raises `SignInNeededError` without a sign-in."""
     hide: Callable[[Collection[str]], None]
-    """Masks what a token brings into the log of the server."""
+    """Masks the secrets of a token in the log of the server."""
 
 
 class HttpLink(httpx2.AsyncBaseTransport):
-    """One connection's way to its server. Belongs to one event loop."""
+    """One connection to its server. Belongs to one event loop."""
 
     def __init__(
         self,
@@ -179,7 +178,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
         headers: Mapping[str, str],
         access: TokenAccess,
     ) -> None:
-        """`address` is what people see; `headers` go with every request, and their values are shown nowhere."""
+        """`address` is for display; `headers` go with every request, and their values are shown nowhere."""
         self._inner = inner
         self._address = address
         self._headers = headers
@@ -209,7 +208,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
     def end(self, why: ServerError) -> None:
-        """Send nothing more: whoever has the connection gives it up."""
+        """Send nothing more and end the connection with `why`."""
         if not self._over.done():
             self._over.set_result(why)
 
@@ -261,7 +260,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
         return httpx2.Response(_FAILED, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request)
 
     async def _judged(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        """Return the answer for the SDK, whole unless it is a stream. Raises `ServerError` for what is none."""
+        """Return the answer for the SDK, fully read unless a stream. Raises `ServerError` for an invalid answer."""
         try:
             if has_events(response) and response.is_success:
                 return response  # the SDK bounds each event
@@ -277,7 +276,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
         )
 
     def _require_protocol(self, request: httpx2.Request, status: int, message: Mapping[str, object]) -> None:
-        """Raise `ServerError` unless a refusal is an error of the protocol, which the SDK understands."""
+        """Raise `ServerError` unless an error response is a protocol error, which the SDK understands."""
         is_error = isinstance(message.get("error"), dict)
         has_session = _SESSION in request.headers
         # 404 is what the protocol says; servers of the TypeScript SDK's examples answer 400 to nobody.
@@ -293,7 +292,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
 
 
 def has_events(response: httpx2.Response) -> bool:
-    """Raises `ServerError` for an answer that would have to be unpacked first."""
+    """Raises `ServerError` for a compressed answer."""
     if response.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
         raise ServerError(
             "It packed its answer, although it was asked not to, so the answer was not read.",
@@ -303,7 +302,7 @@ def has_events(response: httpx2.Response) -> bool:
 
 
 async def read_body(response: httpx2.Response, most_bytes: int, most_error_bytes: int | None = None) -> bytes:
-    """Read the body; of an answer that refuses only the beginning, if there is a limit. Raises `ServerError`."""
+    """Read the body, limited to `most_bytes`; of an error response at most `most_error_bytes`. Raises `ServerError`."""
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     content = bytearray()
     async for piece in response.stream:
@@ -322,7 +321,7 @@ def _message(content: bytes) -> Mapping[str, object]:
 
 
 _TIMES = httpx2.Timeout(None, connect=10.0, write=30.0)
-"""An answer may take as long as its call; that is bounded where it is called."""
+"""No read timeout: an answer may take as long as its call, which has its own limit."""
 
 
 @asynccontextmanager
@@ -353,5 +352,5 @@ async def reaching(
 
 
 def _quotes_nothing(record: logging.LogRecord) -> bool:
-    """Whether a line of the SDK's log has no traceback, which would quote what a server answered."""
+    """Whether a record of the SDK's log has no traceback, which would quote a server's answer."""
     return record.exc_info is None

@@ -1,8 +1,8 @@
-"""Signing in with a server, by the SDK: it finds who hands out tokens, registers, and has the user allow it.
+"""Signing in with a server by the SDK: discover the authorisation server, register, and have the user consent.
 
-What the SDK leaves open is decided here: a client that is known goes only to the issuer that the definition names,
-and proves who it is in a way that the authorisation server takes. The rest of the life of the tokens is ours: the SDK
-forgets when they end and where they are renewed.
+What the SDK leaves open is decided here: a known client goes only to the issuer that the definition names, and
+authenticates in a way that the authorisation server accepts. Renewal is ours, too, because the SDK forgets when tokens
+expire and where they are renewed.
 """
 
 import asyncio
@@ -44,11 +44,11 @@ from desktop_agent.core.system.network.connections import proxy_for
 from desktop_agent.core.system.network.http_client import server_client, server_transport
 
 _MOST_BYTES = 1024 * 1024
-"""The longest answer: a description of a server, or tokens."""
+"""The longest answer: server metadata or tokens."""
 
 
 class SignInTransport(httpx2.AsyncBaseTransport):
-    """Sends each request by the proxy for its own address. A server may name any address, so each is judged."""
+    """Sends each request through the proxy for its address. A server can name any address, so each one is checked."""
 
     def __init__(self, server: Address) -> None:
         self._server = server
@@ -74,7 +74,7 @@ class SignInTransport(httpx2.AsyncBaseTransport):
             await way.aclose()
 
     def require_allowed(self, url: str) -> str:
-        """Return the address of `url` for people. Raises `ServerError` for one where nothing may be sent or opened."""
+        """Return the address of `url` for display. Raises `ServerError` if it must not be requested or opened."""
         address = address_of(url)
         if address is None:
             raise no_address()
@@ -150,7 +150,7 @@ class _Remembered(TokenStorage):
 class OAuthClient(OAuthClientProvider):
     address: Address
     is_unasked = False
-    """Whether the server wants no token for what it was asked: then it must describe a sign-in of its own accord."""
+    """Whether the server asks for no token: then it has to describe its sign-in of its own accord."""
 
     def _expected_issuer(self) -> str:
         if self.is_unasked and self.context.auth_server_url is None:
@@ -169,7 +169,7 @@ class OAuthClient(OAuthClientProvider):
         return await super()._perform_authorization()
 
     def _require_issuer(self) -> None:
-        """Raise `ServerError` when the server leads to another authorisation server than the definition names."""
+        """Raise `ServerError` when the server points to an authorisation server other than the defined one."""
         metadata, wanted = self.context.oauth_metadata, self.address.issuer
         if wanted and (metadata is None or not issuers_match(str(metadata.issuer), wanted)):
             raise ServerError(
@@ -232,7 +232,7 @@ _CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 
 
 def _algorithm(key: str) -> str:
-    """Return what a private key signs with. Raises `ServerError` for one that cannot be used."""
+    """Return the signing algorithm of a private key. Raises `ServerError` for an unusable key."""
     problem = "The private key for its client_id cannot be used."
     try:
         found = load_pem_private_key(key.encode(), None)
@@ -255,7 +255,7 @@ _TIMES = httpx2.Timeout(30.0, connect=10.0)
 
 
 async def sign_in(request: SignInRequest, ask: AskInBrowser) -> GrantedAccess:
-    """Sign in with a server, with the user unless the application is known itself. Raises `ServerError`."""
+    """Sign in with a server; the user is asked unless the application has credentials. Raises `ServerError`."""
     logging.getLogger("mcp.client.auth.oauth2").disabled = True  # its tracebacks quote codes and tokens
     transport = SignInTransport(request.address)
     way = ChallengedTransport(transport)
@@ -279,7 +279,7 @@ async def sign_in(request: SignInRequest, ask: AskInBrowser) -> GrantedAccess:
 
 
 async def _ping(client: httpx2.AsyncClient, request: SignInRequest, auth: httpx2.Auth) -> int:
-    """Return the status of the answer: a session needs no more than one, and a ping begins none."""
+    """Send a ping and return the status: it is enough to trigger a sign-in, and begins no session."""
     response = await client.post(
         request.address.url,
         json={"jsonrpc": "2.0", "id": 1, "method": "ping"},
@@ -295,7 +295,7 @@ async def _ping(client: httpx2.AsyncClient, request: SignInRequest, auth: httpx2
 
 class _Flow:
     def __init__(self, request: SignInRequest, require_allowed: Callable[[str], object], ask: AskInBrowser) -> None:
-        """`require_allowed` raises `ServerError` for a page that is not to be opened: a server may name any."""
+        """`require_allowed` raises `ServerError` for a page that must not be opened: a server can name any."""
         self._ask = ask
         self._require_allowed = require_allowed
         self._asked_at = ""

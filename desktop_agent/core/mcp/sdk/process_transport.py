@@ -1,7 +1,7 @@
-"""Speaking to a process of ours, a message a line, with the streams that the SDK asks of a transport.
+"""Speaking to a process of ours, one message per line, with the streams that the SDK expects of a transport.
 
-Not the SDK's own transport: ours runs servers like every other command (in a sandbox, with a mark that finds all of its
-children, ended with them), bounds what one may print, and knows how it ended.
+It replaces the SDK's own transport: ours runs servers like every other command (in a sandbox, with a mark that finds
+all of its children, ended with them), limits what one can print, and knows how it ended.
 """
 
 import asyncio
@@ -26,21 +26,21 @@ from desktop_agent.core.system.processes.output import RecordSplitter
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
 MOST_BYTES = 16 * 1024 * 1024
-"""The longest message that is taken. More is no answer that any model could read."""
+"""The longest message that is accepted. No model could read a longer answer."""
 
 
 UNREADABLE: Final = -32097
-"""The code of the error that stands for an answer that cannot be read."""
+"""The error code that stands for an unreadable answer."""
 
 NOT_READABLE: Final = "It answered with what cannot be read."
 
 _ID: Final = re.compile(r'"id"\s*:\s*(\d{1,18})\s*[,}]')
 _AROUND: Final = 300
-"""How many characters at the ends of a line are looked through for what it answers."""
+"""How many characters at both ends of a line are searched for the ID of the request that it answers."""
 
 
 def read_message(line: str) -> mcp_types.JSONRPCMessage:
-    """Return the message, or an error for the request that it answers. Raises `ValueError` for what is no message."""
+    """Parse a message, or return an error for the request that it answers. Raises `ValueError` for anything else."""
     try:
         return mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:
@@ -51,7 +51,7 @@ def read_message(line: str) -> mcp_types.JSONRPCMessage:
 
 
 def _mended(line: str) -> mcp_types.JSONRPCMessage | None:
-    r"""Return a message with `?` for halves of pairs (`"\ud83d"`), which JavaScript writes where it cuts an emoji."""
+    r"""Parse a message with `?` for lone surrogates (`"\ud83d"`), which JavaScript writes where it cuts an emoji."""
     try:
         whole = json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace")
         return mcp_types.jsonrpc_message_adapter.validate_json(whole, by_name=False)
@@ -60,7 +60,7 @@ def _mended(line: str) -> mcp_types.JSONRPCMessage | None:
 
 
 def _unreadable(line: str) -> mcp_types.JSONRPCError | None:
-    """Return the error for the request that the line answers; None when it answers none, as a line of a log."""
+    """Return the error for the request that the line answers; None when it answers none, as a log line."""
     try:
         found: object = json.loads(line)
     except (ValueError, RecursionError):
@@ -83,16 +83,16 @@ def _number_in(line: str) -> int | None:
 
 
 GRACE_S = 2.0
-"""From closing its input to TERM: the protocol's way to ask a server to end."""
+"""From closing its input to TERM: closing is the protocol's way to ask a server to end."""
 
 MOST_STRAY_LINES = 200
-"""How many lines in a row that are no messages it may print: a greeting, not a flood."""
+"""How many lines in a row may be no messages: enough for a greeting, not for a flood."""
 
 _WAITING_BYTES = 1024 * 1024
-"""How much of what it prints may wait to be understood before the server has to wait."""
+"""How much output may wait to be parsed before the server has to wait."""
 
 _LARGE_BYTES = 256 * 1024
-"""From which size on a message is parsed in a thread."""
+"""Messages of at least this size are parsed in a thread."""
 
 _SHOWN_BYTES = 200
 
@@ -100,7 +100,7 @@ Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObj
 
 
 class ServerProcess:
-    """A started server, its messages as they come, and how it ended."""
+    """A started server, its incoming messages, and how it ended."""
 
     def __init__(self, program: Program, log: ServerLog) -> None:
         self._program = program
@@ -114,7 +114,7 @@ class ServerProcess:
         self.child: ChildProcess | None = None
 
     def take(self, content: bytes) -> asyncio.Future[None] | None:
-        """Take what it printed; the returned future asks it to wait."""
+        """Take output of the process; the returned future asks it to wait."""
         if self._problem:
             return None
         lines = self._splitter.feed(content)
@@ -159,7 +159,7 @@ class ServerProcess:
         return self._problem or _how_it_ended(await self.child.end())
 
     async def end(self, grace_s: float) -> None:
-        """Ask it to end, then make it; nothing of it is left afterwards."""
+        """Ask it to end and kill it after `grace_s`; no process of it is left afterwards."""
         assert self.child is not None
         self.child.end_input()
         if grace_s and not self._problem:
@@ -168,7 +168,6 @@ class ServerProcess:
 
     @asynccontextmanager
     async def explaining_its_end(self) -> AsyncGenerator[None]:
-        """Say of a lost connection how the server ended."""
         try:
             yield
         except ConnectionLostError as error:
@@ -204,7 +203,7 @@ class ServerProcess:
 async def running(
     runner: ProcessRunner, program: Program, command: Command, confine: Confine, log: ServerLog
 ) -> AsyncGenerator[tuple[ServerProcess, Streams]]:
-    """Start a server, and end it with everything that it started. Raises `ServerError` when it cannot be started."""
+    """Start a server, and end it with every process that it started. Raises `ServerError` when it cannot be started."""
     async with confine(command) as confined:
         process = ServerProcess(program, log)
         try:

@@ -66,11 +66,11 @@ from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 MOST_COMPLETIONS = 100
 _LONGEST_KIND = 40
 _LONGEST_SAYING = 2_000
-"""How much is shown of what a server says of a failure, in characters."""
+"""How much of a server's failure message is shown, in characters."""
 
 _SDK_CANNOT_READ = ("Failed to parse JSON response", "Failed to parse SSE message")
 _SDK_WANTS_ANOTHER_TYPE = "Unexpected content type"
-"""How the SDK begins to say so of what came by HTTP."""
+"""How the SDK's message about an unexpected content type over HTTP begins."""
 
 _KNOWN = (
     ServerError,
@@ -85,7 +85,7 @@ _KNOWN = (
 
 @contextmanager
 def in_words(way: ServerProcess | HttpLink) -> Generator[None]:
-    """Turn what the SDK raises into `ServerError`."""
+    """Translate exceptions of the SDK into `ServerError`."""
     try:
         yield
     except TimeoutError:  # an `OSError` that the setter of the time limit handles
@@ -137,7 +137,6 @@ def _explained(error: Exception, way: ServerProcess | HttpLink) -> ServerError:
 
 
 def _not_known(error: ValidationError) -> ServerError:
-    """Return what is said of an answer that cannot be read, with the kind that it says to be."""
     for mistake in error.errors(include_url=False):
         fields = as_object(mistake["input"])
         kind = fields.get("resultType")
@@ -151,7 +150,7 @@ def _not_known(error: ValidationError) -> ServerError:
 
 
 def _shortened(said: str) -> str:
-    """Return what a server said, so that it steers no terminal and fills no window."""
+    """Return a server's text, shortened and without control characters, so that it cannot steer a terminal."""
     cut = said[:_LONGEST_SAYING]
     return without_controls(cut) + (" …" if len(said) > len(cut) else "")
 
@@ -172,7 +171,7 @@ class IdleTimeout:
 
     @contextmanager
     def suspended(self) -> Generator[None]:
-        """Stop the time meanwhile: the server has asked something."""
+        """Stop the clock meanwhile: the server has asked something."""
         self._questions += 1
         self.renew()
         try:
@@ -186,7 +185,7 @@ T = TypeVar("T")
 
 
 class ServerClient:
-    """A server that answers, by the SDK's client. Methods raise `ServerError`: what went wrong, in words."""
+    """A connected server, by the SDK's client. Methods raise `ServerError` with a readable message."""
 
     def __init__(self, client: SdkClient, facts: ServerFacts, way: ServerProcess | HttpLink, asked: AskedBack) -> None:
         self.facts = facts
@@ -231,7 +230,7 @@ class ServerClient:
     async def complete(
         self, template: str, name: str, value: str, others: Mapping[str, str], *, timeout_s: float
     ) -> tuple[str, ...]:
-        """Return values of a template's part that begin with `value`; `others` are given already."""
+        """Return completions of `value` for a part of a template; `others` are the parts given already."""
         if not self.facts.has_completions:
             return ()
         reference = mcp_types.ResourceTemplateReference(uri=template)
@@ -256,7 +255,7 @@ class ServerClient:
         ask: AskUser,
         sample: SampleModel,
     ) -> CallReply:
-        """Call a tool. Cancelling tells the server; waiting for answers to its questions does not count as silence."""
+        """Call a tool. Cancelling tells the server; time spent on its questions does not count as silence."""
         timeout = IdleTimeout(timeout_s)
 
         async def progressed(progress: float, total: float | None, message: str | None) -> None:
@@ -285,7 +284,7 @@ class ServerClient:
     async def _called(
         self, tool: str, arguments: dict[str, object], progressed: ProgressFnT
     ) -> mcp_types.CallToolResult:
-        """Call a tool; once more after the user visited what a server wants visited before it does anything."""
+        """Call a tool; call it again if the server first required the user to visit a page."""
         try:
             return await self._client.call_tool(tool, arguments, progress_callback=progressed)
         except MCPError as error:
@@ -296,12 +295,12 @@ class ServerClient:
         return await self._client.call_tool(tool, arguments, progress_callback=progressed)
 
     async def ended(self) -> str:
-        """Wait for the server's end and say how it went; empty if that is no failure. Raises `ServerError`."""
+        """Wait for the server's end and return how it ended; empty if that is no failure. Raises `ServerError`."""
         return await self._way.ended()
 
 
 class SdkClients:
-    """Opens clients. One for the application: it owns the processes of all servers."""
+    """Opens clients. One instance for the application: it owns the processes of all servers."""
 
     def __init__(self, runner: ProcessRunner, credentials: ServerCredentials | None = None) -> None:
         self._runner = runner
@@ -309,7 +308,7 @@ class SdkClients:
 
     @asynccontextmanager
     async def open(self, definition: ServerDefinition, surroundings: Surroundings) -> AsyncGenerator[ServerClient]:
-        """Start or reach the server, and agree on a protocol. Raises `ServerError`."""
+        """Start or reach the server and negotiate the protocol. Raises `ServerError`."""
         match definition.reached_by:
             case Program() as program:
                 command = _command(program, surroundings)
@@ -391,7 +390,7 @@ async def _agreed(
 
 
 async def _listen(client: SdkClient, facts: ServerFacts, surroundings: Surroundings) -> None:
-    """Hear of changed tools from a server of the stateless era, which tells only those who ask."""
+    """Subscribe to tool changes of a server of the stateless era, which tells only subscribers."""
     capabilities = client.server_capabilities.tools
     if facts.era != "stateless" or capabilities is None or not capabilities.list_changed:
         return

@@ -1,9 +1,9 @@
-"""What a server offers and answers, from the SDK's types to ours, within bounds, also where the SDK would refuse it.
+"""Converts what a server offers and answers from the SDK's types to ours, within limits, more tolerantly than the SDK.
 
-The version 2026-07-28 asks servers to say that a result is complete, and clients to do without (SEP-2322); the SDK
-refuses such a result. It also refuses a whole result for one content that it does not know, which is named instead.
-And it makes an object of every entry of a list, so that long ones are cut first: a message may have 16 MiB, which is
-room for 200,000 entries, and making objects of them keeps the loop for seconds.
+The version 2026-07-28 asks servers to mark a result as complete, and clients to do without the mark (SEP-2322); the SDK
+refuses a result without it. The SDK also refuses a whole result for one unknown content, which is named here instead.
+And it makes an object of every entry of a list, so long lists are cut first: a message can have 16 MiB, which is room
+for 200,000 entries, and making objects of them blocks the loop for seconds.
 """
 
 import base64
@@ -64,7 +64,7 @@ def offered_tool(tool: mcp_types.Tool) -> OfferedTool:
 
 
 def unused_in(can: mcp_types.ServerCapabilities) -> tuple[str, ...]:
-    """Return what a server says that it can do, and what nothing here makes use of."""
+    """Return the capabilities of a server that are not used here."""
     known = {
         "tasks": can.tasks is not None,
         "subscriptions to resources": can.resources is not None and bool(can.resources.subscribe),
@@ -108,16 +108,16 @@ def _media(data: str, media_type: str, uri: str) -> Part:
 
 
 MOST_LISTED: Final = 20_000
-"""How many entries one page of a listing keeps at most; more than `listing` takes is refused there, in words."""
+"""How many entries of one page of a listing are kept; `listing` refuses more than it takes, in words."""
 
 MOST_TOOLS: Final = 2_000
-"""How many tools of one server are listed. One more stays on a page, so that who reads it refuses the listing."""
+"""How many tools of one server are listed. A page keeps one more, so that its reader can refuse the listing."""
 
 MOST_PARTS: Final = 1_000
-"""How many parts of a result, a resource or a prompt are taken; how many were left out stands behind them."""
+"""How many parts of a result, a resource or a prompt are kept; a note at the end says how many were left out."""
 
 MOST_ASKED_AT_ONCE: Final = 20
-"""How much one answer of the stateless era may ask for; one that asks for more is refused, and nothing of it asked."""
+"""How many questions one answer of the stateless era may ask; one with more is refused as a whole."""
 
 _LISTED: Final = {
     "tools": MOST_TOOLS + 1,
@@ -128,7 +128,7 @@ _LISTED: Final = {
 
 
 def cut_long_lists(result: dict[str, object]) -> None:
-    """Shorten the lists of a result, as it came, that are too long, and refuse one that asks for too much."""
+    """Shorten overlong lists of a raw result, in place, and refuse one that asks too many questions."""
     _refuse_many_questions(result)
     for name, most in _LISTED.items():
         entries = result.get(name)
@@ -140,7 +140,7 @@ def cut_long_lists(result: dict[str, object]) -> None:
 
 
 def _refuse_many_questions(result: dict[str, object]) -> None:
-    """Put a failure in the place of a result that asks for very much: half of the answers would be no answer."""
+    """Replace a result that asks too many questions by a failure: answering half of them would be no answer."""
     count = len(object_in(result, "inputRequests"))
     if count > MOST_ASKED_AT_ONCE and result.get("resultType") == "input_required":
         text = f"[The server asked for {count:,} things at once; no more than {MOST_ASKED_AT_ONCE} are answered.]"
@@ -163,7 +163,7 @@ _LONGEST_KIND = 40
 
 
 def name_unknown_contents(result: dict[str, object]) -> None:
-    """Put a text in the place of every content of a result, as it came, whose kind is not known."""
+    """Replace every content of unknown kind in a raw result by a text, in place."""
     contents = result.get("content")
     if isinstance(contents, list):
         result["content"] = [_named(content) for content in cast("list[object]", contents)]
@@ -181,7 +181,7 @@ Message = SessionMessage | Exception
 
 @asynccontextmanager
 async def completing(transport: AbstractAsyncContextManager[TransportStreams]) -> AsyncGenerator[TransportStreams]:
-    """Give the streams of a transport, with every result saying what kind it is."""
+    """Wrap the streams of a transport so that every result says what kind it is."""
     async with transport as (received, sent):
         yield _Completing(received), sent
 
@@ -192,7 +192,7 @@ class _Completing:
 
     @property
     def last_context(self) -> Context | None:
-        """The context of the sender, which the SDK looks for here."""
+        """The context of the sender; the SDK looks for this attribute."""
         return getattr(self._inner, "last_context", None)
 
     async def receive(self) -> Message:
@@ -226,7 +226,7 @@ def _completed(item: Message) -> Message:
 
 
 MOST_PAGES = 2_000
-"""How many pages a list may have; a listing that never ends must not hang the session."""
+"""How many pages a list may have, so that an endless listing does not hang the session."""
 
 
 P = TypeVar("P", bound=mcp_types.PaginatedResult)

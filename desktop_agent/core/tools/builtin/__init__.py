@@ -28,7 +28,7 @@ from desktop_agent.core.tools.tool import AnyTool
 def builtin_tools(
     cache_folder: Path, *, longest_command_s: Callable[[], float | None] = lambda: None
 ) -> tuple[AnyTool, ...]:
-    """Return every session's tools in the model's order. `longest_command_s` is asked at each command."""
+    """Return every session's tools in the order the model sees them. `longest_command_s` is called for each command."""
     return (
         ReadFile(),
         ListFiles(),

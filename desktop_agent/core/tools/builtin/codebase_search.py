@@ -1,7 +1,7 @@
-"""`codebase_search`: the passages of the workspace that answer a question in words, best first.
+"""`codebase_search`: the passages of the workspace that best answer a question in words, best first.
 
-The index is brought up to date before every answer; only the first time that takes longer than listing the files. It
-goes on in the background when an answer does not wait for it to be complete.
+The index is updated before every answer; only the first update takes longer than listing the files. An update that an
+answer does not wait for continues in the background.
 """
 
 import asyncio
@@ -34,13 +34,13 @@ from desktop_agent.core.tools.files.ripgrep import MOST_CARDS, card
 from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext, json_text
 
 MOST_WAITED_S = 30.0
-"""How long an answer waits for the index. After that it comes from what there is."""
+"""How long an answer waits for the index. After that it uses what is indexed so far."""
 
 MOST_RETURNED_BYTES = 60_000
 
 SHOWN_EVERY_S = 0.5
 _FEW = 200
-"""Files that are read so quickly that the user needs no progress."""
+"""So few files are read so quickly that the user needs no progress."""
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class CodebaseSearchArguments(ToolArguments):
 
 
 class _Update(Struct):
-    """An update of an index under way. It belongs to the tool, not to the call that began it."""
+    """An index update in progress. It belongs to the tool, not to the call that started it."""
 
     progress: IndexProgress
     stop: threading.Event
@@ -73,7 +73,7 @@ class _Workspace(Struct):
 
 
 class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
-    """Searches by meaning of words instead of exact text. Its creator must `aclose` it."""
+    """Searches by the meaning of words instead of exact text. Its creator must `aclose` it."""
 
     name = "codebase_search"
     description = (
@@ -88,7 +88,9 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
     def __init__(
         self, cache_folder: Path, *, is_secret: Callable[[str], bool] = lambda path: sensitivity(path) is not None
     ) -> None:
-        """Keep indexes in `cache_folder`. What `is_secret` (a path relative to the workspace) is never read."""
+        """Keep indexes in `cache_folder`. Files for which `is_secret` holds (given paths in the workspace) are never
+        read.
+        """
         self._folder = cache_folder / "index"
         self._is_secret = is_secret
         self._workspaces: dict[Path, _Workspace] = {}
@@ -187,7 +189,7 @@ def _note_failure(task: "asyncio.Task[None]") -> None:
 
 
 async def _wait(update: _Update, context: ToolContext) -> None:
-    """Wait until the index is up to date, showing how far it is, but not for ever. Raises what the update raised."""
+    """Wait for the index with a time limit, showing progress. Raises what the update raised."""
     shown = 0
     for _ in range(round(MOST_WAITED_S / SHOWN_EVERY_S)):
         done, _ = await asyncio.wait({update.task}, timeout=SHOWN_EVERY_S)

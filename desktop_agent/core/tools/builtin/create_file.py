@@ -1,4 +1,4 @@
-"""`create_file`: write a whole file, and never by accident over one that exists."""
+"""`create_file`: write a whole file, and never overwrite an existing one by accident."""
 
 from typing import Annotated, Literal, get_args
 

@@ -1,8 +1,8 @@
-"""`edit_file`: replace one exact piece of text by another, and touch nothing else in the file.
+"""`edit_file`: replace one exact piece of text with another, and touch nothing else in the file.
 
-The text is matched as the model sees it (`textfile`); line endings, byte-order mark, encoding and a missing final
+The text is matched as the model sees it (`text_files`); line endings, byte-order mark, encoding and a missing final
 newline stay as they are on disk. Nothing is guessed: a text that occurs twice, or not at all, is refused with what the
-model needs to do it right.
+model needs to correct the call.
 """
 
 from pydantic import Field, model_validator

@@ -1,4 +1,4 @@
-"""`glob_file_search`: files by the shape of their name, the newest first."""
+"""`glob_file_search`: files whose names match a pattern, the newest first."""
 
 import asyncio
 from typing import Annotated

@@ -1,7 +1,8 @@
-"""`grep`: search file contents with ripgrep, in bounded answers that are the same every time.
+"""`grep`: search file contents with ripgrep, with bounded and reproducible answers.
 
 Matches are collected up to a limit, then sorted by path and line, because ripgrep's own order depends on its threads.
-Only a search with more matches than `MOST_COLLECTED` may show different ones each time; it says that there are more.
+Only a search with more matches than `MOST_COLLECTED` can show different ones each time; its answer says that there are
+more.
 """
 
 import asyncio
@@ -106,7 +107,7 @@ class _Search(Struct, frozen=True):
     where: str
 
     def secrets_among(self, paths: Iterable[str], context: ToolContext) -> Collection[str]:
-        """Find files that are secrets under another name; the user has answered for the named file already. Blocks."""
+        """Find files that are secrets under another name; the user has already approved the named file. Blocks."""
         return context.secrets.behind(path for path in paths if path != self.where)
 
 
@@ -217,7 +218,7 @@ def _options(arguments: GrepArguments, include: Glob | None) -> list[str]:
 
 
 class _Filter(Struct, frozen=True):
-    """Lets through what lies below `where`, is neither hidden there nor often holds secrets, and matches `include`."""
+    """Accepts paths below `where` that match `include`, are not hidden there and do not usually hold secrets."""
 
     where: str
     include: Glob | None
@@ -246,7 +247,7 @@ def _most_files(arguments: GrepArguments) -> int:
 
 
 def _is_as_asked(arguments: GrepArguments, results: int, *, entries: int) -> bool:
-    """Whether the answer ends where the model itself said: then it needs no note."""
+    """Whether the answer ends at the model's own limit: then it needs no note."""
     is_named = "max_results" in arguments.model_fields_set
     return entries == arguments.head_limit or (is_named and results == arguments.max_results)
 

@@ -1,6 +1,7 @@
 """`job_control`: what the model can do with the background commands it has started.
 
-It starts nothing and touches no file: stopping only ends what a user has allowed to run. So the user is not asked.
+It starts nothing and touches no file, and stopping only ends what the user has allowed to run, so the user is not
+asked.
 """
 
 import asyncio
@@ -21,7 +22,7 @@ LONGEST_WAIT_S = 600.0
 MOST_LISTED = 50
 _LONGEST_COMMAND = 200
 _RAW_BYTES = 8 * MODEL_FORMAT.max_bytes
-"""How much of a log is read for a tail: colours and progress bars take most of some."""
+"""How much of a log is read for a tail: most of some logs is colours and progress bars."""
 
 
 class JobControlArguments(ToolArguments):
@@ -103,7 +104,6 @@ def _tail(text: str, arguments: JobControlArguments) -> tuple[str, bool]:
 
 
 def _listing(jobs: tuple[Job, ...]) -> JsonObject:
-    """Return the jobs, oldest first; of very many the running ones and the latest."""
     by_interest = sorted(jobs, key=lambda job: (job.state == "running", job.started_at))
     shown = {job.id for job in by_interest[-MOST_LISTED:]}
     answer: JsonObject = {"jobs": [_facts(job) for job in jobs if job.id in shown]}

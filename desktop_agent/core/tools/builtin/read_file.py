@@ -1,8 +1,8 @@
-"""`read_file`: the text of a file or of a part of it, without loading more than the answer needs.
+"""`read_file`: the text of a file or part of a file, without loading more than the answer needs.
 
-Every read notes the digest of the *whole* file in the read log, computed on the way, so that an edit is refused when
-any part of the file changed since. Files too large for the edit tools are not noted, and one that changed
-while it was read is not noted either.
+Every read notes the digest of the *whole* file in the read log, computed along the way, so that an edit is refused when
+any part of the file has changed since. Files too large for the edit tools, and files that changed while they were read,
+are not noted.
 """
 
 import asyncio

@@ -1,4 +1,6 @@
-"""`rename_file`: move a file or a symlink itself, so that both what moved and what it replaced can be brought back."""
+"""`rename_file`: move a file or a symlink itself, so that both the moved file and the one it replaced can
+be restored.
+"""
 
 import os
 from pathlib import Path

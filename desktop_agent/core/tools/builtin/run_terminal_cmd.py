@@ -1,10 +1,10 @@
 """`run_terminal_cmd`: run a shell command, in the foreground with its output, or as a background job.
 
-The environment is the context's, without secrets, with everything switched off that would wait for a user: pagers,
-git's password prompt, git's editor. Variables do that; the command is not rewritten. The policy decides whether a
-command is dangerous, not a list of words here.
+The environment is the context's, without secrets. Variables switch off everything that would wait for a user (pagers,
+git's password prompt, git's editor); the command is not rewritten. The policy, not a list of words here, decides
+whether a command is dangerous.
 
-The model reads what a terminal would show in the end, as people do, but without colours. The file has what was written.
+The model reads what a terminal would finally show, without colours. The file holds the raw output.
 """
 
 import asyncio
@@ -46,8 +46,9 @@ _NEVER_WAIT = {
 }
 _DEFAULT_TERM = "xterm-256color"
 _LONGEST_SHOWN = 4_000
-"""The most of variables and input that a line shows, because rules keep these lines. Longer ones are shown in full as
-arguments."""
+"""The most characters of variables and input that a line shows: rules store such lines. Longer texts are shown in full
+as arguments.
+"""
 _END_SHOWN = 1_000
 
 logger = logging.getLogger(__name__)
@@ -208,7 +209,9 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         context: ToolContext,
         outcomes: list[ProcessOutcome],
     ) -> None:
-        """Run `command` and add how it went to `outcomes`, also when this is cancelled and the caller keeps that."""
+        """Run `command` and append its outcome to `outcomes`, even on cancellation if the context keeps partial
+        results.
+        """
         try:
             outcome = await context.processes.run(
                 command,
@@ -311,7 +314,7 @@ def _note(end: ProcessEnd, printed: CapturedOutput) -> str:
 
 
 def _write_spool(folder: Path, text: str) -> Path | None:
-    """Write the whole output to a file. A full disk does not make the command fail that has already run."""
+    """Write the whole output to a file. A full disk does not fail a command that has already run."""
     path = folder / f"output-{secrets.token_hex(8)}.log"
     try:
         with create_private(path) as file:
@@ -356,7 +359,7 @@ def _variables(arguments: RunTerminalCmdArguments) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Return `text`, or of a very long one both ends and its digest: a rule for one text must not mean another."""
+    """Return `text`, or both ends of a very long one and its digest: a rule for one text must not match another."""
     if len(text) <= _LONGEST_SHOWN:
         return text
     digest = digest_of(text.encode("utf-8", "surrogatepass"))[:32]
@@ -370,7 +373,7 @@ _PAGERS = frozenset({"less", "more", "most"})
 _PROGRAMS = _EDITORS | _MONITORS | _PAGERS
 
 _QUIET_OPTIONS = re.compile(r"--version|--help|--headless|--?batch|-[A-Za-z]*[Ee]s|-b\S*|-l\S*")
-"""Options with which one of these programs does its work and ends: `vim -es`, `emacs --batch`, `top -bn1`."""
+"""Options that make one of these programs do its work and exit: `vim -es`, `emacs --batch`, `top -bn1`."""
 
 
 def interactive_program(command: str) -> str | None:

@@ -1,4 +1,4 @@
-"""`template_block`: put a block of lines before or after an anchor, or in place of a block that begins at it."""
+"""`template_block`: insert a block of lines before or after an anchor, or replace the block that begins at it."""
 
 from typing import Literal
 
@@ -67,7 +67,7 @@ class TemplateBlock(FileEditTool[TemplateBlockArguments]):
 
 
 def _found(arguments: TemplateBlockArguments, path: str, file: TextFile) -> tuple[int, int, JsonObject]:
-    """Return the first and the last line (from 0) of the anchor that is meant, and what to say about it."""
+    """Return the first and last line (from 0) of the target anchor, and what to tell the model about it."""
     anchor = as_seen(arguments.anchor)
     places = file.places(anchor)
     if not places:

@@ -1,7 +1,7 @@
 """`todo_write`: the agent's plan, kept for the user to see and for the agent to follow.
 
-The list is state of the session, not a file: every call answers with the whole list, and the journal's newest answer
-*is* the list. So it touches nothing in the workspace, appears in no change list, and no undo takes it back.
+The list is session state, not a file: every call answers with the whole list, and the newest answer in the journal *is*
+the list. So it touches nothing in the workspace, appears in no change list, and is not undone.
 """
 
 from collections import Counter
@@ -37,7 +37,7 @@ FilledText = Annotated[str, AfterValidator(_not_blank)]
 
 
 class TodoEntry(ToolArguments):
-    """One item as the model writes it. What is left out stays as it was."""
+    """One item as the model writes it. Omitted fields stay as they were."""
 
     id: Annotated[FilledText, Field(max_length=100)] = Field(description="Names the item; your own choice.")
     content: Annotated[FilledText, Field(max_length=LONGEST_CONTENT)] | None = Field(
@@ -80,7 +80,7 @@ class TodoWrite(ReadTool[TodoWriteArguments]):
 
 
 def revised(present: Sequence[TodoItem], entries: Sequence[TodoEntry], *, merge: bool) -> tuple[TodoItem, ...]:
-    """Return the list after a call. Raises `ToolError` (validation), and then nothing has changed."""
+    """Return the list after a call. Raises `ToolError` (validation) without changing anything."""
     counts = Counter(entry.id for entry in entries)
     if twice := [identifier for identifier, count in counts.items() if count > 1]:
         raise ToolError(

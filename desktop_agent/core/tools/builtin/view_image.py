@@ -1,7 +1,7 @@
-"""`view_image`: shows the model a picture file of the workspace.
+"""`view_image`: shows the model an image file of the workspace.
 
-What it is, is decided by its bytes and not by its name. The limits are those of the strictest provider, checked here:
-a picture that the provider refuses would stand in the conversation and make every later request fail, too.
+The bytes decide the format, not the name. The limits are those of the strictest provider and are checked here: an image
+that the provider refuses would stay in the conversation and make every later request fail, too.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""`web_fetch`: the readable text of one page of the public internet, framed as what it is: words of a stranger.
+"""`web_fetch`: the readable text of one public web page, framed as text from an untrusted source.
 
-Proxies of the environment are not used, because what an address leads to could not be checked behind one. Where a
-proxy is the only way out, the tool says that the host cannot be reached.
+Proxies of the environment are not used, because behind one it cannot be checked where an address leads. Where a proxy
+is the only way out, the tool says that the host cannot be reached.
 """
 
 import asyncio

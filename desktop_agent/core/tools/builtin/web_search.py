@@ -1,9 +1,8 @@
-"""`web_search`: titles, links and snippets from the first search engine that has some.
+"""`web_search`: titles, links and snippets from the first search engine that returns any.
 
-The engines are public pages, so each may refuse, ask for a human or change; then the next is asked.
-Result pages themselves are not loaded. Proxies of the environment are used, as for models: all hosts asked are known
-beforehand, and no redirect leaves their sites there. Without a proxy, addresses and redirects are judged as those of
-`web_fetch` are.
+The engines are public pages, so each may refuse, require a human or change; then the next is tried. The pages found are
+not loaded. Proxies of the environment are used, as for models: all hosts are known beforehand, and redirects must stay
+on their sites. Without a proxy, addresses and redirects are judged as in `web_fetch`.
 """
 
 import asyncio
@@ -120,7 +119,7 @@ class WebSearch(ReadTool[WebSearchArguments]):
 
 
 class _NoAnswerError(Exception):
-    """An engine did not answer, or not with anything that can be read; says why."""
+    """An engine did not answer, or its answer cannot be parsed. The message says why."""
 
 
 def _answer(engine: str, results: Sequence[SearchResult]) -> ToolResult:

@@ -1,10 +1,10 @@
-"""Confining the commands of a session: which sandbox there is, and confining a command in it.
+"""Confines the commands of a session: finds the sandbox that is available, and runs commands in it.
 
-It fails closed. A command that was decided to be confined runs confined or not at all. Programs of MCP servers run in
-the same sandbox, with the same files hidden.
+It fails closed: a command that must be confined runs confined or not at all. MCP server programs run in the same
+sandbox, with the same files hidden.
 
-When a command failed, the variables that it did not get are named if one of them is what it failed for: a guess from
-what the command line and its output say. It gives a name, never a value.
+When a command fails, withheld variables are named if it seems to have failed for lack of one: a guess from the command
+line and its output. Only names are given, never values.
 """
 
 import asyncio
@@ -37,12 +37,12 @@ from desktop_agent.core.tools.secret_files import SecretNames, secret_files, sec
 
 
 class SandboxProbe(Struct, eq=False):
-    """What this machine can confine with: tried once, when a caller first needs to know."""
+    """Which sandbox this machine offers, probed once when a caller first needs to know."""
 
     environ: Mapping[str, str]
     find: Callable[[Mapping[str, str]], SandboxSearch] = find_sandbox
     _searches: dict[str, asyncio.Task[SandboxSearch]] = field(default_factory=dict[str, asyncio.Task[SandboxSearch]])
-    """By the `PATH` that was searched: it differs only where `PATH` leads into a workspace."""
+    """By the `PATH` that was searched: it only differs where `PATH` leads into a workspace."""
 
     async def search(self, workspace: Path | None = None) -> SandboxSearch:
         """Find the sandbox to use. Programs in `workspace` do not count: its commands can write there."""
@@ -58,17 +58,17 @@ class Confiner(Struct, frozen=True, kw_only=True, eq=False):
     probe: SandboxProbe
     workspace: Path
     temp: Path
-    """The session's private folder for temporary files; it is made when first needed."""
+    """The session's private folder for temporary files, created on first use."""
     allowed: Callable[[], Sequence[Path]]
-    """The folders beside the workspace that commands may write, asked for at each command."""
+    """The folders outside the workspace that commands may write, asked for at each command."""
     visible: Callable[[], Sequence[Path]]
     """What commands may read of a home folder, asked for at each command."""
     passed: Callable[[], Sequence[str]]
-    """Which of the variables that lead out of the sandbox reach a command."""
+    """Which of the variables that lead out of the sandbox are passed to a command."""
     logs: Path
     """The folder with the output of background commands, which commands may read."""
     secrets: Callable[[], SecretNames]
-    """Finds what a command that runs without a question must not read, asked at each."""
+    """Finds what a command that runs without approval must not read, asked for at each command."""
 
     async def is_available(self) -> bool:
         return (await self.probe.search(self.workspace)).sandbox is not None
@@ -109,12 +109,12 @@ class Confiner(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Confinement(Struct):
-    """What one command is put behind; without a sandbox, nothing."""
+    """How one command is confined; without a sandbox, not at all."""
 
     sandbox: Sandbox | None = None
     spec: ConfinementSpec | None = None
     own: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The application's environment, of which a confined command gets no more than `passed` allows."""
+    """The application's environment; a confined command gets only what `passed` allows of it."""
     passed: Sequence[str] = ()
     _folder: Path | None = None
     _search: tuple[Path, ...] = ()
@@ -129,18 +129,20 @@ class Confinement(Struct):
 
     @property
     def words(self) -> str:
-        """What the card of a call says of them; empty without any."""
+        """What the card of a call says about its confinement; empty when there is none."""
         if self.spec is None:
             return ""
         return "sandbox" if self.spec.is_workspace_writable else "read-only sandbox"
 
     @property
     def kept_back(self) -> Mapping[str, str]:
-        """Which variables of the application they keep from a command, each with the reason."""
+        """The application's variables that are withheld from a command, each with the reason."""
         return {} if self.spec is None else leading_out(self.own, self.passed)
 
     def protect(self, repositories: Iterable[Path]) -> None:
-        """Keep a confined command from writing these `.git`, wherever they are; one that is not may write them."""
+        """Keep a confined command from writing these `.git` folders, wherever they are; an unconfined one can write
+        them.
+        """
         if self.spec is not None:
             self.spec = replace(self.spec, repositories=tuple(repositories))
 
@@ -162,7 +164,7 @@ class Confinement(Struct):
             raise ToolError(f"The command could not be confined, so it was not run: {error}") from error
 
     def denial_in(self, result: ToolResult) -> str:
-        """Say what the sandbox seems to have refused to a command; empty if nothing points to it. Blocks."""
+        """Say what the sandbox seems to have denied a command; empty if nothing indicates that. Blocks."""
         exit_code = result.metadata.get("exit_code")
         if self.sandbox is None or self.spec is None or not result.is_error or not isinstance(exit_code, int):
             return ""
@@ -178,7 +180,7 @@ class Confinement(Struct):
         )
 
     def misplaced_program_in(self, result: ToolResult) -> str:
-        """Return, in a sentence, where a program is that a command did not find; empty for none. Blocks."""
+        """Return a sentence that says where a program is that a command did not find; empty for none. Blocks."""
         spec = self.spec
         if self.sandbox is None or spec is None or not result.is_error:
             return ""
@@ -187,14 +189,16 @@ class Confinement(Struct):
         return misplaced_program_in(output, self._homes(guards), lambda: hidden_from(spec, guards))
 
     def _homes(self, guards: Guards) -> Homes:
-        """Return the homes, with the folders in which this command looked for programs: only to explain why in vain."""
+        """Return the homes and the folders in which this command searched for programs, only to explain a failed
+        search.
+        """
         return replace(guards.homes, search=tuple(dict.fromkeys((*guards.homes.search, *self._search))))
 
 
 KEPT_BACK_KEY = "kept_back"
 
 _LOOKED_AT = 16_000
-"""Characters from the end: the reason for a failure is printed last."""
+"""How many characters from the end are inspected: the reason for a failure is printed last."""
 MOST_NAMED_VARIABLES = 3
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{1,99}")
 _USED_AS_A_VARIABLE = (
@@ -210,7 +214,7 @@ _USED_AS_A_VARIABLE = (
 def kept_back_in(
     command: str, result: ToolResult, kept_back: Mapping[str, str], given: Collection[str] = ()
 ) -> dict[str, str]:
-    """Guess which `kept_back` variables a failed command misses, with the reasons. The call sets `given`."""
+    """Guess which `kept_back` variables a failed command needed, with the reasons. The call itself sets `given`."""
     if not result.is_error or not kept_back:
         return {}
     output = printed_in(result.content)[-_LOOKED_AT:]

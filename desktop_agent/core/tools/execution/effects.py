@@ -1,4 +1,4 @@
-"""Effects: how a call's changes are written down and carried out, for plans and for commands alike."""
+"""Effects: how a call's changes are recorded and carried out, for plans and for commands alike."""
 
 import asyncio
 import threading
@@ -50,7 +50,7 @@ class Effects:
         self.jobs = JobWatch(writers, self._finder, capture, log)
 
     async def prepare(self, turn: int, transitions: Sequence[FileTransition]) -> tuple[FileChange, ...]:
-        """Store a plan's images and return its changes. User edits of its files are recorded first."""
+        """Store a plan's file images and return its changes. The user's edits of these files are recorded first."""
         self.jobs.note_turn(turn)
         await self.jobs.look()
         await self._finder.record_edits(turn, transitions)
@@ -59,7 +59,7 @@ class Effects:
         return await asyncio.to_thread(self.recording.store, turn, planned)
 
     def _at_all_names(self, transitions: Sequence[FileTransition]) -> list[FileTransition]:
-        """Return the plan with the other names (hard links) of its files: a write changes all of them."""
+        """Return the plan extended by the other names (hard links) of its files: a write changes all of them."""
         named = {item.path for item in transitions}
         found: list[FileTransition] = []
         for item in transitions:
@@ -70,7 +70,7 @@ class Effects:
         return found
 
     def broken_links(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
-        """Say which files lose a hard link when they are written, because the other name keeps its content. Blocks."""
+        """Return warnings about files that lose a hard link when written: the other name keeps its content. Blocks."""
         written = [change.path for change in changes if change.after is not None and change.before is not None]
         return tuple(
             f"[`{path}` has another name (a hard link) that is not an ordinary file of this folder. Only `{path}` gets "
@@ -82,7 +82,7 @@ class Effects:
     async def apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
         """Write all of `changes` or none, recorded before and after.
 
-        Raises `ToolError` when a file is not what the plan was made for. Once begun it is finished, even when
+        Raises `ToolError` when a file is not in the state the plan was made for. Once begun, it finishes even when
         cancelled.
         """
         await to_its_end(self._apply(turn, call_id, changes), f"apply {call_id}")
@@ -90,7 +90,7 @@ class Effects:
     async def begin_command(self, turn: int, call_id: CallId, run: PlannedCommand) -> Snapshot:
         """Take a snapshot before a command runs and copy what it may destroy.
 
-        User edits of this session's files are recorded first. Cancelling stops the snapshot.
+        The user's edits of this session's files are recorded first. Cancelling stops the snapshot.
         """
         if run.line:  # what it destroys may take long to copy
             await self._safeguard.prepare(call_id, run)
@@ -120,10 +120,10 @@ class Effects:
     async def collect(
         self, turn: int, call_id: CallId, snapshot: Snapshot, job_id: str = "", *, author: Author = "shell"
     ) -> tuple[str, ...]:
-        """Record what changed since the snapshot as the work of `call_id`, and return the repositories that it made.
+        """Record what changed since the snapshot as the work of `call_id`, and return the repositories it created.
 
-        A job that the call started is captured at every later `look`; what an earlier job is known to write stays that
-        job's. Once begun it is finished, like `apply`.
+        A job that the call started is captured at every later `look`; what an earlier job is known to write stays
+        attributed to that job. Once begun, it finishes, like `apply`.
         """
         return await to_its_end(self._collect(turn, call_id, snapshot, job_id, author), f"collect {call_id}")
 
@@ -131,7 +131,7 @@ class Effects:
         await self._finder.record_edits(turn, now)
 
     def repositories(self, root: Path) -> tuple[Path, ...]:
-        """Return every `.git` in the workspace, as it was when the last command began."""
+        """Return every `.git` in the workspace, as of the start of the last command."""
         return tuple(root / path for path in sorted(self._capture.repositories()) if path.rpartition("/")[2] == ".git")
 
     def note_written(self, images: Mapping[str, FileImage | None]) -> None:
@@ -143,7 +143,7 @@ class Effects:
             await self._log.record(notice)
 
     async def _begin(self, call_id: CallId, run: PlannedCommand) -> Snapshot:
-        """Take a snapshot; for a call without a line prepare in the same thread, where nothing is to be written."""
+        """Take a snapshot; for a call without a command line prepare in the same thread if nothing must be written."""
         if not run.line:
             snapshot = await self._snapshot_if(lambda: self._safeguard.prepare_at_once(call_id, run))
             if snapshot is not None:
@@ -213,7 +213,7 @@ class Effects:
     async def _look_after(
         self, call_id: CallId, find: Callable[[Findings], FoundChanges]
     ) -> tuple[Findings, FoundChanges]:
-        """Return what a command destroyed, and what `find` then finds: in one thread, where git is not to be asked."""
+        """Return what a command destroyed and what `find` then finds, in one thread if git need not be asked."""
 
         def at_once() -> tuple[Findings, FoundChanges] | None:
             findings = self._safeguard.finish_at_once(call_id)
@@ -233,7 +233,7 @@ class Effects:
             await self.tell_of_cache()
 
     def _write(self, changes: tuple[FileChange, ...]) -> None:
-        """Write the files, and announce before it what will be there: a command may be looked after meanwhile."""
+        """Write the files after announcing the result: a running command may be inspected meanwhile."""
         folders: dict[str, FileImage | None] = {folder: _A_FOLDER for item in changes for folder in item.new_folders}
         self._capture.note_written(folders | {change.path: change.after for change in changes})
         self._ledger.apply(changes)

@@ -1,6 +1,6 @@
-"""How a call acts, by the kind of its tool: decided and asked, confined, written down, captured, answered.
+"""How a call acts, by the kind of its tool: decided, approved, confined, recorded, captured and answered.
 
-The orchestrator of one call, with what is in the session's `Toolbox`. No tool asks for itself, confines itself or
+The orchestrator of one call, with what is in the session's `Toolbox`. No tool asks for approval, confines itself or
 writes a workspace file itself.
 """
 
@@ -68,7 +68,6 @@ class Toolbox(Struct, frozen=True, kw_only=True):
     workspace: HeldWorkspace
     access: Access
     boundary: Callable[[], Boundary]
-    """What calls may reach under the settings in force."""
     confiner: Confiner
     reads: ReadLog
     processes: ProcessRunner
@@ -79,7 +78,7 @@ class Toolbox(Struct, frozen=True, kw_only=True):
     spool_folder: Path
     todos: Callable[[], tuple[TodoItem, ...]]
     secrets: Callable[[], SecretNames]
-    """What finds which files of the workspace are secrets by another name, made for one call."""
+    """Finds which files of the workspace are secrets under another name; made for one call."""
     limits: Callable[[], ContextLimits] = ContextLimits
 
 
@@ -91,7 +90,7 @@ MADE_REPOSITORIES = (
 
 
 class TakenCall(Struct):
-    """A call on its way. `arguments` is None when they could not be used; `problem` then says why."""
+    """A call in progress. `arguments` is None when they are unusable; `problem` then says why."""
 
     turn: int
     block: ToolUseBlock
@@ -99,15 +98,14 @@ class TakenCall(Struct):
     arguments: ToolArguments | None = None
     problem: ToolError | None = None
     is_recorded: bool = False
-    """Whether its start is on record, by an earlier process."""
+    """Whether an earlier process recorded its start."""
     waited_s: float = 0.0
-    """How long it waited for the user: that is not its own time."""
+    """How long it waited for the user, which does not count as its own time."""
     confinement: str = ""
-    """What its command ran behind, however it ended; empty when that was nothing."""
+    """How its command was confined, whatever the outcome; empty when it was not."""
     is_unanswered: bool = False
     """Whether its server asked something that no user was there to answer."""
     partial: ToolResult | None = None
-    """What it had come to when it was stopped."""
 
     @property
     def is_parallel(self) -> bool:
@@ -158,7 +156,7 @@ class ToolExecutor:
             await self.withdraw(call)
 
     async def withdraw(self, call: TakenCall) -> None:
-        """Conclude what an earlier process asked about the call, if it ends before it is asked about again."""
+        """Close an earlier process's question about the call, if the call ends before it is asked again."""
         await self._gate.withdraw(call.turn, call.block.id)
 
     async def _run(self, call: TakenCall) -> ToolResult:
@@ -290,7 +288,7 @@ class ToolExecutor:
         refused: ToolResult,
         denial: str,
     ) -> ToolResult:
-        """Ask whether a command that the sandbox stopped may run again without it, and do so."""
+        """Ask whether a command that the sandbox stopped may run again without it, and if so run it."""
         title, reason = "Run this command outside the sandbox?", f"{denial} Run it again outside the sandbox?"
         try:
             permit = await self._enter(ready.call, replace(self._case(ready, facts, title), reason=reason))
@@ -413,7 +411,7 @@ class ToolExecutor:
 
 
 def _as_permitted(tool: CommandTool[ToolArguments], ready: _ReadyCall, permit: Permit) -> tuple[_ReadyCall, str]:
-    """Return the call as the user left it, and what the model reads when the user changed the command."""
+    """Return the call as the user approved it, and what the model reads if the user changed the command."""
     edited = permit.edited_command
     if edited is None or edited == tool.command(ready.arguments):
         return ready, ""

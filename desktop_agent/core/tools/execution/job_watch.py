@@ -1,6 +1,6 @@
 """Records what programs of ours change while no call waits for them: background commands and servers.
 
-Each change belongs to the call that started its maker, or last called it (`writers`). The folder is looked at before
+Each change belongs to the call that started the program, or last called it (`writers`). The folder is captured before
 anything else changes it, when a background command ends, and when a server has written something.
 """
 
@@ -24,13 +24,13 @@ from desktop_agent.core.tools.execution.recording import ChangeFinder
 from desktop_agent.core.tools.execution.writers import Maker, RunningServer, WatchedJob, Writers
 
 SEE_EVERY_S = 0.25
-"""How often it is checked which programs ran. This limits how exactly dates of files can be told from their times."""
+"""How often it is checked which programs ran. This limits how precisely changes can be attributed by file times."""
 _LEAST_PAUSE_S = 1.0
 _SHARE = 20
 """Looks that only a server's writing causes take at most one part in this many of the time."""
 
 _MOST_PAUSES = 10
-"""How often programs that have a file open are resumed and paused again. Some keep a file open all the time."""
+"""How often programs that have a file open are resumed and paused again. Some always keep a file open."""
 _RUNS_ON_S = 0.003
 
 T = TypeVar("T")
@@ -45,20 +45,24 @@ class JobWatch:
         self._clock = SystemClock()
         self._watching: asyncio.Task[None] | None = None
         self.looking = asyncio.Lock()
-        """Held while anyone looks at the folder or writes in it, so that no change is given to the wrong writer."""
+        """Held while the folder is captured or written, so that no change is attributed to the wrong writer."""
         self.is_command_running = False
-        """Whether a command runs whose own look, when it ends, separates its changes from theirs."""
+        """Whether a command runs whose own look, when it ends, separates its changes from those of the programs
+        watched.
+        """
         self.activity_of: Callable[[str], Activity | None] = lambda _: None
         self.servers: Callable[[], Iterable[RunningServer]] = tuple
         self.ended_ns: int | None = None
-        """When all that a killed process had left running had ended, by the clock of files, if that is known."""
+        """When the last process left running by a killed application ended, by the clock of files; None if
+        not known.
+        """
         self.forget_end: Callable[[], object] = lambda: None
-        """Called once that is no longer asked for. Blocks."""
+        """Called once `ended_ns` is no longer needed. Blocks."""
         self.see_to_end: Callable[[], Awaitable[object]] | None = None
         """Awaited when something may write late, so that its end is noted even if we are killed."""
 
     async def begin(self, job_id: str, job: WatchedJob) -> bool:
-        """Watch a job from its snapshot on; False if it is unknown or has ended. Under the lock."""
+        """Watch a job, starting from its snapshot; False if it is unknown or has ended. The caller holds the lock."""
         if not job_id or self._writers.has_ended(job_id):
             return False
         event = ev.ChangesPrepared(
@@ -87,7 +91,7 @@ class JobWatch:
             self._writers.note_call(server, self._writers.turn, call_id)
 
     async def look(self) -> None:
-        """Record what our programs have changed so far. While a command runs, its own look at its end does it."""
+        """Record what our programs have changed so far. While a command runs, this is left to its look at its end."""
         if self._writers:
             async with self.looking:
                 await to_its_end(self.look_now(), "look at what writes late")
@@ -112,19 +116,19 @@ class JobWatch:
                 await asyncio.to_thread(self._capture.release, snapshot)
 
     def is_watching(self, call_id: CallId) -> bool:
-        """Whether the background command of this call is watched; without a call, whether servers are."""
+        """Whether the background command of this call is watched; with an empty id, whether servers are."""
         return self._writers.is_watched(call_id) if call_id else self._writers.snapshot is not None
 
     @property
     def is_watching_any(self) -> bool:
-        """Whether the state of the folder after the last call is needed, for a background command or a server."""
+        """Whether a background command or a server needs the state of the folder after the last call."""
         return bool(self._writers) or self._writers.has_servers
 
     async def conclude(self, left: Iterable[ev.ChangesPrepared], paths: Mapping[CallId, Collection[str]]) -> None:
         """Record what a killed process's background commands and servers changed after the last look.
 
-        They ended with the process. Later changes are the user's, but nobody can tell in the `paths` that a background
-        command had written.
+        They ended with the process. Later changes are the user's, except that the author is unknown for the `paths` a
+        background command had written.
         """
         async with self.looking:
             for one in left:
@@ -158,7 +162,7 @@ class JobWatch:
     async def undisturbed(self) -> AsyncGenerator[None]:
         """Pause our programs, and record what they wrote until then.
 
-        A write between our reading and writing a file would count as the user's or be lost.
+        A write between our reading and writing of a file would be attributed to the user or lost.
         """
         async with self.looking:
             paused = self._writers.activities
@@ -171,7 +175,7 @@ class JobWatch:
                 await unhurried(asyncio.to_thread(_resume, paused))
 
     async def record(self, found: Mapping[Maker, tuple[FileChange, ...]], lost: tuple[Uncaptured, ...]) -> None:
-        """Record what was changed, and by whom. `lost` is reported with the youngest job."""
+        """Record the changes by maker. `lost` is reported with the youngest job."""
         left = dict(found)
         for job in reversed(self._writers.jobs):
             changes = left.pop(job.maker, ())
@@ -194,7 +198,9 @@ class JobWatch:
             lost = ()
 
     async def advance(self, to: Snapshot, *, is_bracketed: bool = False) -> None:
-        """Go on from what was recorded, and drop ended jobs. `is_bracketed`: a call's changes, so no late write."""
+        """Continue from what was recorded, and drop ended jobs. `is_bracketed`: the changes are a call's, not late
+        writes.
+        """
         jobs = self._writers.jobs
         snapshots = [job.snapshot for job in jobs]
         if self._writers.snapshot is not None:
@@ -207,7 +213,7 @@ class JobWatch:
         await asyncio.to_thread(self._writers.skip if is_bracketed else self._writers.end_look)
 
     async def keep(self, snapshot: Snapshot) -> bool:
-        """Keep a call's snapshot for what servers change later, on record for the next start after a kill."""
+        """Keep a call's snapshot for what servers change later, recorded for the next start in case we are killed."""
         if not self._writers.has_servers or self._writers.snapshot is not None:
             return False
         event = ev.ChangesPrepared(

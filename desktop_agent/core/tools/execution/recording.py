@@ -1,6 +1,6 @@
-"""Puts changes on record: those of calls, and first those that the user made since to the same files.
+"""Records changes: those of calls, after those that the user has made to the same files since.
 
-What became different under commands is stored here and given to the calls that did it (`FoundChanges`).
+Changes found after commands are stored here and attributed to the calls that made them (`FoundChanges`).
 """
 
 import asyncio
@@ -26,9 +26,9 @@ from desktop_agent.core.tools.execution.writers import Maker, Writers
 T = TypeVar("T")
 
 LastNumber = Callable[[int], int]
-"""Returns the largest number of any change of a turn in the journal as it is now; 0 without changes."""
+"""Returns the largest change number of a turn in the current journal; 0 without changes."""
 LastImages = Callable[[], Mapping[str, FileImage | None]]
-"""How the session's records left each file that they name."""
+"""Returns how the session's records left each file that they name."""
 
 
 class Recording:
@@ -37,11 +37,13 @@ class Recording:
         self._log = log
         self._last_number = last_number
         self._reserved: dict[int, int] = {}
-        """The largest number of each turn that was reserved, and may not be recorded yet."""
+        """The largest reserved number of each turn, which may not be recorded yet."""
         self._guard = threading.Lock()
 
     def reserve_ids(self, turn: int, count: int) -> tuple[ChangeId, ...]:
-        """Reserve unique ids for `count` changes of `turn`. Asks the journal each time, because recovery adds to it."""
+        """Reserve unique ids for `count` changes of `turn`. Reads the journal each time, because recovery
+        adds to it.
+        """
         with self._guard:
             last = max(self._last_number(turn), self._reserved.get(turn, 0))
             self._reserved[turn] = last + count
@@ -62,7 +64,7 @@ class Recording:
 
 
 _MOST_LATE_BYTES = 64 * 2**20
-"""How much content of late changes is judged together."""
+"""How many bytes of late changes are judged together."""
 _PLANTED = (
     "The command made a git repository here, which is not captured. Using git in it runs the programs that it "
     "names: look at it first."
@@ -97,7 +99,7 @@ class ChangeFinder(Struct):
         *,
         may_release: bool = False,
     ) -> FoundChanges:
-        """Group what changed since the snapshot by maker; without `call_id`, no call brackets it.
+        """Group what changed since the snapshot by maker; without `call_id`, the changes belong to no running call.
 
         `may_release` releases the snapshot if nothing changed. User changes count only in files that this session
         changed.
@@ -131,7 +133,7 @@ class ChangeFinder(Struct):
         return FoundChanges(by_maker, self._outside(copied), unsaid, made, report.is_released)
 
     def since_record(self, transition: FileTransition, last: Mapping[str, FileImage | None]) -> FileTransition:
-        """Return the transition; it begins with what the records left if an undo wrote that since the last look."""
+        """Return the transition, starting from the recorded state if an undo has written that since the last look."""
         before = transition.before.image() if transition.before is not None else None
         image = last.get(transition.path, before)
         if image == before or transition.moved_from or transition.moved_to:
@@ -141,13 +143,13 @@ class ChangeFinder(Struct):
         return transition
 
     async def record_edits(self, turn: int, transitions: Sequence[FileTransition]) -> None:
-        """Put on record what the user did to the files of a plan, before its changes come on top of it."""
+        """Record what the user did to the files of a plan before its changes are applied."""
         last = self.last_images()
         known = [(item.path, item.before) for item in transitions if item.path in last]
         await self._record_edits(turn, await asyncio.to_thread(self._since, last, known))
 
     async def record_all_edits(self, turn: int) -> None:
-        """Put on record what the user did to any of the files, before a command may change them."""
+        """Record what the user did to any of the files before a command can change them."""
         if last := self.last_images():
             await self._record_edits(turn, await asyncio.to_thread(self._changed_since, last))
 
@@ -173,7 +175,7 @@ class ChangeFinder(Struct):
     def _since(
         self, last: Mapping[str, FileImage | None], now: Iterable[tuple[str, FileState | None]]
     ) -> list[FileTransition]:
-        """How these files differ from what the records left. One whose old content is gone is left out."""
+        """Return how these files differ from what the records left. A file whose old content is gone is left out."""
         found: list[FileTransition] = []
         for path, state in now:
             image = last[path]
@@ -196,10 +198,10 @@ class _Records(Struct):
     recorder: ChangeRecorder
     last: Mapping[str, FileImage | None]
     own: Maker
-    """Whose call brackets them; without a call, nobody's."""
+    """The maker of the call that brackets the changes; nobody's without a call."""
     makers: list[Maker] = field(default_factory=list[Maker])
     _late: list[FileTransition] = field(default_factory=list[FileTransition])
-    """Those that no call brackets and that are judged together."""
+    """Changes that no call brackets, to be judged together."""
     _late_bytes: int = 0
 
     def add(self, transition: FileTransition) -> None:
@@ -214,7 +216,6 @@ class _Records(Struct):
             self.judge()
 
     def judge(self) -> None:
-        """Record those that wait for it, as the work of whoever made them."""
         if not self._late:
             return
         makers = self.finder.writers.makers_of(self._late)

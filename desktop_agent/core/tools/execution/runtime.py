@@ -1,6 +1,6 @@
-"""The tool calls of one message: which run side by side, and that each comes to exactly one recorded result.
+"""The tool calls of one message: which run side by side, and that each gets exactly one recorded result.
 
-Whatever happens, a call that was taken up is answered once. How a single call acts is `executor`.
+Whatever happens, a call that was accepted is answered once. `executor` carries out a single call.
 """
 
 import asyncio
@@ -95,7 +95,6 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         return call
 
     async def _run_one(self, call: TakenCall, outcomes: dict[CallId, CallOutcome]) -> None:
-        """Take the call up, run it, and record exactly one result, also if it fails."""
         started = self.clock.monotonic()
         cancelled: asyncio.CancelledError | None = None
         is_unanswered = False
@@ -170,7 +169,6 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def _batches(calls: Sequence[TakenCall]) -> list[list[TakenCall]]:
-    """Split calls into runs of neighbours that may go side by side, and single calls that may not."""
     batches: list[list[TakenCall]] = []
     for call in calls:
         if batches and call.is_parallel and batches[-1][-1].is_parallel:

@@ -1,8 +1,8 @@
 """The safeguard: a copy of what a command may destroy, made before it runs; and a report of what it destroyed.
 
-It brings together what the words of the command say (`policy.destructive`), what git knows (`gitrepo`) and what is
-copied (`capture.safety`). What it did before a command is on disk until that is on record, so that a crash in between
-loses none of it.
+It combines what the command's words say (`policy.destructive`), what git knows (`gitrepo`) and what is copied
+(`capture.safety`). Its precautions stay on disk until the outcome is recorded, so that a crash in between loses
+nothing.
 """
 
 import asyncio
@@ -35,26 +35,26 @@ _REPOSITORY_STATE = (
     "index", "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "AUTO_MERGE",
     "rebase-merge", "rebase-apply", "sequencer",
 )  # fmt: skip
-"""What of git's own files says what is staged, and what a merge or rebase has come to."""
+"""Git's own files that hold what is staged, and the state of a merge or rebase."""
 _UNCOMMITTED: frozenset[FileState] = frozenset({"modified", "added", "deleted", "renamed", "conflicted"})
 
 
 class PlannedCommand(Struct, frozen=True):
-    """A command about to run. A server's call has no line."""
+    """A command about to run. A server's call has no command line."""
 
     line: str
     folder: str
     is_confined: bool
     author: Author = "shell"
     server: str = ""
-    """The server that is called; it may go on writing after the call."""
+    """The called server, which may go on writing after the call."""
 
 
 class Precautions(Struct, frozen=True):
     call_id: CallId
     copy: SafetyCopy = field(default_factory=SafetyCopy)
     refs: Mapping[str, Refs] = field(default_factory=dict[str, Refs])
-    """The refs of every repository that it may write, by a folder of it as `RefChange.folder` has it."""
+    """The refs of every repository that the command may write, keyed by a folder in it, as in `RefChange.folder`."""
     is_destructive: bool = False
 
     @property
@@ -63,7 +63,7 @@ class Precautions(Struct, frozen=True):
 
     @property
     def is_refs_only(self) -> bool:
-        """Whether nothing was copied, because the command destroys nothing that one can see."""
+        """Whether nothing was copied because the command visibly destroys nothing."""
         return not (self.copy.files or self.copy.gaps or self.is_destructive)
 
 
@@ -81,12 +81,10 @@ class Recovered(Struct, frozen=True):
 
 
 class _Plan(Struct):
-    """What a command calls for: places to copy, and repositories whose refs to remember."""
-
     places: list[EndangeredPath] = field(default_factory=list[EndangeredPath])
     repositories: dict[str, Path] = field(default_factory=dict[str, Path])
     refs: dict[str, Refs] = field(default_factory=dict[str, Refs])
-    """Those of a repository that are known to be the same as before; git has to be asked for others."""
+    """Refs that are known to be unchanged; git has to be asked for those of other repositories."""
     is_destructive: bool = False
     may_lose_files: bool = False
 
@@ -102,10 +100,10 @@ class Safeguard:
         self._also_writable = writable
         self._refs = KnownRefs()
         self._held: Precautions | None = None
-        """What was done before the last command; None until the first one of this process."""
+        """The precautions for the last command; None until the first command of this process."""
 
     async def describe(self, run: PlannedCommand) -> tuple[str, ...]:
-        """Return in sentences what would be done before a command that destroys; nothing for any other."""
+        """Return sentences that say what would be done before a destructive command; nothing for any other."""
         plan = await self._plan(run)
         if not plan.is_destructive:
             return ()
@@ -135,14 +133,17 @@ class Safeguard:
             ) from error
 
     def prepare_at_once(self, call_id: CallId, run: PlannedCommand) -> bool:
-        """Do what `prepare` does for a call without a line, unless git has to be asked or something written. Blocks."""
+        """Do what `prepare` does for a call without a command line. Blocks.
+
+        Returns False, having done nothing, if git has to be asked or something must be written.
+        """
         plan = _Plan()
         if not run.is_confined:
             self._add_own_repository(plan)
         return plan.refs.keys() == plan.repositories.keys() and self._holds(call_id, plan)
 
     async def finish(self, call_id: CallId) -> Findings:
-        """Return what the command destroyed. Good also after a crash; may be asked again until `forget`."""
+        """Return what the command destroyed. Works after a crash, too, and can be repeated until `forget`."""
         before = self._held or await asyncio.to_thread(self._read_back, call_id)
         if before is None or before.call_id != call_id:
             return Findings()
@@ -159,7 +160,7 @@ class Safeguard:
         return Findings(report, tuple(refs), gaps, before.is_destructive)
 
     def finish_at_once(self, call_id: CallId) -> Findings | None:
-        """Return what `finish` would where there is nothing to compare and nothing to ask of git; else None. Blocks."""
+        """Return what `finish` would; None if it has to compare something or ask git. Blocks."""
         before = self._held
         if before is None or before.copy.units or before.is_destructive:
             return None
@@ -170,14 +171,14 @@ class Safeguard:
         return Findings()
 
     async def forget(self) -> None:
-        """Remove the copy once the outcome is on record. Remembered refs alone stay until they move."""
+        """Remove the copy once the outcome is recorded. Remembered refs alone stay until they move."""
         if self._held is None or self._held.copy.units:
             await asyncio.to_thread(self._discard)
 
     # -- what is on disk meanwhile --
 
     def _holds(self, call_id: CallId, plan: _Plan) -> bool:
-        """Let what is on disk, if anything, hold for this command, too, if it may; say whether it does."""
+        """Reuse the precautions on disk for this command if they apply, and return whether they do."""
         held = self._held
         if not (held and held.is_refs_only and held.refs == plan.refs) or plan.places or plan.is_destructive:
             return False
@@ -185,7 +186,6 @@ class Safeguard:
         return True
 
     def _write_down(self, call_id: CallId, plan: _Plan, refs: Mapping[str, Refs]) -> Precautions:
-        """Write down what is copied and remembered, if there is something, and return it."""
         self._discard()
         copy = self._copies.make(plan.places)
         before = Precautions(call_id, copy, refs, plan.is_destructive)
@@ -273,7 +273,7 @@ class Safeguard:
 async def recover(
     root: Path, refs: Sequence[RefChange], outside: Sequence[OutsideFile], content: Callable[[Digest], bytes]
 ) -> Recovered:
-    """Put back refs and files outside the ledger. An undo of the workspace's files comes first. Do not cancel."""
+    """Put back refs and files outside the ledger. Undo the workspace's files first. Do not cancel."""
     # Files first: objects may be among them, and refs need theirs.
     files, unwritten = await asyncio.to_thread(restore_outside, outside, content)
     problems = list(unwritten)
@@ -325,7 +325,7 @@ def _object_places(folder: Path) -> list[EndangeredPath]:
 
 
 def _worktree_places(path: Path) -> Iterator[EndangeredPath]:
-    """Yield a worktree's folder and what its repository knows of it; of a whole repository, what it knows of all."""
+    """Yield a worktree's folder and its repository's data on it; for a whole repository, its data on all worktrees."""
     repository = find_repository(path)
     if repository is None:
         return

@@ -1,10 +1,10 @@
-"""Which programs of ours may write while no call waits for them, and which of them made a change.
+"""Which programs of ours can write while no call waits for them, and which of them made a change.
 
 They are background commands and servers. A change that no call brackets is the user's only if none of them could have
-made it. Each of them is known by when it ran and how much it wrote (`activity`), a file by when it was last changed. A
-program that did not run then did not change the file. One that ran, and wrote what the change takes, is its maker,
-unless it often runs or writes without a change here, or wrote too little for all that was changed at the time. In every
-other case nobody can know: then the author is `unknown`.
+made it. For each program it is known when it ran and how much it wrote (`activity`), and for a file when it was last
+changed. A program that did not run then did not change the file. A program that ran, and wrote enough for the change,
+is its maker, unless it often runs or writes without a change here, or wrote too little for all that was changed at the
+time. In every other case nobody can know: then the author is `unknown`.
 """
 
 import operator
@@ -22,7 +22,7 @@ from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.system.processes.process_tree import Activity, Stretch
 
 _SLACK_NS = 12_000_000
-"""How far the date of a file may be behind, and the count of its bytes after it."""
+"""How far a file's date can lag, and how far the count of written bytes can lag behind that date."""
 _FORGETS_NS = 600 * 10**9
 
 
@@ -33,7 +33,7 @@ class Maker(Struct, frozen=True):
 
 
 class _Idling(Struct):
-    """How often, and for how long, a program did something that changed nothing in the folder."""
+    """How often, and for how long, a program was active without changing anything in the folder."""
 
     times: int = 0
     ns: int = 0
@@ -44,20 +44,18 @@ class _Idling(Struct):
             self.ns += one.end_ns - one.start_ns
 
     def says_nothing(self, watched_ns: int, *, few: int, share: int) -> bool:
-        """Whether it is so much, in more than a `few` cases, that doing it says nothing about a file here."""
+        """Whether this happens so much, in more than a `few` cases, that activity is no evidence of a change here."""
         return self.times > few and self.ns * share > watched_ns
 
 
 class _Program(Struct, kw_only=True):
-    """What is known of one program from one look to the next."""
-
     paths: set[str] = field(default_factory=set[str])
     watched_ns: int = 0
     ran_idly: _Idling = field(default_factory=_Idling)
     wrote_elsewhere: _Idling = field(default_factory=_Idling)
 
     def note(self, stretches: Iterable[Stretch], watched_ns: int) -> None:
-        """Take in what it did in a time in which it made no change here."""
+        """Count activity from a time in which the program made no change here."""
         stretches = list(stretches)
         self.watched_ns += watched_ns
         self.ran_idly.add(stretches)
@@ -68,14 +66,16 @@ class _Program(Struct, kw_only=True):
                 idling.times, idling.ns = idling.times // 2, idling.ns // 2
 
     def may_be_named(self, *, has_written: bool) -> bool:
-        """Whether it is taken for the maker of a change because it ran then, and for most wrote enough."""
+        """Whether its activity at the time, with enough bytes written, is sufficient evidence to name it as
+        the maker.
+        """
         if has_written:
             return not self.wrote_elsewhere.says_nothing(self.watched_ns, few=10, share=100)
         return not self.ran_idly.says_nothing(self.watched_ns, few=20, share=10)
 
 
 class WatchedJob(_Program, kw_only=True):
-    """A background command whose changes are captured while it runs; or a server of an application that was killed."""
+    """A background command whose changes are captured while it runs, or a server of an application that was killed."""
 
     turn: int
     call_id: CallId
@@ -94,7 +94,7 @@ class WatchedJob(_Program, kw_only=True):
 
 
 class RunningServer(Struct, frozen=True, eq=False):
-    """A server that runs, and may write files of the workspace."""
+    """A running server that may write files of the workspace."""
 
     name: str
     activity: Activity
@@ -107,7 +107,7 @@ class WatchedServer(_Program, kw_only=True):
     running: RunningServer
     turn: int = 0
     call_id: CallId = ""
-    """Its last call of this session, which its changes count for; empty before the first one."""
+    """Its last call of this session, to which its changes are attributed; empty before the first one."""
 
     @property
     def activity(self) -> Activity:
@@ -129,12 +129,12 @@ class _Found(Struct, eq=False):
     transition: FileTransition
     at_ns: int | None
     least: int
-    """How many bytes who made it wrote at least."""
+    """The fewest bytes that its maker must have written."""
     most: int
-    """How many if it rewrote the file, or appended to it; 0 if the change takes no writing."""
+    """The bytes its maker wrote if it rewrote or appended to the file; 0 if the change needs no writing."""
     claims: list["_Claim"] = field(default_factory=list["_Claim"])
     is_possible: bool = False
-    """Whether any program of ours may have made it, or a part of it."""
+    """Whether any program of ours may have made it, or part of it."""
 
     @property
     def best(self) -> "_Claim | None":
@@ -145,12 +145,12 @@ class _Claim(Struct, frozen=True, eq=False):
     writer: Writer
     rank: tuple[bool, bool, int]
     then: tuple[Stretch, ...]
-    """When it ran, as far as that holds the date of the change."""
+    """The stretches in which it ran that contain the date of the change."""
     until: tuple[Stretch, ...]
-    """When it ran since the last look, to the date of the change: it may have been made in several steps."""
+    """The stretches in which it ran from the last look to the date of the change, which may have had several steps."""
 
     def times_of(self, most: int) -> frozenset[int]:
-        """Return the stretches in which so many bytes were written; none if it may have been in any before its date."""
+        """Return the ids of the stretches in `then` if at least `most` bytes were written in them, else none."""
         return frozenset(map(id, self.then)) if (_written(self.then) or 0) >= most else frozenset()
 
 
@@ -164,12 +164,12 @@ class Writers:
         self._servers: dict[int, WatchedServer] = {}
         self._calls: dict[str, tuple[int, CallId]] = {}
         self.snapshot: Snapshot | None = None
-        """How the folder was when the servers were last looked at; None while no call has been looked at."""
+        """How the folder was when the servers were last looked at; None before the first call was looked at."""
         self.turn = 0
-        """The newest turn, whose work is what belongs to no call."""
+        """The newest turn, to which work without a call is attributed."""
         self._looked_ns = 0
         self._looks_ns = 0
-        """When the look began whose changes are judged now."""
+        """When the current look began, whose changes are being judged."""
         self._stretches: dict[int, list[Stretch]] = {}
         self._used: set[int] = set()
 
@@ -205,7 +205,7 @@ class Writers:
     # -- servers --
 
     def note_servers(self, running: Iterable[RunningServer]) -> None:
-        """Take in those that run now. One that has ended stays until it was looked at."""
+        """Add the servers that run now. One that has ended stays until it was looked at."""
         for server in running:
             known = self._servers.get(id(server.activity))
             if known is None:
@@ -215,7 +215,7 @@ class Writers:
                 known.running = server
 
     def note_call(self, name: str, turn: int, call_id: CallId) -> None:
-        """Let what a server does from now on count for this call of it."""
+        """Attribute what a server does from now on to this call of it."""
         self._calls[name] = turn, call_id
         for server in self._servers.values():
             if server.running.name == name:
@@ -244,7 +244,7 @@ class Writers:
     # -- who made what --
 
     def begin_look(self, *, is_bracketed: bool = False) -> None:
-        """Say that the folder is looked at from now on, perhaps for a call that brackets what is found. Blocks."""
+        """Begin a look at the folder; `is_bracketed` if a call brackets what is found. Blocks."""
         for activity in self.activities:
             activity.look(is_brief=is_bracketed)
         self._looks_ns = time.time_ns()
@@ -252,7 +252,7 @@ class Writers:
         self._used.clear()
 
     def end_look(self) -> None:
-        """Go on from the look that has begun, once what it found is on record; let go of what has ended."""
+        """Finish the look once its findings are recorded, and drop what has ended."""
         self._see()
         for writer in self._all():
             if writer.activity is not None:
@@ -263,7 +263,7 @@ class Writers:
         self.skip()
 
     def skip(self) -> None:
-        """Go on from the look that has begun: all until then belongs to a call. Blocks."""
+        """Finish the look without judging: everything until then belongs to a call. Blocks."""
         self._looked_ns = self._looks_ns
         for activity in self.activities:
             activity.look(is_brief=True)
@@ -291,7 +291,7 @@ class Writers:
         return [self._verdict(one) for one in found]
 
     def _hear(self, found: _Found, writer: Writer) -> None:
-        """Note whether a program may have made a change, and whether it is to be taken for its maker."""
+        """Note whether a program may have made a change, and add its claim if it can be named as the maker."""
         names = _names(found.transition)
         if not any(map(writer.may_write, names)):
             return
@@ -320,7 +320,7 @@ class Writers:
             found.claims.append(_Claim(writer, rank, tuple(then), until))
 
     def _refuse_what_is_too_much(self, found: Sequence[_Found]) -> None:
-        """Take no program for the maker of more than it wrote: who knows which of the changes are not its?"""
+        """Drop a program's claims to more bytes than it wrote: nobody knows which of the changes are not its own."""
         for writer in self._all():
             self._refuse_what_is_not_needed(writer, found)
             theirs = [
@@ -341,7 +341,7 @@ class Writers:
                         one.claims = [claim for claim in one.claims if claim.writer is not writer]
 
     def _refuse_what_is_not_needed(self, writer: Writer, found: Sequence[_Found]) -> None:
-        """Do not name a program for an existing file if its other changes take all the bytes that it wrote."""
+        """Drop a program's claim to an existing file if its other changes account for all the bytes that it wrote."""
         if writer.activity is None:
             return
         claims = [(one, claim) for one in found if (claim := one.best) is not None and claim.writer is writer]
@@ -396,20 +396,20 @@ class Writers:
 
 
 class Dates:
-    """When files were changed that were found different together, as far as the file system says so."""
+    """When the changes that were found together were made, as far as the file system tells."""
 
     def __init__(self, root: Path, since_ns: int, transitions: Sequence[FileTransition]) -> None:
         self._root = root
         self._since_ns = since_ns
         self._made: dict[Path, list[FileTransition]] = {}
-        """What has come into each folder."""
+        """The files that are new in each folder."""
         self._folders: dict[Path, _Folder | None] = {}
         for item in transitions:
             if item.after is not None and (item.before is None or item.moved_from):
                 self._made.setdefault((root / item.path).parent, []).append(item)
 
     def of(self, transition: FileTransition) -> int | None:
-        """Return when a change was made, or None. A removed file's date is its folder's, unless a newcomer set it."""
+        """Return when a change was made, or None. A removed file's date is its folder's, unless a new file set that."""
         place = self._root / transition.path
         if transition.after is None and transition.moved_to:
             place = self._root / transition.moved_to
@@ -436,7 +436,7 @@ class Dates:
         return self._since_ns <= date <= time.time_ns() + _SLACK_NS
 
     def _moved_with(self, place: Path) -> int | None:
-        """A folder that was moved takes along files whose dates stay."""
+        """Return the date of the moved folder above a file: files keep their own dates when a folder is moved."""
         for folder in place.parents:
             if folder == self._root:
                 return None
@@ -463,13 +463,15 @@ class Dates:
 
 
 class _Folder(Struct, frozen=True):
-    """A folder, and what came into it last: its date is that of this."""
+    """A folder's date, and the newest files in it, one of which may have set that date."""
 
     date: int
     states: set[tuple[str, bytes]]
 
     def tells_of(self, gone: FileTransition) -> bool:
-        """Whether its date is also that of what is gone: nothing has come since, or just this, which was moved."""
+        """Whether the folder's date is also that of the removed file: nothing new has come, or only that
+        file, moved.
+        """
         if not self.states:
             return True
         return gone.before is not None and (gone.before.kind, gone.before.content) in self.states

@@ -1,4 +1,4 @@
-"""What tools about one file share: their arguments, and the file, found, checked, loaded and edited by whole lines.
+"""What tools about one file share: their arguments, and finding, checking, loading and editing the file.
 
 Nothing here writes: an edit is planned, and `core/tools/execution` carries it out.
 """
@@ -46,7 +46,7 @@ GlobText = Annotated[str, AfterValidator(_valid_glob)]
 
 
 def one_of(name: str, values: tuple[str, ...], *, listed: str = "{}") -> BeforeValidator:
-    """Accept one of `values` in any case. `listed` formats the list in the error."""
+    """Accept one of `values` in any case. `listed` is the format of the list in the error message."""
 
     def known(value: object) -> object:
         word = value.lower() if isinstance(value, str) else value
@@ -58,7 +58,7 @@ def one_of(name: str, values: tuple[str, ...], *, listed: str = "{}") -> BeforeV
 
 
 LARGE_FILE_LINES = 2000
-"""From here on an answer warns the model."""
+"""An answer about a file with at least this many lines warns the model."""
 
 LARGEST_EDITED_BYTES = 64 * 1024 * 1024
 """Edit tools refuse larger files: a change must be shown, recorded and undone as a whole."""
@@ -74,7 +74,7 @@ class Target(Struct, frozen=True):
 
 
 def edit_target(text: str, context: ToolContext) -> Target:
-    """Follow symlinks, so that a link stays a link.
+    """Return the file behind `text` with symlinks followed, so that a link stays a link.
 
     Raises `ToolError` when the file is outside, protected, a folder, special, too large, or changed since it was read.
     """
@@ -82,7 +82,7 @@ def edit_target(text: str, context: ToolContext) -> Target:
 
 
 def load_target(place: ResolvedPath, text: str, context: ToolContext) -> Target:
-    """Return the state of `place` itself, which the model named `text`. Raises like `edit_target`."""
+    """Return the state of `place` itself, which the model called `text`. Raises like `edit_target`."""
     before = None
     if (status := file_status(place.absolute, text)) is not None:
         if stat.S_ISDIR(status[0]):
@@ -136,7 +136,7 @@ def folder_to_list(text: str, context: ToolContext) -> ResolvedPath:
 
 
 def path_read(text: str, context: ToolContext) -> str:
-    """Return where a path that is to be read leads, relative to the workspace. Raises `ToolError` when outside."""
+    """Return where a path to be read leads, relative to the workspace. Raises `ToolError` when outside."""
     return context.boundary.follow(context.boundary.for_reading(text)).relative
 
 
@@ -205,7 +205,9 @@ def existing_text(path: str, context: ToolContext) -> tuple[Target, TextFile]:
 
 
 def chosen(places: Sequence[int], occurrence: int, *, found: str, found_in: str) -> tuple[int, JsonObject]:
-    """Return the place of `occurrence` (from 1), and a note if there are several. Raises `ToolError` beyond it."""
+    """Return the place of `occurrence` (from 1), and a note if there are several. Raises `ToolError` if there are
+    fewer.
+    """
     if occurrence > len(places):
         raise ToolError(f"{found_in}, so there is no occurrence {occurrence}. Nothing was changed.")
     note: JsonObject = {} if len(places) == 1 else {"note": f"{found}; this was occurrence {occurrence}"}

@@ -1,13 +1,13 @@
-"""The files of a folder as the project sees them: what `.gitignore` names is left out, `.git` and the like too.
+r"""The files of a folder as the project sees them: without ignored files, `.git` and the like.
 
-Two programs know this. For a whole repository git is faster and also right about files that are tracked although a
-rule ignores them; ripgrep does everything else, and everything again when git cannot answer for all of it: without a
-repository, below an ignored folder, with submodules or repositories inside. Git runs none of the programs that a
-repository's own configuration could name.
+Two programs provide this. For a whole repository git is faster, and also right about tracked files that match an ignore
+rule. Ripgrep lists everything else, and replaces git where git cannot answer completely: without a repository, below an
+ignored folder, with submodules or repositories inside. Git runs none of the programs that a repository's own
+configuration could name.
 
-A glob has one meaning everywhere, that of `.gitignore`. `*` and `?` stop at `/`, `**` does not, `[a-z]` and `[!a-z]`
-are sets, `{a,b}` are alternatives, `\\` takes the next character as it is. A pattern without `/` is matched with the
-last part of a path, one with `/` with the whole path.
+A glob has the same meaning everywhere, that of `.gitignore`. `*` and `?` stop at `/`, `**` does not, `[a-z]` and
+`[!a-z]` are sets, `{a,b}` are alternatives, `\` escapes the next character. A pattern without `/` is matched against
+the last part of a path, one with `/` against the whole path.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from desktop_agent.core.system.git.repository import NoStatus, Repository, find_
 from desktop_agent.core.tools.files.ripgrep import SKIPPED, SearchGround, prepare, run_ripgrep
 
 MOST_COLLECTED = 200_000
-"""Files looked at in one listing. A larger folder is listed in part."""
+"""Files examined in one listing. A larger folder is listed in part."""
 
 MOST_RETURNED_BYTES = 80_000
 
@@ -34,14 +34,14 @@ _MOST_BYTES = 64 * 1024 * 1024
 
 
 class FileListing(Struct, frozen=True):
-    """Files, relative to the folder that was listed, with `/`, sorted."""
+    """Sorted files, with `/`, relative to the folder that was listed."""
 
     paths: list[str]
     is_partial: bool = False
 
 
 Select = Callable[[list[str]], list[str]]
-"""Returns what is wanted for a list of files. Called in a thread, for each part of a folder's files by itself."""
+"""Returns the wanted files of a list. Called in a thread, separately for each part of a folder's files."""
 Measure = Callable[[os.stat_result], int]
 
 
@@ -63,7 +63,7 @@ async def list_known(folder: Path, name: str, context: SearchGround, *, depth: i
 
 
 def missing(folder: Path, paths: list[str]) -> bool:
-    """Whether any of `paths`, some of them folders ending in `/`, is not there. Blocks."""
+    """Whether any of `paths`, some of them folders ending in `/`, is missing. Blocks."""
     return len(_present(folder, paths)) < len(paths)
 
 
@@ -147,7 +147,7 @@ def _decoded(found: list[bytes]) -> list[str]:
 async def _measured_by_git(
     repository: Repository, folder: Path, measures: dict[str, int], select: Select, measure: Measure
 ) -> bool:
-    """Fill `measures` with what git lists; False when it does not know all of it."""
+    """Fill `measures` with what git lists; False when git does not know all of the folder."""
 
     async def fill(git: PinnedGit | NoStatus, *options: str) -> bool:
         answer = await _ls_files(git, *options)
@@ -188,7 +188,7 @@ def _plain(answer: bytes) -> list[str]:
 
 
 MOST_ALTERNATIVES = 500
-"""Of one pattern: thirty `{a,b}` would make a billion."""
+"""Of one pattern: thirty `{a,b}` would expand to a billion."""
 
 _TOKEN = re.compile(
     r"""
@@ -223,14 +223,15 @@ class Glob:
         return () if any(name.strip("*") == "" for name in names) else names
 
     def filter(self, paths: list[str]) -> list[str]:
-        """Return those of `paths` that `matches`, also for a hundred thousand: what an ending decides costs little."""
+        """Return the `paths` that match, quickly even for a hundred thousand: most patterns are decided by
+        the ending.
+        """
         endings = tuple(map(_literal_ending, self._alternatives))
         if "" not in endings:
             paths = [path for path in paths if path.endswith(endings)]
         return paths if all(map(self._is_all_ending, self._alternatives)) else list(filter(self.matches, paths))
 
     def _is_all_ending(self, text: str) -> bool:
-        """Whether this alternative means every path with its ending."""
         is_anywhere = self._is_for_names or text.startswith("**/")
         return is_anywhere and text.removeprefix("**/") == f"*{_literal_ending(text)}"
 
@@ -243,12 +244,11 @@ class Glob:
 
 
 def _literal_ending(pattern: str) -> str:
-    """Return the plain characters that everything which matches `pattern` ends with."""
     return re.split(r"[][*?{}\\\\]", pattern)[-1].rpartition("/")[2]
 
 
 def _without_braces(pattern: str) -> list[str]:
-    """Return the patterns that one with `{a,b}` stands for. Raises `ValueError` when there are very many."""
+    """Expand `{a,b}` into separate patterns. Raises `ValueError` when there are too many."""
     found: list[str] = []
     waiting = [pattern]
     while waiting:
@@ -268,7 +268,7 @@ _Token = tuple[str, str]
 
 
 def _translate(pattern: str) -> str:
-    """Return a regular expression without backtracking between stars: `(?>…)` keeps the first place that fits."""
+    """Return a regular expression without backtracking between stars: `(?>…)` keeps the first match."""
     tokens = [(match.lastgroup or "", _token_regex(match)) for match in _TOKEN.finditer(pattern)]
     first, *others = _split(tokens, "folders")
     between = [_in_names(part) for part in others[:-1] if part]

@@ -1,12 +1,12 @@
 """Running ripgrep: where it is, what it skips, its output record by record, and its matches as lines and cards.
 
-Every search honours `.gitignore` (also where there is no repository) and skips `.git`, `node_modules` and
-`__pycache__`. The user's own ripgrep configuration is not read: it would change what tools mean. Output is read in
-bounded memory, and matches become lines that are the same every time.
+Every search honours `.gitignore` (also outside a repository) and skips `.git`, `node_modules` and `__pycache__`. The
+user's own ripgrep configuration is not read: it would change what tools mean. Output is read in bounded memory, and the
+matches' lines are always in the same order.
 
-Every searching tool puts what it found as cards, places that a click opens, under the key `matches` of its result's
-metadata: `{"path": relative to the workspace, "line": number or None, "text": what stands there}`. Only the first 200,
-because metadata is journalled with every result.
+Every search tool stores its matches as cards, places that a click opens, under the key `matches` of its result's
+metadata: `{"path": relative to the workspace, "line": number or None, "text": the line}`. Only the first 200 are
+stored, because metadata is journalled with every result.
 """
 
 import base64
@@ -32,7 +32,7 @@ from desktop_agent.core.system.processes.shell import find_program
 
 TIMEOUT_S = 60.0
 LARGEST_RULES_BYTES = 2 * 1024 * 1024
-"""Of a file like `.gitignore`. The longest that people write have some thousand lines."""
+"""Size limit of a file like `.gitignore`. The longest that people write have a few thousand lines."""
 
 _RULE_FILES = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
 
@@ -65,7 +65,9 @@ def find_ripgrep(environ: Mapping[str, str], workspace: Path | None = None) -> s
 
 
 def prepare(options: Sequence[str], *, folder: Path, context: SearchGround) -> Command:
-    """Raises `ToolError` when ripgrep is not installed or an option cannot be passed to it. Blocks."""
+    """Return the command to run. Raises `ToolError` when ripgrep is not installed or does not accept an
+    option. Blocks.
+    """
     if any("\0" in option for option in options):
         raise ToolError("NUL characters are not allowed in a search.", error_type="validation")
     program = find_ripgrep(context.environ, context.boundary.root)
@@ -84,7 +86,7 @@ def prepare(options: Sequence[str], *, folder: Path, context: SearchGround) -> C
 async def run_ripgrep(
     command: Command, context: SearchGround, *, separator: bytes, on_records: Callable[[list[bytes]], bool]
 ) -> SearchEnd:
-    """Pass on output until `on_records` returns False. Cancelling ends ripgrep. Raises `ToolError` after a minute."""
+    """Pass output on until `on_records` returns False. Cancelling ends ripgrep. Raises `ToolError` after a minute."""
     splitter = RecordSplitter(separator, LONGEST_RECORD_BYTES)
     errors = OutputCapture()
     child: ChildProcess | None = None
@@ -116,10 +118,10 @@ async def run_ripgrep(
 
 
 def _rules(root: Path) -> list[str]:
-    """Return options that apply `.gitignore` outside a repository, but none from above the workspace.
+    """Return options that apply `.gitignore` outside a repository, but no rules from above the workspace.
 
-    `--no-require-git` alone would read the home folder's `.gitignore`. Rules that are a pipe or too long are skipped:
-    ripgrep would wait for them or need gigabytes of memory.
+    `--no-require-git` alone would read the home folder's `.gitignore`. Rule files that are a pipe or too long are
+    skipped: ripgrep would wait for them or need gigabytes of memory.
     """
     if any(map(_is_unfit, (root / name for name in _RULE_FILES))):
         return ["--no-ignore"]
@@ -138,7 +140,7 @@ def _is_unfit(rules: Path) -> bool:
 
 
 LONGEST_LINE = 400
-"""Characters of a line that are shown; of a longer one, the part around its first match."""
+"""Characters of a line that are shown; of a longer line, the part around its first match."""
 
 _LEAD = 100
 
@@ -153,7 +155,7 @@ class _Line(Struct):
 class LineSelection(Struct, frozen=True):
     lines: list[str]
     places: list[tuple[str, int, str]]
-    """Path, line and text where each of the matches begins that they show."""
+    """Path, line and text where each of the shown matches begins."""
 
 
 class GrepMatches(Struct):
@@ -206,7 +208,7 @@ class GrepMatches(Struct):
         self._lines += len(lines)
 
     def select(self, max_matches: int, *, lines_after: int, max_bytes: int) -> LineSelection:
-        """Return the first `max_matches` by path and line, with their context, as far as `max_bytes` goes."""
+        """Return the first `max_matches` by path and line, with their context, up to `max_bytes`."""
         shown: list[str] = []
         places: list[tuple[str, int, str]] = []
         size = 0
@@ -264,7 +266,7 @@ def _shortened(line: str, around: int) -> str:
 
 
 def _text(value: dict[str, str]) -> str:
-    """Return the text; what is not UTF-8 comes in base 64."""
+    """Return the text; what is not UTF-8 is base64-encoded."""
     return value["text"] if "text" in value else base64.b64decode(value["bytes"]).decode("utf-8", "replace")
 
 
@@ -276,7 +278,7 @@ def card(path: str, line: int | None, text: str) -> JsonObject:
 
 
 def file_cards(entries: Sequence[str], folder: str = ".") -> list[JsonObject]:
-    """Return the places of files that are named relative to `folder`, itself relative to the workspace."""
+    """Return cards for files whose paths are relative to `folder`, itself relative to the workspace."""
     prefix = "" if folder == "." else f"{folder}/"
     return [card(prefix + entry, None, "") for entry in entries[:MOST_CARDS]]
 

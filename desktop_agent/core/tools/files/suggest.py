@@ -1,4 +1,4 @@
-"""Did you mean: what comes closest to a name, a path or a text that is not there."""
+"""Did you mean: what comes closest to a name, a path or a text that does not exist."""
 
 import os
 import re
@@ -13,10 +13,10 @@ LIMIT = 3
 MOST_COMPARED = 20_000
 LONGEST_COMPARED = 300
 LONGEST_SHOWN = 200
-"""Characters of a line of which the model only has to see which it is."""
+"""How many characters of a line are shown where the model only has to recognise it."""
 
 _ALIKE = 60
-"""From here on a likeness is worth a suggestion."""
+"""The least similarity, of 100, that is worth a suggestion."""
 
 _BETWEEN_WORDS = re.compile(r"[\s_.-]+")
 _DULL = frozenset({"__pycache__", "node_modules"})
@@ -32,7 +32,7 @@ def closest_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
 
 
 def closest_paths(missing: Path, root: Path) -> tuple[str, ...]:
-    """Return up to three similar entries beside `missing`, relative to `root`. Endings do not count. Blocks."""
+    """Return up to three similar entries beside `missing`, relative to `root`. Suffixes are ignored. Blocks."""
     folder = missing.parent
     try:
         names = [entry.name for entry in islice(folder.iterdir(), MOST_COMPARED)]
@@ -100,6 +100,6 @@ def similar_lines(wanted: str, text: str) -> tuple[int, ...]:
 
 
 def similar_shown(wanted: str, text: str) -> str:
-    """Return what `similar_lines` finds as the model reads it: a line each, with its number; empty without any."""
+    """Return the result of `similar_lines` as the model reads it: numbered lines; empty if there are none."""
     lines = text.split("\n")
     return "\n".join(f"{number}: {lines[number - 1][:LONGEST_SHOWN]}" for number in similar_lines(wanted, text))

@@ -1,14 +1,14 @@
-"""A file's text as the model sees it, in whole and in parts, and exact bytes on the way back.
+"""A file's text as the model sees it, whole and in parts, and how edits are turned back into exact bytes.
 
-The model sees LF line endings, no byte-order mark, and U+FFFD for bytes that are not text. On disk all of that stays
-as it was: an edit changes the bytes of its own region and no others. A line that the edit keeps keeps its ending.
+The model sees LF line endings, no byte-order mark, and U+FFFD for bytes that are not text. On disk all of that stays as
+it was: an edit changes only the bytes of its own region. A line that the edit keeps keeps its ending.
 
 Parts are a range of bytes, the last lines, a range of lines, or all of it. Only what the answer needs is read, and no
-answer is larger than its limits; what is cut says how to read on. Reading parts blocks.
+answer exceeds its limits; a cut answer says how to read on. Reading parts blocks.
 
-When whole lines are replaced (`splice`), a new line takes the ending of the line it replaces (the first that of the
-first, and so on), and where it replaces none, that of the nearest line before it, else after it. A missing newline at
-the end of the file stays missing.
+When whole lines are replaced (`splice`), a new line takes the ending of the line it replaces (the first new line that
+of the first, and so on); where it replaces none, it takes that of the nearest line before it, else after it. A missing
+newline at the end of the file stays missing.
 """
 
 import codecs
@@ -33,7 +33,9 @@ class NotTextError(ValueError):
 
 
 def looks_binary(beginning: bytes) -> bool:
-    """Whether a file that begins like this is not text: a NUL without the mark of an encoding that uses them."""
+    """Whether a file that begins like this is binary: it has a NUL, but no byte-order mark of an encoding that uses
+    them.
+    """
     mark, _ = byte_order_mark(beginning)
     return not mark and b"\0" in beginning[:HEAD_BYTES]
 
@@ -55,7 +57,7 @@ def as_shown(text: str) -> str:
 class Replacement(Struct, frozen=True):
     content: bytes
     lines: tuple[int, ...]
-    """The first line (from 1) of each replaced place, as it was before."""
+    """The first line (from 1) of each replaced place, numbered as before the change."""
 
 
 class TextFile:
@@ -70,11 +72,11 @@ class TextFile:
         except UnicodeDecodeError as error:
             raise NotTextError(f"the file is not valid {self._encoding}") from error
         self.text = as_seen(self._raw)
-        """What the model quotes. Bytes that are not text are surrogates here, which no quote can match."""
+        """What the model quotes. Bytes that are not text are surrogates here, which no quotation can match."""
 
     @property
     def shown_text(self) -> str:
-        """What the model sees: the same, with U+FFFD for bytes that are not text."""
+        """What the model sees: `text` with U+FFFD for bytes that are not text."""
         return as_shown(self.text)
 
     @property
@@ -88,7 +90,7 @@ class TextFile:
 
     @property
     def has_mark(self) -> bool:
-        """Whether the file begins with a byte-order mark, which is in no line."""
+        """Whether the file begins with a byte-order mark, which is not part of any line."""
         return bool(self._mark)
 
     def encoded(self, lines: Iterable[str], *, has_mark: bool = True) -> bytes:
@@ -150,7 +152,9 @@ class TextFile:
 
 
 def _with_mixed_endings(new: str, old: str, endings: list[str]) -> str:
-    """Return `new` with the endings of `old`: what stays keeps its own, the rest takes that of its counterpart."""
+    """Return `new` with the endings of `old`: unchanged lines keep theirs, others take that of the line
+    they replace.
+    """
     old_lines, new_lines = old.split("\n"), new.split("\n")
     limit = min(len(old_lines), len(new_lines))
     same_before = next((n for n in range(limit) if old_lines[n] != new_lines[n]), limit)
@@ -181,7 +185,7 @@ class FilePart(Struct, frozen=True):
     text: str
     lines: int
     is_cut: bool = False
-    """The limit, not the request, decided where the text ends."""
+    """Whether the limit, not the request, decided where the text ends."""
 
 
 class TextReader(Struct, kw_only=True):
@@ -258,7 +262,9 @@ class TextReader(Struct, kw_only=True):
         return FilePart(f"{shown}\n{note}", lines, is_cut=True)
 
     def _scan(self, first: int, count: int | None) -> tuple[str, bool]:
-        """Return lines from `first` on, and whether they are all that was asked for (else the limit was passed)."""
+        """Return lines from `first` on, and whether they are all that was asked for (otherwise the limit
+        was exceeded).
+        """
         self.file.seek(self.start)
         decoder = codecs.getincrementaldecoder(self.encoding)(self.errors)
         to_skip = first - 1
@@ -317,18 +323,18 @@ class Splice(Struct, frozen=True, kw_only=True):
     end: int
     added: tuple[str, ...]
     is_verbatim: bool = False
-    r"""The added lines carry their own `\r`, or mean to have none."""
+    r"""Whether the added lines have their own `\r`, or are meant to have none."""
     ends_with_newline: bool | None = None
-    """Whether the last of `added` ends in a newline, where it becomes the file's last line. None: as it was."""
+    """Whether the file ends with a newline if the last of `added` becomes its last line. None: as before."""
 
 
 def split_block(text: str) -> tuple[str, ...]:
-    r"""Return the lines of a text that stands for whole lines; one final newline says nothing more."""
+    """Return the lines of a text that stands for whole lines; one final newline is ignored."""
     return tuple(as_seen(text).removesuffix("\n").split("\n"))
 
 
 def splice(lines: Sequence[str], splices: Sequence[Splice]) -> list[str]:
-    """Return `lines` with all `splices` made, which are in order and do not overlap. Lines carry their endings."""
+    """Return `lines` with `splices` applied, which are ordered and do not overlap. Lines include their endings."""
     result: list[str] = []
     done = 0
     for item in splices:
@@ -353,7 +359,7 @@ def _with_endings(item: Splice, lines: Sequence[str]) -> list[str]:
 
 
 def _settle_end(result: list[str], added: list[str], item: Splice, lines: Sequence[str]) -> None:
-    """Make the end of the file, which `added` will be, end as it should."""
+    """Give `added`, which becomes the end of the file, the right ending."""
     is_open = bool(lines) and not lines[-1].endswith("\n")
     if is_open and item.start == len(lines) and not result[-1].endswith("\n"):
         result[-1] += _ending_near(lines, item.start)

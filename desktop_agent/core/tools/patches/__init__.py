@@ -1,1 +1,1 @@
-"""Patches as models and git write them: parsed, placed in the file as it is now, and turned into exact edits."""
+"""Patches as models and git write them: parsed, located in the current file, and turned into exact edits."""

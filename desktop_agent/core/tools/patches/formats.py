@@ -1,14 +1,14 @@
-"""Reading a patch: what it does to which files, in any of the forms that models and git write.
+"""Parses a patch, in any of the forms that models and git write, into what it does to which files.
 
 - `*** Begin Patch` … `*** End Patch` around any number of `*** Add File:`, `*** Update File:` (with `*** Move to:`)
-and `*** Delete File:`; the two outer lines may be missing.
+and `*** Delete File:`; the two outer lines can be missing.
 - Unified diffs, from `git diff` or `diff -u`: several files, new, deleted, renamed and copied ones, and modes. The
-format: git-diff, "Generating patch text with -p". Names are quoted as in C where they need it.
+format: git-diff, "Generating patch text with -p". Names are quoted as in C where necessary.
 - An update without a header: hunks, or bare `- old` and `+ new` lines.
 
-Hunks are lines with a sign, below `@@` lines or bare. Numbers in `@@ -1,3 +1,4 @@` are taken at their word where the
-lines bear them out, so that a removed `-- x` is not read as a header. Where they do not, because models count badly, a
-hunk ends where the next header begins.
+Hunks are lines with a sign, below `@@` lines or bare. The counts in `@@ -1,3 +1,4 @@` are used where the lines confirm
+them, so that a removed `-- x` is not read as a header. Where they do not, because models count badly, a hunk ends where
+the next header begins.
 """
 
 import re
@@ -23,7 +23,7 @@ Action = Literal["Add", "Update", "Delete"]
 
 
 class HunkLine(Struct, frozen=True):
-    r"""One line of a hunk, without its sign and its `\n`; a `\r` before that is part of the text."""
+    """One line of a hunk, without its sign and its newline; a carriage return before that is part of the text."""
 
     sign: Sign
     text: str
@@ -32,13 +32,13 @@ class HunkLine(Struct, frozen=True):
 class PatchHunk(Struct, frozen=True, kw_only=True):
     lines: tuple[HunkLine, ...]
     start: int | None = None
-    """The line (from 0) at which it says it begins. None: it does not say."""
+    """The line (from 0) at which the hunk claims to begin. None: it does not say."""
     anchors: tuple[str, ...] = ()
-    """Lines that come before it, outermost first."""
+    """Lines that come before the hunk, outermost first."""
     is_at_end: bool = False
-    """Its last old line is the last one of the file."""
+    """Whether its last old line is the last line of the file."""
     ends_with_newline: bool | None = None
-    """Whether the file ends in a newline after it. None: it does not say."""
+    """Whether the file ends with a newline after the hunk is applied. None: it does not say."""
 
     @property
     def old(self) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ class PatchHunk(Struct, frozen=True, kw_only=True):
 class FilePatch(Struct, frozen=True, kw_only=True):
     action: Action
     paths: tuple[str, ...]
-    """What the file may be called, best first: a header can be read with and without git's `a/`. Empty: not said."""
+    """Possible paths of the file, best first: a header can be read with and without git's `a/`. Empty: not given."""
     hunks: tuple[PatchHunk, ...] = ()
     alternatives: tuple[tuple[PatchHunk, ...], ...] = ()
     """Other ways to read `hunks`, tried in turn when they do not fit."""
@@ -65,11 +65,11 @@ class FilePatch(Struct, frozen=True, kw_only=True):
     """Where its content comes from, when it is renamed or copied."""
     is_copy: bool = False
     is_executable: bool | None = None
-    """Whether its executable bits are set or cleared. None: they stay."""
+    """Whether to set or clear its executable bits. None: they stay."""
 
 
 class PatchError(ValueError):
-    """The patch cannot be read, or does not fit. The text is written for the model."""
+    """The patch cannot be parsed, or does not fit. The text is written for the model."""
 
 
 FORMS = (
@@ -86,7 +86,7 @@ _ACTIONS: dict[str, Action] = {"Add": "Add", "Update": "Update", "Delete": "Dele
 
 
 def parse_patch(text: str) -> list[FilePatch]:
-    """Return what the patch does to each file, in its order. Raises `PatchError` for what cannot be read."""
+    """Return what the patch does to each file, in its order. Raises `PatchError` if it cannot be parsed."""
     lines = _lines(text)
     if any(_HEADER.match(line) for line in lines):
         return _read_sections(lines)
@@ -100,7 +100,7 @@ def parse_patch(text: str) -> list[FilePatch]:
 
 
 def _lines(text: str) -> list[str]:
-    r"""Split the patch. Where every line ends in `\r\n` that is how it was written, and says nothing of the files."""
+    """Split the patch into lines. If every line ends in CRLF, that is the patch's own style, not the files'."""
     lines = text.removesuffix("\n").split("\n")
     if text.endswith("\n") and all(line.endswith("\r") for line in lines):
         return [line[:-1] for line in lines]
@@ -264,7 +264,7 @@ def _pairs(hunk: PatchHunk) -> tuple[PatchHunk, ...]:
 
 
 def _next_header(lines: Sequence[str], at: int) -> int:
-    """Return the index of the first line from `at` on that is no line of a hunk."""
+    """Return the index of the first line from `at` on that does not belong to a hunk."""
 
     def is_header(index: int) -> bool:
         line = lines[index]
@@ -274,7 +274,7 @@ def _next_header(lines: Sequence[str], at: int) -> int:
 
 
 def _ends_hunk(lines: Sequence[str], at: int) -> bool:
-    """Whether another file begins at line `at`, and not a removed `-- x` that an added `++ y` replaces."""
+    """Whether another file's header begins at line `at`, rather than a removed `-- x` that an added `++ y` replaces."""
     if lines[at].startswith(GIT_HEADER):
         return True
     below = next((line for line in lines[at + 2 :] if line.strip()), "")
@@ -340,7 +340,7 @@ _STAMP = re.compile(r"(?:\t.*|\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*)$")
 
 
 def read_diff(lines: Sequence[str]) -> list[FilePatch]:
-    """Return what the diff does to each file. What stands before and between the files is not looked at."""
+    """Return what the diff does to each file. Text before and between the files is ignored."""
     patches: list[FilePatch] = []
     at = 0
     while at < len(lines):
@@ -356,7 +356,7 @@ class _Part(Struct):
     lines: Sequence[str]
     git_paths: tuple[str, str] | None = None
     named: dict[str, str] = field(default_factory=dict[str, str])
-    """What the header lines say, by their first words."""
+    """Values of the header lines, by their first words."""
     hunks: list[PatchHunk] = field(default_factory=list[PatchHunk])
 
     def read(self, at: int) -> tuple[FilePatch, int]:
@@ -422,7 +422,7 @@ _HEADERS = (
 
 
 def _paths(old: str, new: str) -> tuple[str, ...]:
-    """Return what the file may be called: with git's prefixes taken off where both sides have them, and as it says."""
+    """Return possible paths: without git's prefixes if both sides have them, and as given."""
     sides = [side for side in (new, old) if side != _NOWHERE]
     prefixes = {new: "b/", old: "a/"}
     is_prefixed = all(side.startswith(prefixes[side]) for side in sides) and new != old
@@ -431,7 +431,7 @@ def _paths(old: str, new: str) -> tuple[str, ...]:
 
 
 def _git_paths(text: str) -> tuple[str, str] | None:
-    """Split the two names of a `diff --git` line, which are the same but for their prefixes; None if they are not."""
+    """Split a `diff --git` line into its two names, which are equal except for their prefixes; None if they are not."""
     if text.startswith('"') and (first := _QUOTED.match(text)):
         return _unquoted(first[0]), _unquoted(text[first.end() :].strip())
     if text.endswith('"') and (last := re.search(r' ("(?:[^"\\]|\\.)*")$', text)):
@@ -449,7 +449,7 @@ def _name(text: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """Undo C-style quotes; a name without quotes is returned as it is."""
+    """Undo C-style quoting; a name without quotes is returned as it is."""
     quoted = _QUOTED.fullmatch(text.strip())
     if quoted is None:
         return text

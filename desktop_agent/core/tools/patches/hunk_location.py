@@ -1,8 +1,8 @@
-"""Where hunks belong in a file as it is now, or exactly why they do not fit.
+"""Where hunks belong in the current file, or exactly why they do not fit.
 
-Lines are compared as they are; then without line endings; then without white space at the end; then without white
-space at both ends. No line is ever left out of the comparison. A hunk that says its line may have moved by
-`MOST_LINES_MOVED` lines, if only one place fits; without a line it must fit in one place only, behind its anchors.
+Lines are compared exactly; then without line endings; then without trailing white space; then without leading and
+trailing white space. No line is ever left out of the comparison. A hunk with a line number can have moved by
+`MOST_LINES_MOVED` lines if only one place fits; without a number it must fit in only one place, after its anchors.
 """
 
 import re
@@ -40,7 +40,7 @@ class HunkLocation(Struct, frozen=True, kw_only=True):
     end: int
     level: int
     moved: int = 0
-    """How many lines below the one it says it was found."""
+    """How many lines below its stated line it was found."""
 
     @property
     def note(self) -> str:
@@ -51,7 +51,7 @@ class HunkLocation(Struct, frozen=True, kw_only=True):
 
 
 def place_all(lines: Sequence[str], hunks: Sequence[PatchHunk], *, loosest: int = ANY_INDENT) -> list[HunkLocation]:
-    r"""Return where each hunk belongs, in the order of the file. `lines` have no `\n`. Raises `PatchError`."""
+    """Return where each hunk belongs, in the order of the file. `lines` have no newline. Raises `PatchError`."""
     file = _File(lines, loosest)
     for number, hunk in enumerate(hunks, start=1):
         try:
@@ -69,7 +69,7 @@ class _File:
         self._views: dict[int, list[str]] = {}
         self.places: list[HunkLocation] = []
         self._after = 0
-        """The line after the hunk before."""
+        """The line after the previous hunk."""
         self._drift = 0
 
     def add(self, hunk: PatchHunk) -> None:
@@ -111,7 +111,6 @@ class _File:
         return found[0], moved
 
     def _place_of_insertion(self, hunk: PatchHunk) -> HunkLocation:
-        """Return where lines go that come without any others around them."""
         size = len(self._lines)
         at: int | None = None
         if hunk.is_at_end or not size:
@@ -141,7 +140,6 @@ class _File:
         return self._views[level]
 
     def _find(self, wanted: Sequence[str], level: int) -> list[int]:
-        """Return every line at which `wanted` begins."""
         view = self._view(level)
         needle = [LEVELS[level][1](line) for line in wanted]
         found: list[int] = []
@@ -155,7 +153,7 @@ class _File:
                 found.append(at)
 
     def _free(self, hunk: PatchHunk, found: list[int]) -> list[int]:
-        """Keep the places that no other hunk has, at the end if it must be there, and behind the last if there are."""
+        """Drop places that overlap other hunks or are not at a required end; prefer those after the previous hunk."""
         size = len(hunk.old)
         if hunk.is_at_end:
             found = [start for start in found if start + size == len(self._lines)]
@@ -211,7 +209,7 @@ class _File:
         return f"its lines are at line {start + 1}, but the file {end}."
 
     def _best_start(self, hunk: PatchHunk, wanted: Sequence[str]) -> tuple[int, int]:
-        """Return the line at which most lines of the hunk fit, and how many do."""
+        """Return the start line at which most lines of the hunk match, and how many do."""
         places: dict[str, list[int]] = {}
         for number, line in enumerate(self._view(ANY_INDENT)):
             if line:

@@ -1,6 +1,6 @@
-"""The files as a patch leaves them, before any of it is written: later parts see what earlier parts did.
+"""The files as a patch leaves them, before anything is written: later parts see what earlier parts did.
 
-Where a hunk is applied, context keeps its bytes, and new lines get the endings and the indent of their place.
+Where a hunk is applied, context keeps its bytes, and new lines get the endings and the indent of their surroundings.
 """
 
 from collections.abc import Sequence
@@ -25,12 +25,12 @@ _MOST_NOTES = 10
 class PatchDraft(Struct):
     context: ToolContext
     file_path: str | None
-    """The one file that may be changed; None: those that the patch names."""
+    """The only file that may be changed; None: those that the patch names."""
     entries: list[JsonObject] = field(default_factory=list[JsonObject])
     _before: dict[str, FileState | None] = field(default_factory=dict[str, FileState | None])
     _after: dict[str, FileState | None] = field(default_factory=dict[str, FileState | None])
     _moves: dict[str, str] = field(default_factory=dict[str, str])
-    """Where files went, by the path that each had before the patch."""
+    """New paths of moved files, by their paths before the patch."""
 
     def add(self, patch: FilePatch) -> None:
         path = self._path(patch)
@@ -47,7 +47,7 @@ class PatchDraft(Struct):
         self.entries.append(entry)
 
     def writes(self) -> tuple[FileTransition, ...]:
-        """Return the plan: files that go away come last."""
+        """Return the plan, with removed files last."""
         moves = {source: target for source, target in self._moves.items() if self._is_move(source, target)}
         sources = {target: source for source, target in moves.items()}
         changed = [
@@ -121,7 +121,7 @@ class PatchDraft(Struct):
         return entry | {"path": target.path, "from": source.path, "action": "Copy" if patch.is_copy else "Move"}
 
     def _is_move(self, source: str, target: str) -> bool:
-        """Whether one file went from here to there: later parts may have made or deleted one at either end."""
+        """Whether the file really moved: later parts may have created or deleted one at either end."""
         is_gone = self._before[source] is not None and self._after[source] is None
         return is_gone and self._after[target] not in (None, self._before[target])
 
@@ -192,7 +192,7 @@ class Patched(Struct, frozen=True):
     added: int
     removed: int
     notes: tuple[str, ...]
-    """How hunks that were found differ from what the patch says."""
+    """How located hunks differ from what the patch says."""
 
 
 def apply_hunks(
@@ -244,7 +244,6 @@ def _place(
 
 
 def _splices(place: HunkLocation, raw: Sequence[str], shown: Sequence[str]) -> list[Splice]:
-    """Return one splice for each run of removed and added lines."""
     hunk = place.hunk
     matched = raw[place.start : place.end]
     indent = _Indent(hunk.old, shown[place.start : place.end]) if place.level == ANY_INDENT else None
@@ -281,7 +280,7 @@ def _splices(place: HunkLocation, raw: Sequence[str], shown: Sequence[str]) -> l
 
 
 class _Indent:
-    """How the indent of a hunk's lines differs from that of the file's, learnt from the lines that both have."""
+    """How the indent of a hunk differs from the file's, learnt from the lines that both have."""
 
     def __init__(self, said: Sequence[str], real: Sequence[str]) -> None:
         self._known: dict[str, str] = {}

@@ -1,8 +1,8 @@
-"""What an MCP server may ask while its call runs: something of the session's model, or of the user.
+"""What an MCP server may ask the session's model or the user while its call runs.
 
-The model is asked each time, or for the session, by the user's leave. What is asked and what is answered stay beside
-the conversation: the model that works for the user sees neither. Both are on record, with what it cost, before the
-server gets the answer. The user is asked one question at a time, within a call that was let through.
+The model is asked with the user's permission, given each time or for the session. Questions and answers stay outside
+the conversation: the model that works for the user sees neither. Both are recorded, with their cost, before the server
+gets the answer. The user is asked one question at a time, within a call that was allowed.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.tools.judging import Policies, arguments_digest
 
 MOST_IN_A_CALL = 10
-"""How often a server may ask the model while one call runs."""
+"""How often a server may ask the model during one call."""
 
 SAMPLING = "server_sampling"
 """The code of the notice that the model answered a server."""
@@ -53,7 +53,7 @@ SAMPLING = "server_sampling"
 class AsideFacts(Struct, frozen=True, kw_only=True):
     model: str
     price: str = ""
-    """What a million tokens cost, read and written; empty when that is not known."""
+    """Price of a million tokens, input and output; empty when it is not known."""
 
 
 class AsideAnswer(Struct, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ class AsideAnswer(Struct, frozen=True, kw_only=True):
 
 
 class AsideModel(Protocol):
-    """The session's model, asked beside the conversation."""
+    """The session's model, asked outside the conversation."""
 
     async def facts(self) -> AsideFacts: ...
 
@@ -78,10 +78,10 @@ class ServerSampling:
         self._policies = policies
         self._one_at_a_time = asyncio.Lock()
         self._allowed: set[str] = set()
-        """The servers that may ask without a question, by the fingerprint of their definition."""
+        """Fingerprints of the definitions of the servers that may ask the model without the user's approval."""
 
     def during(self, turn: int, ask: AskUser) -> SampleModel:
-        """Return what asks the model for one call. `ask` asks the user."""
+        """Return the function that asks the model during one call. `ask` asks the user."""
         asked = 0
 
         async def sample(request: SamplingRequest) -> SampledAnswer:
@@ -151,7 +151,9 @@ def _question(request: SamplingRequest, facts: AsideFacts) -> ServerQuestion:
 
 
 def _messages(asked: tuple[SampledMessage, ...]) -> tuple[Message, ...]:
-    """Return them with neighbours of one role as one, since roles alternate. Raises `SamplingRefusedError`."""
+    """Return the messages with consecutive ones of one role merged, as roles alternate. Raises
+    `SamplingRefusedError`.
+    """
     if asked[0].role != "user" or asked[-1].role != "user":
         raise SamplingRefusedError("The messages must begin and end with one of the user.")
     merged: list[SampledMessage] = []

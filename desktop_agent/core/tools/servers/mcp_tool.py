@@ -1,10 +1,10 @@
-"""One tool of an MCP server, as a tool of a session: its name, its schema, whether it is still what the user allowed.
+"""One tool of an MCP server, as a tool of a session: its name, its schema, and whether it is still as allowed.
 
-Servers send any JSON Schema. APIs ask that the root is an object without alternatives, that an array says what is in
-it, and that a property's name is plain. What had to be changed is changed back in the arguments, and the server's own
-schema still decides whether they are right, told so that the model can put it right. A schema is written by the
-server: nothing it names is fetched, and its regular expressions, which can be made to take for ever, are left to the
-server. `jsonschema` is imported with the first check, at a call of a server's tool (0.1 s).
+Servers send any JSON Schema. APIs require that the root is an object without alternatives, that an array declares its
+items, and that property names are plain. Changed names are mapped back in the arguments, and the server's own schema
+still decides whether they are valid; errors are worded so that the model can correct them. A schema is written by the
+server: nothing it references is fetched, and its regular expressions, which can be made to take for ever, are left to
+the server. `jsonschema` is imported with the first check, at a call of a server's tool (0.1 s).
 """
 
 import asyncio
@@ -43,13 +43,13 @@ from desktop_agent.core.tools.tool import ServerTool, ToolArguments, ToolContext
 
 
 class SessionTrust:
-    """Compares what servers offer with what is on record, and puts on record what the user allows."""
+    """Compares what servers offer with what is recorded, and records what the user allows."""
 
     def __init__(self, trust: ToolTrust, log: EventLog) -> None:
         self._trust = trust
         self._log = log
         self._allowed_once: set[tuple[str, str, Digest]] = set()
-        """Definitions that the user saw and let act in this session: the model may be told of them."""
+        """Definitions that the user saw and allowed to run in this session: the model may be told about them."""
 
     async def read(self, server: ServerDefinition) -> TrustedTools:
         return await asyncio.to_thread(self._trust.read, server)
@@ -59,7 +59,9 @@ class SessionTrust:
 
     @property
     def allowed_count(self) -> int:
-        """How many definitions the user let act in this session: with another one, what the model is told changes."""
+        """How many definitions the user allowed to run in this session; the model's definitions change when
+        it grows.
+        """
         return len(self._allowed_once)
 
     def is_allowed_once(self, server: ServerDefinition, tool: str, digest: Digest) -> bool:
@@ -68,7 +70,7 @@ class SessionTrust:
     async def told(
         self, server: ServerDefinition, tools: Iterable[OfferedTool], trusted: TrustedTools
     ) -> dict[str, OfferedTool]:
-        """Return definitions that changed since the user allowed them, as they were: the model is told those."""
+        """Return the allowed versions of definitions that have changed since: the model is told those."""
         return await asyncio.to_thread(self._told, server, tools, trusted) if trusted.tools else {}
 
     async def allow(
@@ -80,9 +82,10 @@ class SessionTrust:
         *,
         is_lasting: bool,
     ) -> None:
-        """Keep that the user allowed a tool as it is.
+        """Record that the user allowed a tool as it is.
 
-        Tools that a rule also names are kept too, but not one that changed since it was allowed: that was not shown.
+        Other tools that a rule names are recorded too, except those that changed since they were allowed: the user has
+        not been shown those changes.
         """
         self._allowed_once.add((server.fingerprint, tool.name, await asyncio.to_thread(definition_digest, tool)))
         if not is_lasting:
@@ -124,14 +127,14 @@ _ALTERNATIVES = ("anyOf", "oneOf", "allOf")
 class OfferedSchema(Struct, frozen=True):
     schema: JsonObject
     renamed: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The properties of the root that have another name than the server's: ours to theirs."""
+    """Renamed properties of the root: our name to the server's."""
 
     def arguments_for_server(self, arguments: Mapping[str, object]) -> JsonObject:
         return {self.renamed.get(name, name): value for name, value in arguments.items()}
 
 
 def offered_schema(schema: Mapping[str, object]) -> OfferedSchema:
-    """Return what models receive of a tool's schema, which stays as it is."""
+    """Return a tool's schema as models receive it; the original is not modified."""
     root = _as_object({**schema})
     properties, renamed = _plain_names(object_in(root, "properties"))
     root["properties"] = properties
@@ -143,7 +146,9 @@ def offered_schema(schema: Mapping[str, object]) -> OfferedSchema:
 
 
 def _as_object(schema: JsonObject) -> JsonObject:
-    """Return the schema with an object at its root. Alternatives become one object that has what any of them has."""
+    """Return the schema with an object at its root. Alternatives become one object with the properties of
+    all of them.
+    """
     root: JsonObject = {key: value for key, value in schema.items() if key not in _ALTERNATIVES}
     properties = object_in(schema, "properties")
     for key in _ALTERNATIVES:
@@ -237,7 +242,7 @@ class McpTool(ServerTool[McpArguments]):
         trust: SessionTrust | None = None,
         told: OfferedTool | None = None,
     ) -> None:
-        """`told` is what the model hears of it instead of what the server says now."""
+        """`told` is the definition that the model is given instead of the server's current one."""
         definition = connection.definition
         self.server = definition.name
         self.offered = offered
@@ -249,7 +254,6 @@ class McpTool(ServerTool[McpArguments]):
         self._connection = connection
         self._trust = trust
         self._judged: OfferedTool | None = None
-        """The definition that the last judgement was about."""
         self._schema = offered_schema(self._told.input_schema)
         self.tokens = tool_tokens([self.definition()])
         is_here = isinstance(definition.reached_by, Program)
@@ -267,7 +271,7 @@ class McpTool(ServerTool[McpArguments]):
 
     @property
     def is_read_only(self) -> bool:
-        """Never: that a tool only reads is what its server says."""
+        """Always False: only the server claims that a tool is read-only."""
         return False
 
     def title(self, arguments: McpArguments) -> str:
@@ -352,7 +356,9 @@ class McpTool(ServerTool[McpArguments]):
         return replace(result, metadata=result.metadata | {"server_tool": self.shown_name})
 
     async def _offered_now(self) -> OfferedTool:
-        """Return the tool as the server lists it now; it is started, because with a start comes a new list."""
+        """Return the tool as the server lists it now; starts the server if needed, because a start brings a
+        new list.
+        """
         try:
             tools = await self._connection.tools()
         except ServerError as error:
@@ -383,14 +389,14 @@ def _progress_text(progress: Progress) -> str:
 
 
 BETWEEN = "__"
-"""Stands between the two. A server's name has no `__` and ends with no `_`, so that no two names come to the same."""
+"""Separates server and tool. A server's name has no `__` and does not end with `_`, so no two names collide."""
 
 LONGEST_NAME = 64
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def wire_name(server: str, tool: str) -> str:
-    """Return a unique name that providers accept: replaced or cut names get a hash."""
+    """Return a unique name that providers accept: names that were altered or cut get a hash."""
     plain = f"{server}{BETWEEN}{_NOT_IN_A_NAME.sub('_', tool)}"
     if plain == f"{server}{BETWEEN}{tool}" and len(plain) <= LONGEST_NAME and not _HASHED.search(tool):
         return plain
@@ -399,7 +405,7 @@ def wire_name(server: str, tool: str) -> str:
 
 
 _HASHED = re.compile(r"-[0-9a-f]{8}$")
-"""A tool with such a name could otherwise take that of one whose name was changed."""
+"""A tool with such a name could otherwise take the hashed name of another."""
 
 
 def shown_name(server: str, tool: str) -> str:

@@ -1,4 +1,4 @@
-"""What a call of a server's tool came to, as the model and the user get it: all of it, in order, within the limits."""
+"""The result of a server tool's call, as the model and the user get it: complete, in order, within the limits."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -12,7 +12,7 @@ from desktop_agent.core.protocol.model import BlobRef, JsonObject, ToolResult
 from desktop_agent.core.tools.tool import ToolContext
 
 LARGEST_PICTURE_BYTES = 5 * 1024 * 1024 * 3 // 4
-"""What the strictest provider takes of a picture: 5 MiB of base64."""
+"""The largest image that the strictest provider accepts: 5 MiB of base64."""
 
 LONGEST_SIDE = 8_000
 MOST_PICTURES = 20
@@ -26,11 +26,11 @@ class ReadParts(Struct):
     texts: list[str] = field(default_factory=list[str])
     pictures: list[BlobRef] = field(default_factory=list[BlobRef])
     files: list[tuple[BlobRef, str]] = field(default_factory=list[tuple[BlobRef, str]])
-    """What can be shown to no model, with the address of each at the server, if it has one."""
+    """Content that no model can be shown, with the address of each at the server, if it has one."""
 
 
 def read_parts(parts: Iterable[Part], keep: Keep) -> ReadParts:
-    """Return the parts, in order, as a model and the user get them. Stores pictures and other media: blocks."""
+    """Return the parts, in order, as a model and the user get them. Stores images and other media: blocks."""
     reading = ReadParts(keep)
     for part in parts:
         reading.texts.append(_text_of(part, reading))
@@ -76,7 +76,7 @@ def _text_of(part: Part, reading: ReadParts) -> str:
 
 
 def _media_text(part: MediaPart, reading: ReadParts) -> str:
-    """Keep the media; return what is said of it, since only pictures can be shown to a model."""
+    """Store the media and return a text about it, since only images can be shown to a model."""
     size = f"{len(part.content):,} bytes"
     name = f"{part.uri}, " if part.uri else ""
     try:
@@ -94,7 +94,7 @@ def _media_text(part: MediaPart, reading: ReadParts) -> str:
 
 
 def _is_said(structured: object, texts: list[str]) -> bool:
-    """Whether a text says the same already, as servers should do for clients that read no structure."""
+    """Whether a text already says the same, as servers should send for clients that do not read structured content."""
     for text in texts:
         try:
             if json.loads(text) == structured:

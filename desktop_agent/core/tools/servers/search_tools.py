@@ -1,11 +1,11 @@
-"""Which tools of servers a request has, and `search_tools`, which finds those that would take too much of it.
+"""Which server tools a request has, and `search_tools`, which finds those that would take too much of it.
 
-A request has all of them while they are small, else those that the conversation found or called. What the search found
-is named in the metadata of its result, so the journal has it, and the requests from then on have their definitions
+A request has all of them while they are small, else those that the conversation found or called. The result's metadata
+names what the search found, so the journal has it, and subsequent requests include their definitions
 (`core/context/history_fold.py`).
 
-Tools are ranked by SQLite's FTS5 (BM25) over their names, servers, descriptions and arguments. A word also finds those
-that begin with it. The same tools and the same words always come to the same order.
+Tools are ranked by SQLite's FTS5 (BM25) over their names, servers, descriptions and arguments. A word also matches
+longer words that begin with it. The same tools and words always give the same order.
 """
 
 import asyncio
@@ -82,12 +82,12 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LEAST_PREFIX = 3
 _MOST_WORDS = 32
 _LONGEST_TEXT = 4_000
-"""Characters of a description that are looked at: it comes from a server."""
+"""Characters of a description that are indexed: it comes from a server."""
 _RANKED = "SELECT rowid FROM tool WHERE tool MATCH ? ORDER BY bm25(tool, 4.0, 2.0, 1.0, 0.5), rowid LIMIT ?"
 
 
 def best_tools(tools: Sequence[AnyServerTool], query: str, limit: int) -> tuple[AnyServerTool, ...]:
-    """Return the tools that fit best, the best first; those that fit alike by their names. Blocks, for milliseconds."""
+    """Return the best matching tools, best first; ties are ordered by name. Blocks for milliseconds."""
     by_name = sorted(tools, key=lambda tool: tool.name)
     wanted = query.strip().lower()
     found = [tool for tool in by_name if wanted in (tool.name.lower(), tool.shown_name.lower())]
@@ -115,7 +115,9 @@ def _texts_of(tool: AnyServerTool) -> tuple[str, ...]:
 
 
 def _whole_and_in_parts(text: str) -> str:
-    """Return the text in parts, and its words with capitals inside: `GitHub` is `github`, `git` and `hub`."""
+    """Return the text split into words, with words of mixed case also in parts: `GitHub` is `github`, `git`
+    and `hub`.
+    """
     return " ".join((_HUMP.sub(" ", text), *(word for word in _WORD.findall(text) if _HUMP.search(word))))
 
 
@@ -126,13 +128,13 @@ def _argument_texts(schema: JsonObject) -> Iterable[str]:
 
 
 _LEAST_SHARE = 10
-"""In percent: so much the tools that were found may take in any case."""
+"""In percent: the share that found tools may always take."""
 
 
 class DefinitionBudget(Struct, frozen=True):
     window: int
     share: int
-    """In percent; 0: none, all are left to the search; 100: as much as they want."""
+    """In percent; 0: all tools are left to the search; 100: no limit."""
 
     def is_enough_for(self, tokens: float) -> bool:
         return self.share >= 100 or (self.share > 0 and tokens <= self.window * self.share / 100)
@@ -151,8 +153,8 @@ class Choice(Struct, frozen=True):
 def chosen(tools: Sequence[AnyServerTool], budget: DefinitionBudget, loaded: Sequence[str]) -> Choice:
     """Return which of `tools` a request has; `loaded` are those found or called, oldest first.
 
-    The estimate ignores what providers count, because other definitions would break a provider's cache. Beyond their
-    budget, the first found are left out again, but never all.
+    The estimate ignores providers' own token counts, because changing the definitions would invalidate a provider's
+    cache. When the budget is exceeded, the tools found first are dropped, but never all.
     """
     if budget.is_enough_for(sum(tool.tokens for tool in tools)):
         return Choice(tuple(tools))

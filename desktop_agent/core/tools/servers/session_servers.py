@@ -1,4 +1,6 @@
-"""The servers of one session: leased, started when a turn needs their tools, and registered as what they offer now."""
+"""The servers of one session: leased, started when a turn needs their tools, and registered with their
+current tools.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -23,11 +25,11 @@ from desktop_agent.core.tools.servers.mcp_tool import McpTool, SessionTrust
 _MOST_NAMED = 5
 
 WantedServers = Callable[[], Definitions]
-"""The servers that the session may use under the settings in force, and what is wrong with the others."""
+"""Returns the servers that the session may use under the current settings, and the problems with the others."""
 
 
 class _Registered(Struct, frozen=True):
-    """What the tools of a server that are registered follow from."""
+    """What a server's registered tools were derived from."""
 
     definition: ServerDefinition
     offered: tuple[OfferedTool, ...]
@@ -35,13 +37,13 @@ class _Registered(Struct, frozen=True):
     allowed_count: int
 
     def is_still(self, now: "_Registered") -> bool:
-        """Whether the same tools follow from what there is now. Compares no schemas: there may be thousands."""
+        """Whether `now` would give the same tools. Compares no schemas: there may be thousands."""
         is_same = self.offered is now.offered and self.trusted is now.trusted
         return is_same and self.definition == now.definition and self.allowed_count == now.allowed_count
 
 
 class SessionServers:
-    """What a session has of the application's servers. `refresh` before each request; `close` once."""
+    """A session's share of the application's servers. `refresh` before each request; `close` once."""
 
     def __init__(
         self,
@@ -61,7 +63,7 @@ class SessionServers:
         self._leases: dict[str, Lease] = {}
         self._registered: dict[str, _Registered] = {}
         self._said: dict[str, str] = {}
-        """What the user was told last of each server."""
+        """The last problem of each server that the user was told about."""
         self._said_changed: set[tuple[str, str, Digest]] = set()
         """The changed definitions that the user was told of."""
 

@@ -1,14 +1,14 @@
-"""One bounded GET: redirects are followed here, each hop checked like the first, and no body grows beyond its bound.
+"""One bounded GET: redirects are followed here, each hop checked like the first, and no body exceeds its limit.
 
-A page can name any host, and a name can lead anywhere: to this machine, the local network, or the service of a cloud
-that hands out credentials. So the name is resolved once, every address is judged (`AddressBook`), and the connection
-goes to an address that was judged, with the host's name in the TLS handshake and the `Host` header; no name server can
-answer differently in between. Where a request ends up behind a proxy cannot be judged, so only a caller who chose the
-host may use one (`route`), and then redirects must stay on that host's site.
+A page can name any host, and a name can lead anywhere: to this machine, the local network, or a cloud service that
+hands out credentials. So the name is resolved once, every address is judged (`AddressBook`), and the connection goes to
+a judged address, with the host's name in the TLS handshake and the `Host` header; no name server can answer differently
+in between. Where a request ends up behind a proxy cannot be judged, so only a caller who chose the host may use one
+(`route`), and then redirects must stay on that host's site.
 
-`httpx2` is imported, and clients are built, in a thread at first use; leaving by any way, cancellation too, closes
-the connections. The charset of a text is what the server, the file or its beginning says, in that order, as browsers
-do it (WHATWG Encoding): a byte-order mark wins, Latin-1 means Windows-1252, and without a word it is UTF-8.
+`httpx2` is imported, and clients are built, in a thread on first use; leaving in any way, including cancellation,
+closes the connections. The charset of a text comes from the server, the file or its beginning, in the order that
+browsers use (WHATWG Encoding): a byte-order mark wins, Latin-1 means Windows-1252, and the default is UTF-8.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class AddressBook(Struct, frozen=True, kw_only=True, eq=False):
     is_allowed: Callable[[IpAddress], bool] = is_public
 
     async def addresses(self, host: str, port: int) -> tuple[str, ...]:
-        """Return the addresses to try, in order. Raises `ToolError` without any, or if *one* is not allowed."""
+        """Return the addresses to try, in order. Raises `ToolError` if there are none, or if *one* is not allowed."""
         try:
             found = await self.resolve(host, port)
         except (OSError, UnicodeError) as error:
@@ -59,9 +59,9 @@ class AddressBook(Struct, frozen=True, kw_only=True, eq=False):
 
 
 ClientFactory = Callable[["Proxy | None"], "AsyncClient"]
-"""Builds a client for a proxy, or for direct connections: one that follows no redirects by itself."""
+"""Builds a client for a proxy, or for direct connections (None); it must not follow redirects itself."""
 Route = Callable[[str], "Proxy | None"]
-"""The proxy that leads to an address, or None for a direct connection. Raises `ProviderError` for one of no use."""
+"""Returns the proxy for an address; None for a direct connection. Raises `ProviderError` for an unusable one."""
 
 MOST_REDIRECTS = 5
 LONGEST_URL = 8_000
@@ -77,7 +77,7 @@ _HEADERS = {
 
 
 class Download(Struct, frozen=True, kw_only=True):
-    """What came. `body` is unpacked, and only its beginning when `is_cut`."""
+    """A downloaded response. `body` is decompressed, and only its beginning when `is_cut`."""
 
     url: str
     status: int
@@ -104,13 +104,13 @@ def directly(_url: str) -> None: ...
 
 
 def _import_library() -> None:
-    """Import `httpx2`, and what its first request would import on the event loop: 0.1 to 0.3 s."""
+    """Import `httpx2` and everything its first request would import on the event loop, which takes 0.1 to 0.3 s."""
     importlib.import_module("httpx2")
     importlib.import_module("anyio._backends._asyncio")
 
 
 async def _send(client: "AsyncClient", url: "URL", book: AddressBook) -> "Response":
-    """Send a GET to a judged address; the body is unread. Raises `ToolError` or what httpx2 raises."""
+    """Send a GET to a judged address without reading the body. Raises `ToolError` or what httpx2 raises."""
     import httpx2
 
     host = url.raw_host.decode("ascii")
@@ -133,7 +133,7 @@ async def _send(client: "AsyncClient", url: "URL", book: AddressBook) -> "Respon
 async def download(
     url: str, *, book: AddressBook, factory: ClientFactory, max_bytes: int, route: Route = directly
 ) -> Download:
-    """Follow redirects. Raises `ToolError`. Give a `route` through proxies only for a host that the caller chose."""
+    """Follow redirects. Raises `ToolError`. Pass a `route` through proxies only for a host that the caller chose."""
     async with AsyncExitStack() as stack:
         await asyncio.to_thread(_import_library)
         import httpx2
@@ -217,7 +217,7 @@ async def _read(response: "Response", url: str, max_bytes: int) -> Download:
 
 
 async def _read_body(response: "Response", max_bytes: int) -> tuple[bytes, bool]:
-    """Return the unpacked body, `max_bytes` of it at most, and whether there was more."""
+    """Return at most `max_bytes` of the decompressed body, and whether there was more."""
     coding = response.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("identity", "", "gzip", "x-gzip"):
         raise ToolError(f"The answer came packed as {coding!r}, which was not asked for and is not unpacked.")

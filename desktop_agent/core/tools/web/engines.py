@@ -1,8 +1,8 @@
-"""Search engines as address and reader: how a query is put, and what of an answer is a result.
+"""Search engines as address and parser: how a query is sent, and which parts of an answer are results.
 
-These pages have no promised form, so a reader takes what it recognises and ignores the rest; an answer without any
-recognised result is an engine that found nothing. Only http and https links come out, and redirects through an
-engine are unwrapped to where they lead.
+These pages have no guaranteed format, so a parser takes what it recognises and ignores the rest; an answer without any
+recognised result counts as an engine that found nothing. Only http and https links are returned, and redirects through
+an engine are resolved to their targets.
 """
 
 import base64
@@ -32,9 +32,9 @@ class Engine(Struct, frozen=True, kw_only=True):
     name: str
     address: str
     query: Callable[[str, int], Mapping[str, str]]
-    """From the words and the number of results wanted to the parameters of the address."""
+    """Returns the parameters of the address for the words and the number of results wanted."""
     read: Callable[[str, str], Iterator[SearchResult]]
-    """From an answer and the address it came from to results. Raises `ValueError` for one that makes no sense."""
+    """Parses an answer, given the address it came from. Raises `ValueError` for one that makes no sense."""
 
 
 def standard_engines() -> tuple[Engine, ...]:
@@ -97,7 +97,7 @@ class _ResultReader(HtmlReader):
         self._form = form
         self._is_within = form.within is None
         self._reading: int | None = None
-        """Which field the text belongs to: 0 for a title, 2 for a snippet."""
+        """The field that the text belongs to: 0 for a title, 2 for a snippet."""
         self._until = ""
 
     def handle_start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -134,7 +134,7 @@ def _matches(form: tuple[str | None, str], tag: str, classes: list[str]) -> bool
 
 
 def read_duckduckgo_api(answer: str, address: str) -> Iterator[SearchResult]:
-    """Read DuckDuckGo's instant answer: what a thing is, and what is related to it."""
+    """Parse DuckDuckGo's instant answer: what a thing is, and related topics."""
     fields = as_object(json.loads(answer))
     if link := unwrapped(str(fields.get("AbstractURL", "")), address):
         yield _result(str(fields.get("Heading", "")) or link, link, str(fields.get("AbstractText", "")))
@@ -173,7 +173,7 @@ def _plain(html: str) -> str:
 
 
 def unwrapped(link: str, address: str) -> str:
-    """Return where `link`, found on a page at `address`, really leads; empty for an ad and for what is no web page."""
+    """Return the real target of a `link` on a page at `address`; empty for an ad or anything but a web page."""
     try:
         target = urljoin(address, link.strip())
         parts = urlsplit(target)
@@ -194,7 +194,7 @@ def unwrapped(link: str, address: str) -> str:
 
 
 def _bing_target(packed: str) -> str:
-    """Bing writes a target as `a1` and URL-safe base64 without padding."""
+    """Decode a target of Bing's: `a1` and URL-safe base64 without padding."""
     if not packed.startswith("a1"):
         return ""
     text = packed[2:]

@@ -1,9 +1,9 @@
-"""An HTML page as text to read: headings, paragraphs, links, lists, code and tables, much as in markdown.
+"""An HTML page as text to read: headings, paragraphs, links, lists, code and tables, similar to markdown.
 
-What is not for reading is dropped: scripts, styles, navigation. Works on pages of any quality, in time that grows
-with their length only. Python's own parser takes quadratic time for a comment or tag that is never closed, which is
-hours for two megabytes that an attacker wrote for that purpose. This one knows less, as much as reading a page
-takes: what is never closed ends the page, as in the HTML standard.
+What is not meant for reading is dropped: scripts, styles, navigation. Pages of any quality are parsed in time linear in
+their length. Python's own parser takes quadratic time for a comment or tag that is never closed, which is hours for two
+megabytes written by an attacker. This parser supports only what reading a page needs: an unclosed construct ends the
+page, as in the HTML standard.
 """
 
 import re
@@ -29,16 +29,16 @@ _TAG_END = re.compile(r"[\s/]*+>")
 
 
 class HtmlReader:
-    """Base of readers: calls one method for every tag and text, in order."""
+    """Base of parsers: calls one method for every tag and text, in order."""
 
     def handle_start(self, tag: str, attributes: dict[str, str]) -> None:
-        """A tag begins; names are in lower case, and a tag that closes itself ends right away."""
+        """Handle the start of a tag. Names are in lower case; a self-closing tag ends right away."""
 
     def handle_end(self, tag: str) -> None:
-        """A tag ends. It need not have begun."""
+        """Handle the end of a tag, which need not have begun."""
 
     def handle_text(self, text: str) -> None:
-        """Text between two tags, with its character references resolved."""
+        """Handle text between two tags, with its character references resolved."""
 
     def read(self, html: str) -> None:
         position = 0
@@ -53,7 +53,7 @@ class HtmlReader:
             self.handle_text(unescape(html[position:]))
 
     def _behind(self, html: str, found: re.Match[str], name: str) -> int | None:
-        """Take up one piece of markup and return where it ends; None when it never does."""
+        """Process one piece of markup and return where it ends; None when it never does."""
         if (ending := _END_OF.get(name)) is not None:
             closed = ending.search(html, found.start() + 2)
             return closed.end() if closed is not None else None
@@ -110,7 +110,7 @@ def read_page(html: str, url: str) -> PageText:
 
 
 class _Reader(HtmlReader):
-    """Writes text while it reads tags. Breaks and spaces are owed until the next word comes."""
+    """Writes text while it parses tags. Breaks and spaces are held back until the next word."""
 
     def __init__(self, url: str, skipped: frozenset[str]) -> None:
         self.title = ""
@@ -122,13 +122,13 @@ class _Reader(HtmlReader):
         self._breaks = 0
         self._has_space = False
         self._lists: list[int | None] = []
-        """For every open list the number of its last item; None when it has no numbers."""
+        """The number of the last item of every open list; None for a list without numbers."""
         self._quotes = 0
         self._pre = 0
         self._cells = 0
         self._in_title = False
         self._link: tuple[str, int] | None = None
-        """Where the open link leads, and where in `_parts` its text begins."""
+        """The target of the open link, and the index in `_parts` where its text begins."""
 
     def text(self) -> str:
         return "".join(self._parts).strip("\n")
@@ -256,7 +256,7 @@ class _Reader(HtmlReader):
         self._parts[start:] = [f"{lead}[{text.strip()}]({target})"]
 
     def _owe(self, breaks: int) -> None:
-        """Remember that a new line (1) or paragraph (2) begins; inside a table's cell it is only a space."""
+        """Hold back a line break (1) or paragraph break (2); inside a table cell it becomes a space."""
         if self._cells:
             self._has_space = True
         else:
@@ -269,7 +269,7 @@ class _Reader(HtmlReader):
             self._owe(2)
 
     def _word(self, text: str, *, glue: bool = False) -> None:
-        """Write `text` behind what is owed; without `glue` with a space around it."""
+        """Write `text` after the breaks held back, with spaces around it unless `glue`."""
         self._has_space = self._has_space or not glue
         self._pay()
         self._parts.append(text)
