@@ -1,11 +1,11 @@
-"""The conversation as the model sees it: alternating messages of what the journal says.
+"""The conversation as the model sees it: alternating messages, built from the journal.
 
 Whatever the journal holds, the messages are valid for a provider: roles alternate, every tool call is answered exactly
-once in the message that follows it, and nothing is empty. A call that never came to a result (a crash, a kill) is
-answered with the plain truth.
+once in the message that follows it, and nothing is empty. A call without a result (after a crash or a kill) is answered
+with a statement of that fact.
 
-A model of another vendor gets text and calls, but no thinking and no search: both are signed or encrypted, are worth
-something only to the vendor they came from, and are refused by others.
+A model of another vendor gets text and calls, but no thinking and no searches: both are signed or encrypted, useful
+only to the vendor they came from, and refused by others.
 """
 
 from collections.abc import Sequence
@@ -37,11 +37,13 @@ from desktop_agent.core.protocol.model import (
 )
 
 KEPT_CHARS = 400
-"""At each end."""
+"""At each end of a shortened result."""
 
 
 def shortened(result: ToolResult) -> ToolResult:
-    """Return a shortened result as the model sees it, always the same; pictures cost more, so they go, too."""
+    """Return the shortened form of a result for the model, always the same; pictures cost more, so they are removed
+    too.
+    """
     text, missing = result.content, len(result.content) - 2 * KEPT_CHARS
     parts: list[str] = []
     if missing > 0:
@@ -70,7 +72,7 @@ def portable(content: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:
 
 
 def is_readable_by(message: Message, model: ModelRef) -> bool:
-    """Whether it goes back as it came: another model of the same account and address sorts out itself what it uses."""
+    """Whether it goes back unchanged: another model of the same account and address picks what it can use."""
     if not isinstance(message, AssistantMessage) or message.made_by is None:
         return True
     return replace(message.made_by.bare, model=model.model) == model.bare
@@ -82,11 +84,11 @@ UNANSWERED = (
 )
 BEGINNING_LOST = "[The beginning of this conversation was lost.]"
 GUIDANCE_NOTE = "[Guidance for"
-"""How a note begins that brings an AGENTS.md into the conversation."""
+"""The beginning of a note that brings an AGENTS.md into the conversation."""
 
 
 class Conversation(NamedTuple):
-    """What to send, and how many messages of it were part of the request before."""
+    """What to send, and how many of its messages were part of the previous request."""
 
     messages: tuple[Message, ...]
     stable: int
@@ -100,7 +102,7 @@ def built(
     head: Sequence[UserBlock] = (),
     made_at: int = 0,
 ) -> Conversation:
-    """Return the items from `first` to before `last` as messages behind `head`; none before `made_at` is stable."""
+    """Return the items from `first` to before `last` as messages after `head`; none before `made_at` is stable."""
     merged: list[Message] = [UserMessage(content=tuple(head))] if head else []
     pending: list[ToolUseBlock] = []
     stable = 0
@@ -154,7 +156,9 @@ def guidance_note(path: str, file: GuidanceFile | None) -> str:
 
 
 def _sendable(blocks: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:
-    """The blocks a provider takes back: no empty text, no unsigned thinking, nothing only told, not thinking alone."""
+    """Return the blocks a provider takes back: no empty text, unsigned thinking or empty payload, and not thinking
+    alone.
+    """
     kept = tuple(
         block
         for block in blocks
@@ -176,7 +180,7 @@ def _add_user(messages: list[Message], blocks: Sequence[UserBlock]) -> None:
 def _add_assistant(messages: list[Message], message: AssistantMessage) -> None:
     """Append a model message; two in a row (a paused answer and its continuation) are one to the provider.
 
-    Where another model went on, the message is its own, without what only the first would understand.
+    If another model continued, its message stays separate, without what only the first would understand.
     """
     last = messages[-1] if messages else None
     if isinstance(last, AssistantMessage):
@@ -187,7 +191,7 @@ def _add_assistant(messages: list[Message], message: AssistantMessage) -> None:
 
 
 class History(Struct):
-    """What is asked of the fold; `messages` is what to send. Another fold of the same journal may take its place."""
+    """Answers questions about the fold; `messages` is what to send. Another fold of the same journal can replace it."""
 
     fold: HistoryFold = field(default_factory=HistoryFold)
 
@@ -197,7 +201,7 @@ class History(Struct):
 
     @property
     def guidance(self) -> tuple[GuidanceFile, ...]:
-        """The AGENTS.md files that hold: those of the system prompt first, then those of folders."""
+        """The AGENTS.md files in force: those of the system prompt first, then those of folders."""
         return self.fold.guidance
 
     @property
@@ -206,32 +210,32 @@ class History(Struct):
 
     @property
     def turns(self) -> tuple[int, ...]:
-        """The turns that are shown word by word, oldest first."""
+        """The turns that are shown verbatim, oldest first."""
         end = self.fold.compactions[-1].end if self.fold.compactions else 0
         return tuple(turn for turn, start in self.fold.starts.items() if start.index >= end)
 
     @property
     def can_undo_compaction(self) -> bool:
-        """Whether the fold has what the compaction in force stands for."""
+        """Whether the fold has what the compaction in force replaces."""
         return bool(self.fold.compactions) and (self.fold.is_whole or len(self.fold.compactions) > 1)
 
     def can_rewind_to(self, turn: int) -> bool:
-        """Whether the fold has everything before this turn that would be shown again."""
+        """Whether the fold has everything before this turn that a rewind would show again."""
         return self.fold.is_whole or self.has_turn(turn)
 
     def has_turn(self, turn: int) -> bool:
-        """Whether the fold has this turn, shown or summarised, so that it can go back to before it."""
+        """Whether the fold has this turn, shown or summarised, so that it can rewind to before it."""
         return turn in self.fold.starts
 
     def beginning(self, undoable: int = 1) -> Beginning:
-        """Return from where a fold must begin to come to this one, and be able to undo `undoable` compactions."""
+        """Return where a fold must begin to equal this one and be able to undo `undoable` compactions."""
         if len(self.fold.compactions) <= undoable:
             return Beginning(1, ())
         compaction = self.fold.compactions[-1 - undoable]
         return compaction.beginning
 
     def turn_sizes(self) -> dict[int, float]:
-        """Estimate what each turn takes that is shown word by word, oldest first."""
+        """Estimate the tokens of each turn that is shown verbatim, oldest first."""
         shown, short = frozenset(self.turns), self.fold.shortened
         return {
             turn: message_tokens(built(self.fold, first, last, short).messages)
@@ -240,7 +244,7 @@ class History(Struct):
         }
 
     def long_results(self, turns: Sequence[int]) -> list[tuple[CallId, float]]:
-        """Return the calls whose results could be shortened, oldest first, and how much that saves.
+        """Return the calls whose results could be shortened, oldest first, and how many tokens that saves.
 
         The model has not read those of the last message yet, so they are left out.
         """
@@ -266,7 +270,7 @@ class History(Struct):
         return tuple(block for block in blocks if isinstance(block, ToolUseBlock))
 
     def messages_through(self, turn: int) -> tuple[Message, ...]:
-        """Return what is shown up to the end of a turn: what a compaction through it summarises."""
+        """Return what is shown up to the end of a turn, which is what a compaction through it summarises."""
         compaction = self.compaction
         return built(
             self.fold, compaction.end if compaction else 0, self.fold.bounds().get(turn, (0, 0))[1], self.fold.shortened
@@ -276,7 +280,7 @@ class History(Struct):
         return self.conversation().messages
 
     def conversation(self) -> Conversation:
-        """Return the messages, and how many of them were part of the request before."""
+        """Return the messages, and how many of them were part of the previous request."""
         compaction = self.compaction
         if compaction is None:
             return built(self.fold, 0, len(self.fold.items), frozenset())

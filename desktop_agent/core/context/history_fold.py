@@ -1,10 +1,10 @@
-"""What a journal says that the model sees: a fold of prompts, answers, results, notes and compactions.
+"""What the model sees of a journal: a fold of prompts, answers, results, notes and compactions.
 
-A compaction takes nothing out of the fold: it says from where on it is shown, behind which summary. Undoing it, or
-going back to before a turn that it summarised, shows again what stood there.
+A compaction removes nothing from the fold: it sets where the shown part begins, and the summary before it. Undoing it,
+or rewinding to before a turn that it summarised, shows the old content again.
 
-What came from outside of this application (the answer of an external tool, what a prompt mentions) stands in a frame
-that its author cannot close. The frame is in the request only: journal and window have the text as it came.
+Content from outside this application (the answer of an external tool, what a prompt mentions) is in a frame that its
+author cannot close. The frame is in the request only: journal and window have the text as it came.
 """
 
 import json
@@ -33,7 +33,7 @@ from desktop_agent.core.protocol.model import (
 )
 
 _OURS: Final = frozenset({"permission", "validation"})
-"""A call that was not allowed, or not valid, never reached the tool: what the model reads is ours, or the user's."""
+"""Codes of calls that were not allowed or not valid, so never reached the tool: their text is ours, or the user's."""
 
 _LONGEST_URI = 300
 
@@ -64,7 +64,7 @@ def attached_blocks(prompt_id: PromptId, attachments: Sequence[Attachment]) -> I
 
 
 def _about(attachment: Attachment) -> dict[str, str]:
-    """Say what an attachment is: the mention, and where it comes from."""
+    """Describe an attachment: its mention, and where it comes from."""
     address = named(attachment.uri)[:_LONGEST_URI]
     match attachment.kind:
         case "resource":
@@ -80,19 +80,19 @@ def _about(attachment: Attachment) -> dict[str, str]:
 STOPPED = "[The user stopped the previous turn.]"
 APPLICATION_ENDED = "[The application ended in the middle of the previous turn; the user did not stop it.]"
 FOUND_KEY: Final = "found_tools"
-"""The key in the metadata of a search for tools that lists the names of those it found."""
+"""The metadata key under which a search for tools lists the names that it found."""
 NO_ROOM = "[Your answer ended here because the context window was full. Go on from there.]"
 
 
 class GuidanceNote(Struct, frozen=True):
-    """An AGENTS.md of a folder came into the conversation here, or went."""
+    """Marks where an AGENTS.md of a folder came into the conversation, or was removed from it."""
 
     path: str
     file: GuidanceFile | None
 
 
 class Beginning(NamedTuple):
-    """From where on a journal must be folded: `events` first, then everything from number `seq` on."""
+    """Where folding a journal must begin: `events` first, then everything from number `seq` on."""
 
     seq: int
     events: tuple[ev.KnownEvent, ...]
@@ -108,14 +108,14 @@ class Compaction(Struct, frozen=True):
     made_at: int
     """How many items there were when it was made, or its summary edited."""
     beginning: Beginning
-    """The first turn that it kept, or its own record: what comes before is not shown while it is in force."""
+    """The first turn that it kept, or its own record: nothing before that is shown while it is in force."""
     guidance: tuple[GuidanceFile, ...]
-    """Of the folders that came into sight before `end`: they stay in it."""
+    """The guidance of folders that came up before `end`: it stays in the conversation."""
     shortened: frozenset[CallId]
 
 
 class TurnStart(Struct, frozen=True):
-    """Where a turn begins, and what held then."""
+    """Where a turn begins, and what was in force then."""
 
     index: int
     beginning: Beginning
@@ -129,32 +129,32 @@ Item = TextBlock | ImageBlock | GuidanceNote | AssistantMessage
 class HistoryFold:
     """The fold. `apply` every durable event, in order; nothing else changes it.
 
-    One that began as `History.beginning(undoable)` said comes to the same as one of the whole journal, unless more than
-    `undoable` compactions are undone (`History.can_undo_compaction`), or a turn is rewound to that is not there
+    A fold that began as `History.beginning(undoable)` said equals one of the whole journal, unless more than `undoable`
+    compactions are undone (`History.can_undo_compaction`), or it rewinds to a turn that it does not have
     (`History.can_rewind_to`). Before one of these is recorded, the session must fold its whole journal.
     """
 
     items: list[Item] = field(default_factory=list[Item])
     starts: dict[int, TurnStart] = field(default_factory=dict[int, TurnStart])
-    """Where each turn's prompt stands among them, oldest first."""
+    """Where each turn begins among the items, oldest first."""
     results: dict[CallId, ToolResult] = field(default_factory=dict[CallId, ToolResult])
     external: set[CallId] = field(default_factory=set[CallId])
-    """The calls of tools that are not this application's: what they answer is framed."""
+    """The calls of external tools: their answers are framed."""
     compactions: list[Compaction] = field(default_factory=list[Compaction])
-    """Those in force, each on top of the one before. The summary of the last is shown."""
+    """The compactions in force, each on top of the one before. The summary of the last is shown."""
     asked_at: int = -1
     """How many items the last request had; -1 before the first."""
     pins: dict[str, Pin] = field(default_factory=dict[str, Pin])
     always: tuple[GuidanceFile, ...] = ()
-    """The guidance that stands in the system prompt."""
+    """The guidance in the system prompt."""
     folders: dict[str, GuidanceFile] = field(default_factory=dict[str, GuidanceFile])
     """The guidance that came into the conversation, by path."""
     is_whole: bool = True
-    """Whether it saw the journal from its first line; a caller that begins later says so."""
+    """Whether it saw the journal from its first line; a caller that begins later sets it."""
     is_compaction_undone: bool = False
-    """Whether the user took the last compaction back and there was none since."""
+    """Whether the user undid the last compaction and none was made since."""
     is_as_answered: bool = False
-    """Whether the conversation only grew since the last answer, so that what was reported with it still holds."""
+    """Whether the conversation only grew since the last answer, so that what was reported with it is still valid."""
 
     @property
     def guidance(self) -> tuple[GuidanceFile, ...]:
@@ -200,7 +200,7 @@ class HistoryFold:
                 pass
 
     def _write(self, event: ev.PromptSubmitted | ev.Steered) -> None:
-        """Add what the user wrote. In the middle of a turn it comes behind the results, into one message with them."""
+        """Add what the user wrote. In the middle of a turn it follows the results, in the same message."""
         if isinstance(event, ev.PromptSubmitted):
             self.starts.pop(event.turn, None)  # a hostile journal: the order of turns must stay that of the items
             self.starts[event.turn] = TurnStart(len(self.items), Beginning(event.seq, self._held()))
@@ -223,7 +223,7 @@ class HistoryFold:
             self.items.append(TextBlock(text=NO_ROOM))
 
     def _rewind(self, turn: int) -> None:
-        """Go back to before `turn`. A compaction that summarised it is dropped: its summary describes what is gone."""
+        """Rewind to before `turn`. A compaction that summarised it is dropped: its summary describes what is gone."""
         gone = [number for number in self.starts if number >= turn]
         if not gone:
             return
@@ -271,7 +271,7 @@ class HistoryFold:
                 self.is_compaction_undone = True
 
     def _guide(self, files: Sequence[GuidanceFile]) -> None:
-        """Let the files of folders come into the conversation where they were read; the others are not part of it."""
+        """Add the files of folders to the conversation where they were read; the others are not part of it."""
         self.always = tuple(file for file in files if file.scope != "folder")
         folders = {file.path: file for file in files if file.scope == "folder"}
         for path in self.folders.keys() - folders.keys():
@@ -280,13 +280,13 @@ class HistoryFold:
         self.folders = self._folders_until(len(self.items))
 
     def _held(self) -> tuple[ev.KnownEvent, ...]:
-        """The events that a fold that begins here must receive first."""
+        """Return the events that a fold that begins here must receive first."""
         guidance = self.guidance
         held: list[ev.KnownEvent] = [ev.GuidanceLoaded(files=guidance)] if guidance else []
         return (*held, *(ev.Pinned(pin=pin) for pin in self.pins.values()))
 
     def _folders_until(self, end: int) -> dict[str, GuidanceFile]:
-        """The guidance of folders that holds before the item at `end`, in the order in which it came."""
+        """Return the guidance of folders in force before the item at `end`, in the order in which it came."""
         holding: dict[str, GuidanceFile] = {}
         for item in self.items[:end]:
             if isinstance(item, GuidanceNote):
@@ -296,7 +296,7 @@ class HistoryFold:
         return holding
 
     def _note(self, verb: str, outcomes: Sequence[FileOutcome], reason: str) -> None:
-        """Tell the model that the user took changes back, so that it does not build on what is gone."""
+        """Tell the model that the user took changes back, so that it does not build on them."""
         touched = [outcome for outcome in outcomes if outcome.state in ("restored", "merged")]
         if not touched:
             return
@@ -309,7 +309,7 @@ class HistoryFold:
 
 
 def _without_details(result: ToolResult) -> ToolResult:
-    """Return what the model may still need of a result: the rest of its metadata is for the window, and long."""
+    """Return what the model may still need of a result: the rest of its metadata is long, and only for the window."""
     if not result.metadata:
         return result
     kept = {FOUND_KEY: result.metadata[FOUND_KEY]} if FOUND_KEY in result.metadata else {}
@@ -321,9 +321,9 @@ SEARCH_TOOLS: Final = "search_tools"
 
 
 def loaded_tools(fold: HistoryFold) -> tuple[str, ...]:
-    """Return the names of the tools that were found or called, each once, by where it first was.
+    """Return the names of the tools that were found or called, each once, in the order of first appearance.
 
-    What is summarised or rewound does not count. The order only grows at its end, for providers' caches.
+    Summarised or rewound ones do not count. The order only grows at its end, for providers' caches.
     """
     begin = fold.compaction.end if fold.compaction is not None else 0
     names: dict[str, None] = {}
@@ -343,7 +343,7 @@ def _named_by(call: ToolUseBlock, fold: HistoryFold) -> tuple[str, ...]:
 
 
 def found_in(metadata: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the names that a result of a search has. A journal may hold anything there."""
+    """Return the names in the metadata of a search result. A journal can hold anything there."""
     found = metadata.get(FOUND_KEY)
     return (
         tuple(name for name in cast("list[object]", found) if isinstance(name, str)) if isinstance(found, list) else ()

@@ -1,13 +1,13 @@
 """Packing: system prompt, conversation and tools become one request, in an order that providers can cache.
 
-What stands first changes least: tools, then the system prompt (which holds nothing newer than the date, and the
-AGENTS.md files that hold everywhere), then the conversation, which only grows at its end. Pins stand behind all of it,
-at the end of the last message: there they are freshest in the model's mind, and changing them costs nothing that is
+What changes least comes first: tools, then the system prompt (which holds nothing newer than the date, and the
+AGENTS.md files that apply everywhere), then the conversation, which only grows at its end. Pins follow all of it, at
+the end of the last message: there they are freshest for the model, and changing them invalidates nothing that is
 cached.
 
-A picture costs about as many tokens as two pages of text, and is sent again with every request: the newest ones go
-with it, and a word stands in the place of the others. Old ones are dropped several at a time, so that the beginning of
-the conversation stays the same for many requests.
+A picture costs about as many tokens as two pages of text, and is sent again with every request: only the newest ones
+are sent, and a word replaces the others. Old ones are dropped several at a time, so that the beginning of the
+conversation stays the same for many requests.
 """
 
 import asyncio
@@ -53,9 +53,8 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.store.blobs import Blobs
 
 MOST_PICTURES = 8
-"""How many pictures a request carries at most."""
 MOST_BYTES = 15 * 1024 * 1024
-"""What they may have together: 20 MiB as base64, well below the 32 MB that a request may have."""
+"""Their total size in bytes: 20 MiB as base64, well below the 32 MB that a request may have."""
 DROPPED_AT_ONCE = 4
 
 DROPPED = "[An older picture is no longer part of this conversation. View it again if you need it.]"
@@ -72,12 +71,12 @@ def with_newest_pictures(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def image_digests(messages: Iterable[Message]) -> frozenset[Digest]:
-    """Return which payloads a request with these messages needs in `ModelRequest.images`."""
+    """Return the payloads that a request with these messages needs in `ModelRequest.images`."""
     return frozenset(picture.blob for picture in _pictures(messages))
 
 
 def load_pictures(blobs: Blobs, digests: Iterable[Digest]) -> dict[Digest, bytes]:
-    """Return the payloads that are there; a missing one is logged, and the model will learn of it. Blocks."""
+    """Return the payloads that exist; a missing one is logged, and the model will be told of it. Blocks."""
     loaded: dict[Digest, bytes] = {}
     for digest in digests:
         try:
@@ -88,7 +87,7 @@ def load_pictures(blobs: Blobs, digests: Iterable[Digest]) -> dict[Digest, bytes
 
 
 def without_pictures(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages for a model that takes no pictures, with a word in the place of each."""
+    """Return the messages for a model that takes no pictures, with a word in place of each picture."""
     return _without_first(messages, sum(1 for _ in _pictures(messages)), NOT_TAKEN)
 
 
@@ -146,13 +145,13 @@ _WHOSE = {
 
 
 def system_prompt(workspace: Path, now: datetime) -> str:
-    """Return the system prompt for a session that starts at `now`. Blocks shortly: it reads a shipped file."""
+    """Return the system prompt for a session that starts at `now`. Blocks briefly: it reads a shipped file."""
     template = resource_path("prompts", "system.md").read_text(encoding="utf-8")
     return template.format(workspace=workspace, system=platform.system(), date=f"{now:%Y-%m-%d}").strip()
 
 
 def guidance_text(file: GuidanceFile) -> str:
-    """Return a guidance file as it stands in the system prompt: whose it is, and what it says."""
+    """Return a guidance file as text for the system prompt: whose it is, and what it says."""
     cut = "\n[The file is longer; this is its beginning.]" if file.is_cut else ""
     return f"{_WHOSE[file.scope].format(path=file.path)}\n\n{file.text.strip()}{cut}"
 
@@ -171,7 +170,7 @@ def pack(
     max_tokens: int,
     conversation: str = "",
 ) -> ModelRequest:
-    """Return the next request, a function of the journal's fold alone; a restart does not show in it.
+    """Return the next request, which depends on the journal's fold alone, so that a restart does not change it.
 
     The caller adds the bytes of its pictures (`image_digests`), off the event loop.
     """
@@ -192,7 +191,7 @@ def pack(
 
 
 def _followed(messages: Sequence[Message], model: ModelRef) -> str:
-    """Return the id of the last answer, if a model of the same account and address gave it; else nothing."""
+    """Return the id of the last answer, if a model of the same account and address gave it; else empty."""
     last = next((message for message in reversed(messages) if isinstance(message, AssistantMessage)), None)
     if last is None or last.made_by is None or replace(last.made_by.bare, model=model.model) != model.bare:
         return ""
@@ -208,7 +207,8 @@ def sections(
 ) -> tuple[ContextSection, ...]:
     """Return the parts of `request` that are not empty, in the order in which they are sent.
 
-    `system` is its prompt without guidance; `ratio` corrects estimates. Takes milliseconds: call it from a thread.
+    `system` is the system prompt without guidance; `ratio` corrects estimates. Takes milliseconds: call it from a
+    thread.
     """
     in_folders = sum(text_tokens(file.text) for file in guidance if file.scope == "folder")
     is_summarised = compaction is not None and compaction.through_turn > 0

@@ -1,7 +1,7 @@
 """Conversations and their summaries as text.
 
-How a model that summarises and a user who inspects the context read a conversation, how the model's answer becomes a
-summary, how it is shown, and what stands in when there is no answer.
+The text of a conversation for the model that summarises it and the user who inspects the context, the summary parsed
+from the model's answer, its text, and the substitute when there is no answer.
 """
 
 import json
@@ -41,7 +41,7 @@ def conversation_text(messages: Iterable[Message], *, longest_part: int | None =
 
 
 def fitted(text: str, longest: int) -> str:
-    """Return `text`, or its beginning and its longer end when it has more than `longest` characters."""
+    """Return `text`, or its beginning and a longer part of its end if it has more than `longest` characters."""
     if len(text) <= longest:
         return text
     head = longest // 4
@@ -86,16 +86,16 @@ SECTIONS: Mapping[str, str] = {
     "apis": "APIs and names",
     "todos": "To do",
 }
-"""What a summary is made of, by the names of its fields, as headings."""
+"""The parts of a summary: headings by the names of their fields."""
 
 _MAX_ITEMS = 60
 _MAX_ITEM_CHARS = 1_000
 _MAX_EXTRACTED = 20
 _MAX_EXTRACTED_CHARS = 400
-"""Of what is kept without asking the model: a pasted line of a megabyte would take more room than it makes."""
+"""For what is kept without asking the model: a pasted line of a megabyte would take more room than it frees."""
 _MAX_ANSWER_CHARS = 100_000
 _MAX_OBJECTS = 200
-"""Where a JSON object may begin in an answer, before it counts as something else."""
+"""How many possible beginnings of a JSON object are tried in an answer before it counts as something else."""
 # These meet lines without white space around them, and never go over a sign twice: the answer may be hostile.
 _BULLET = re.compile(r"(?:[-*•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(\S.*)")
 _HEADING = re.compile(r"[A-Za-z][A-Za-z \-/,]*")
@@ -129,13 +129,13 @@ def rendered(summary: Summary) -> str:
 
 
 def parsed(answer: str) -> Summary | None:
-    """Return the summary that a model's answer spells, as JSON or as headings with bullets; None when it is neither."""
+    """Return the summary in a model's answer, as JSON or as headings with bullets; None if it is neither."""
     answer = answer[:_MAX_ANSWER_CHARS]
     return _from_json(answer) or from_headings(answer)
 
 
 def from_headings(text: str) -> Summary | None:
-    """Return the summary that headings with bullets below them spell, as `summary_text` writes them, or None."""
+    """Return the summary parsed from headings with bullets below them, as `summary_text` writes them, or None."""
     found: dict[str, list[str]] = {}
     current: list[str] | None = None
     for line in text.splitlines():
@@ -178,7 +178,7 @@ def extracted(messages: Sequence[Message], before: Summary | None, todos: Iterab
 
 
 def _from_json(answer: str) -> Summary | None:
-    """The first JSON object of the answer that has one of the fields, wherever it stands in it."""
+    """Return the first JSON object anywhere in the answer that has one of the fields."""
     decoder = json.JSONDecoder()
     for start in (match.start() for match in islice(_OBJECT.finditer(answer), _MAX_OBJECTS)):
         try:

@@ -1,6 +1,6 @@
-"""How many tokens a request takes: estimated from its size, and corrected by what providers reported for others.
+"""The number of tokens in a request: estimated from its size, and corrected by what providers reported for others.
 
-No tokenizer is here: one is large, belongs to one model, and is not public for most. An estimate from the number
+There is no tokenizer here: one is large, belongs to one model, and is not public for most. An estimate from the number
 of characters is off by a factor that stays much the same for one model, so the factor is learned from every answer.
 """
 
@@ -27,18 +27,18 @@ from desktop_agent.core.protocol.model import (
 )
 
 _BYTES_PER_TOKEN = 3.6
-"""Of UTF-8: code and prose in most languages, and about one token for a sign of Chinese or Japanese."""
+"""In UTF-8: fits code and prose in most languages, and is about one token per Chinese or Japanese character."""
 _PICTURE_TOKENS = 1_500
 _BLOCK_TOKENS = 6
-"""What wraps a block."""
+"""The tokens that wrap a block."""
 _WEIGHT = 0.4
-"""Of what was reported last, against all before."""
+"""The weight of the last report against all earlier ones."""
 _BOUNDS = (0.4, 2.5)
-"""A ratio beyond these is no tokenizer's, but a gateway that reports something else."""
+"""A ratio outside these is not a tokenizer's: it comes from a gateway that reports something else."""
 
 
 def text_tokens(text: str) -> float:
-    """Estimate a text, before any correction. Fast: nothing is encoded that is plain ASCII."""
+    """Estimate the tokens of a text, before any correction. Fast: plain ASCII is not encoded."""
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     return size / _BYTES_PER_TOKEN
 
@@ -100,7 +100,7 @@ def request_tokens(request: ModelRequest) -> float:
 
 
 class Calibration:
-    """How far estimates are off, by provider and model family. One for all sessions of a process."""
+    """How far estimates are off, by provider and model family. Shared by all sessions of a process."""
 
     def __init__(self) -> None:
         self._ratios: dict[tuple[str, str], float] = {}
@@ -115,12 +115,14 @@ class Calibration:
         self._ratios[key] = ratio if known is None else known + _WEIGHT * (ratio - known)
 
     def ratio(self, model: ModelRef) -> float:
-        """Return what to multiply an estimate with; 1 while nothing was learned."""
+        """Return the factor that corrects an estimate; 1 while nothing has been learned."""
         return self._ratios.get((model.provider, family(model.model)), 1.0)
 
 
 def family(model: str) -> str:
-    """Return the name of a model without its version, which as a rule shares a tokenizer: `gpt-5.1-mini` is `gpt`."""
+    """Return a model's name without its version, because versions usually share a tokenizer: `gpt-5.1-mini`
+    is `gpt`.
+    """
     return re.split(r"[-_:.@]?\d", model.strip().lower(), maxsplit=1)[0] or model
 
 

@@ -1,4 +1,4 @@
-"""What the model sees, kept up while a session runs: requests, compaction, pins, guidance, and how full it all is."""
+"""The model's view of a running session: requests, compaction, pins, guidance, and how full the context is."""
 
 from desktop_agent.core.context_window.context_manager import ContextManager, ContextOp
 

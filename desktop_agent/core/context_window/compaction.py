@@ -1,7 +1,7 @@
-"""Compaction: the older part of a conversation gives way to a summary, by itself or when the user asks.
+"""Compaction: a summary replaces the older part of a conversation, automatically or when the user asks.
 
-What to summarise is decided first, pure; then the session's model is asked, in a request that stands by itself: plain
-text in, JSON out. Nothing is ever removed: a compaction is one more event, and taking it back is another.
+What to summarise is decided first, by pure functions; then the session's model is asked, in a separate request: plain
+text in, JSON out. Nothing is ever removed: a compaction is one more event, and undoing it is another.
 """
 
 import logging
@@ -25,7 +25,9 @@ from desktop_agent.core.transcript import Transcript
 
 
 class CompactionPlan(Struct, frozen=True):
-    """Summarise up to and with `through_turn`, if it is a new one, and show the `shortened` calls' results short."""
+    """Summarise up to and including `through_turn`, if it is a new one, and shorten the results of the `shortened`
+    calls.
+    """
 
     through_turn: int
     is_summarising: bool
@@ -33,9 +35,9 @@ class CompactionPlan(Struct, frozen=True):
 
 
 def automatic(history: History, *, keep: int, room: float) -> CompactionPlan | None:
-    """Return how to make at most `room` estimated tokens stay word by word; None if that is impossible.
+    """Return a plan that keeps at most `room` estimated tokens verbatim; None if that is impossible.
 
-    The last `keep` turns stay, or fewer; of the last one, the oldest results are shortened if it is too much by itself.
+    The last `keep` turns stay, or fewer; if the last one alone is too large, its oldest results are shortened.
     """
     sizes = history.turn_sizes()
     turns = tuple(sizes)
@@ -76,7 +78,7 @@ def _shortened(history: History, kept: list[int], excess: float) -> tuple[CallId
 MAX_TOKENS = 6_000
 """The longest summary."""
 _LONGEST_PART = 2_000
-"""Of a result or of a call's arguments, in characters: a summary needs what came of it, not all of it."""
+"""Of a result or of a call's arguments, in characters: a summary needs the outcome, not all of it."""
 _CHARS_PER_TOKEN = 3
 _PLACEHOLDER = "Summarise this conversation.{focus}\n\n<conversation>\n{earlier}{text}\n</conversation>"
 
@@ -86,7 +88,7 @@ ACTIVITY = "Summarising the conversation to make room"
 logger = logging.getLogger(__name__)
 
 Urgency = Literal["asked", "wanted", "needed"]
-"""By the user; because it is over the target; or because it does not fit otherwise."""
+"""The user asked; the conversation is over the target; or it does not fit otherwise."""
 
 
 class Room(Struct, frozen=True, kw_only=True):
@@ -94,9 +96,9 @@ class Room(Struct, frozen=True, kw_only=True):
     provider: Provider
     window: int
     tokens: int
-    """Of the whole request, before."""
+    """The tokens of the whole request before compaction."""
     ratio: float
-    """Corrects estimates."""
+    """The factor that corrects estimates."""
 
 
 class Compacting(Struct, frozen=True, kw_only=True, eq=False):
@@ -104,12 +106,12 @@ class Compacting(Struct, frozen=True, kw_only=True, eq=False):
     transcript: Transcript
     log: EventLog
     wait: RetryWait
-    """Before a summary is asked for again."""
+    """Waits before a summary is retried."""
 
     async def compact(self, plan: CompactionPlan, room: Room, *, urgency: Urgency, focus: str = "") -> bool:
         """Carry out `plan`; return whether the conversation is smaller now. Raises `StorageError`.
 
-        Without the model, a summary that is only wanted waits, and one that is needed is made by rules.
+        Without the model, a summary that is only wanted is postponed, and one that is needed is made by rules.
         """
         before = self.history.compaction
         summary = before.summary if before is not None else Summary()
@@ -166,7 +168,7 @@ class Compacting(Struct, frozen=True, kw_only=True, eq=False):
         return extracted(messages, earlier, todos)
 
     def _after(self, plan: CompactionPlan, summary: Summary, before: Compaction | None, room: Room) -> int:
-        """Estimate the whole request as it will be."""
+        """Estimate the whole request after compaction."""
         gone = message_tokens(self.history.messages_through(plan.through_turn)) if plan.is_summarising else 0.0
         if before is not None and plan.is_summarising:
             gone += _summary_tokens(before.summary)
@@ -184,7 +186,7 @@ class Compacting(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def _request(messages: Sequence[Message], before: Summary | None, focus: str, room: Room) -> ModelRequest:
-    """Return the request for a summary, which stands by itself and replaces the summary `before` these messages."""
+    """Return a separate request for a summary, which also replaces the summary `before` these messages."""
     longest = max((room.window - 2 * MAX_TOKENS) * _CHARS_PER_TOKEN, 4_000)
     text = fitted(conversation_text(messages, longest_part=_LONGEST_PART), longest)
     earlier = f"An earlier summary:\n{summary_text(before)}\n\n" if before else ""

@@ -45,7 +45,7 @@ from desktop_agent.core.tools.access import ToolOffer
 from desktop_agent.core.transcript import Transcript
 
 _FULL = 0.9
-"""How full a window may be before it is time to summarise, even below the target."""
+"""How full a window may be before a summary is due, even below the target."""
 
 
 _LONGEST_S = 10 * 365 * 86_400.0
@@ -57,7 +57,7 @@ class Pins(Struct, frozen=True, kw_only=True, eq=False):
     clock: Clock
 
     async def add(self, op: ops.AddPin, budget: int) -> None:
-        """Record the pin, or say why not: it is empty, over the budget with the others, or its time is not one."""
+        """Record the pin, or report why not: it is empty, over the budget with the others, or has an invalid time."""
         text = op.text.strip()
         ttl_s = op.ttl_s
         if not text:
@@ -81,7 +81,7 @@ class Pins(Struct, frozen=True, kw_only=True, eq=False):
         await self.log.record(ev.Pinned(pin=pin))
 
     async def remove(self, op: ops.RemovePin) -> None:
-        """Record that the pin is gone, or say that it does not exist."""
+        """Record that the pin is removed, or report that it does not exist."""
         if any(pin.id == op.pin_id for pin in self.history.pins):
             await self.log.record(ev.Unpinned(pin_id=op.pin_id))
         else:
@@ -98,11 +98,11 @@ class Pins(Struct, frozen=True, kw_only=True, eq=False):
 
 
 _PATH_ARGUMENTS = ("path", "file_path", "target_directory", "cwd", "source_path", "dest_path")
-"""What the tools call the file or folder that they are about."""
+"""The tools' argument names for the file or folder that they act on."""
 
 
 class Guiding(Struct, kw_only=True, eq=False):
-    """Looks where the agent goes, and puts on record which AGENTS.md files hold."""
+    """Follows where the agent works, and records which AGENTS.md files are in force."""
 
     reader: GuidanceReader
     history: History
@@ -111,7 +111,9 @@ class Guiding(Struct, kw_only=True, eq=False):
     _reported: set[GuidanceProblem] = field(default_factory=set[GuidanceProblem])
 
     async def refresh(self, *, is_turn_start: bool) -> None:
-        """Record what holds now, if that is not what the journal says. Cheap when the last calls were about no file."""
+        """Record what is in force now, if the journal says something else. Cheap when the last calls were about no
+        file.
+        """
         touched = self._touched()
         if not touched and not is_turn_start:
             return
@@ -129,7 +131,7 @@ class Guiding(Struct, kw_only=True, eq=False):
                 await self.log.record(ev.Notice(level="warning", code="guidance", title=title))
 
     def _touched(self) -> list[str]:
-        """The files and folders that the last message of the model was about."""
+        """Return the files and folders that the last message of the model was about."""
         touched: dict[str, None] = {}
         for call in self.history.newest_calls():
             named = (call.arguments.get(name) for name in _PATH_ARGUMENTS)
@@ -140,38 +142,37 @@ class Guiding(Struct, kw_only=True, eq=False):
 
 
 ContextOp = ops.Compact | ops.EditSummary | ops.UndoCompaction | ops.AddPin | ops.RemovePin | ops.InspectContext
-"""The ops that concern what the model sees."""
 
 
 @dataclass(kw_only=True, eq=False)
 class ContextManager:
-    """Makes the requests of one session. Everything that changes is an event; what is kept can be worked out again."""
+    """Makes the requests of one session. Every change is an event; everything stored here can be recomputed."""
 
     history: History
     transcript: Transcript
     log: EventLog
     clock: Clock
     wait: RetryWait
-    """Waits before a summary is asked for again."""
+    """Waits before a summary is retried."""
     settings: Callable[[], Settings]
     reader: GuidanceReader
     calibration: Calibration
     system: str
     """The system prompt without the list of tools and without guidance."""
     offer: Callable[[int, Sequence[str]], ToolOffer]
-    """Gives the tools for a window of so many tokens, when tools of these names were found or called."""
+    """Returns the tools for a window of this many tokens, when tools of these names were found or called."""
     make_definitions: Callable[[], None]
-    """Makes what the model receives of the tools. Blocks the first time."""
+    """Makes the tool definitions for the model. Blocks the first time."""
     with_pictures: Callable[[ModelRequest, ModelRef], Awaitable[ModelRequest]]
     """Adds the bytes of the pictures that a request names, or leaves them out for a model that takes none."""
     read_history: Callable[[], Awaitable[None]]
-    """Folds in what the history has not, because it was summarised before the session was opened."""
+    """Folds in what the history lacks because it was summarised before the session was opened."""
     max_tokens: Callable[[], int]
-    """How long an answer may be, now."""
+    """Returns the current limit on the length of an answer."""
     known: Callable[[ModelRef], Awaitable[KnownModel | None]]
-    """What is known of a model, without asking the network."""
+    """Returns what is known about a model, without a network request."""
     conversation: str = ""
-    """What all requests of the session have in common, for providers' caches: see `ModelRequest`."""
+    """Shared by all requests of the session, for providers' caches: see `ModelRequest`."""
 
     def __post_init__(self) -> None:
         self.meter = Meter(self.log, self.calibration)
@@ -183,7 +184,7 @@ class ContextManager:
     # -- requests --
 
     async def look_up(self, model: ModelRef) -> KnownModel | None:
-        """Return what is known of the model now; its window counts from here on."""
+        """Return what is known of the model now, and use its window from here on."""
         known = await self.known(model)
         if known is not None:
             self.meter.know_window(model, known.context_tokens)
@@ -193,13 +194,13 @@ class ContextManager:
         return self.meter.window(model, self.settings().model.context_tokens)
 
     def target(self, model: ModelRef) -> int:
-        """From how many tokens on the conversation is summarised by itself; 0 for never."""
+        """Return from how many tokens on the conversation is summarised automatically; 0 for never."""
         settings, window = self.settings().compaction, self.window(model)
         room = max(window - self.max_tokens(), window // 2)
         return min(settings.target_tokens, round(window * _FULL), room) if settings.auto else 0
 
     def pack(self, model: ModelRef) -> ModelRequest:
-        """Return the request of the history as it is, without the bytes of its pictures. Asks no network."""
+        """Return the request for the history as it is, without the bytes of its pictures. Makes no network request."""
         self.meter.offer = self.offer(self.window(model), loaded_tools(self.history.fold))
         return pack(
             self.history,
@@ -222,7 +223,7 @@ class ContextManager:
     async def handle(
         self, op: ContextOp, *, is_running: bool, provider: Callable[[ModelRef], Awaitable[Provider]]
     ) -> asyncio.Task[None] | None:
-        """Carry out what the user asked for. What takes long is returned as a task, which the caller need not await."""
+        """Carry out the op. Long work is returned as a task, which the caller need not await."""
         match op:
             case ops.AddPin():
                 await self.pins.add(op, self.settings().compaction.pins_tokens)
@@ -271,7 +272,7 @@ class ContextManager:
             self.meter.count(request, model, provider, window)
 
     async def measure_opened(self) -> None:
-        """Report how full the context is when a session is opened again: as it was reported, if that still holds."""
+        """Report how full the context is when a session is reopened: as reported before, if that is still valid."""
         model, tokens = self.transcript.session.model, self.transcript.context.context_tokens
         if model is not None and tokens and self.history.fold.is_as_answered:
             await self.look_up(model)
@@ -327,7 +328,7 @@ class ContextManager:
             await self.log.record(ev.SummaryEdited(compaction_id=compaction.id, summary=op.summary))
 
     async def _report(self) -> ContextReport:
-        """Take the next request apart, off the event loop: a long conversation is megabytes of text."""
+        """Break the next request down into its parts, off the event loop: a long conversation is megabytes of text."""
         model = self.transcript.session.model
         assert model is not None, "the journal's first line names the model"
         request, offer, use = self.pack(model), self.meter.offer, self.meter.use
@@ -352,7 +353,7 @@ class ContextManager:
 
 
 _ROOM_AFTER = 0.5
-"""How much of what the target leaves to the conversation may stay: the next compaction should not be due at once."""
+"""The share of the target's room for the conversation that may stay, so that the next compaction is not due at once."""
 
 
 class NoRoomError(AgentError):
@@ -369,11 +370,11 @@ class TurnRequests(Struct, kw_only=True, eq=False):
     _has_made_room: bool = False
     _is_forced: bool = False
     _has_failed: bool = False
-    """Whether a summary that was only wanted could not be had in this turn: every step would wait for the next try."""
+    """Whether a summary that was only wanted failed in this turn: every step would wait for the retry."""
     _last: ModelRequest | None = None
 
     async def next(self) -> ModelRequest:
-        """Return the next request, pictures and all. Raises `NoRoomError` and `StorageError`; may compact first."""
+        """Return the next request with its pictures. Raises `NoRoomError` and `StorageError`; may compact first."""
         context_manager = self.context_manager
         await context_manager.pins.expire()
         if self._is_first:
@@ -399,7 +400,7 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         return await self._ready(request, context_manager.meter.report_estimate(request, self.model, window))
 
     async def as_it_is(self) -> ModelRequest:
-        """Return the request of a model that is asked only once: nothing is summarised for it. Raises `NoRoomError`."""
+        """Return the request for a model that is asked only once, without summarising. Raises `NoRoomError`."""
         request = self.context_manager.pack(self.model)
         return await self._ready(request, self.context_manager.meter.tokens(request, self.model))
 
@@ -414,7 +415,7 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         return self._last
 
     def answered(self, usage: Usage, told: CacheMiss | None) -> CacheMiss | None:
-        """Take in what the provider reported with an answer; return why its cache was not used, if it was not."""
+        """Take in what the provider reported with an answer; return why its cache was missed, if it was."""
         meter = self.context_manager.meter
         if self._last is not None:
             meter.report_usage(self._last, usage, self.model, self.context_manager.window(self.model))
@@ -422,9 +423,10 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         return meter.caching.missed(self.model, usage, told)
 
     def make_room(self, *, is_certain: bool = True) -> bool:
-        """Make the next request smaller, as the last did not fit; return False if that was tried or is not wanted.
+        """Make the next request smaller, because the last did not fit; return False if that was tried or is not wanted.
 
-        Unless it `is_certain` that this was why it was refused, one that should have fitted easily is left alone.
+        Unless it `is_certain` that size was the reason for the refusal, a request that should have fitted easily is
+        left alone.
         """
         context_manager = self.context_manager
         if self._has_made_room or self._last is None or not context_manager.target(self.model):

@@ -24,7 +24,8 @@ class Caching:
     def missed(self, model: ModelRef, usage: Usage, told: CacheMiss | None) -> CacheMiss | None:
         """Return why the cache was not used for a request, as the provider `told`, or `None`.
 
-        Otherwise it was missed if the same model had kept or read something before, and read nothing now.
+        If it told nothing, the cache was missed if the same model had cached or read something before and read nothing
+        now.
         """
         last, self._last = self._last, (model, usage)
         if told is not None:
@@ -46,9 +47,9 @@ class Meter:
         self._log = log
         self._calibration = calibration
         self._windows: dict[ModelRef, int] = {}
-        """What a provider or the catalogue says."""
+        """The window sizes that a provider or the catalogue states."""
         self._asked: set[ModelRef] = set()
-        """The models whose window was asked for."""
+        """The models whose window was requested."""
         self._asking: set[asyncio.Task[None]] = set()
         self.caching = Caching()
         self.use: ContextUse | None = None
@@ -74,7 +75,7 @@ class Meter:
         return tokens
 
     def report_usage(self, request: ModelRequest, usage: Usage, model: ModelRef, window: int) -> None:
-        """Report how full the context is after an answer, and learn from it. A usage of nothing says nothing."""
+        """Report how full the context is after an answer, and learn from it. An empty usage is ignored."""
         reported = usage.context_tokens - usage.output_tokens
         if reported <= 0:
             return
@@ -82,7 +83,7 @@ class Meter:
         self._report(ContextUse(tokens=usage.context_tokens, window=window, source="reported"))
 
     def report_known(self, tokens: int, window: int) -> None:
-        """Report again what an earlier answer did, for a session that was opened again."""
+        """Report an earlier answer's value again, for a session that was reopened."""
         self._report(ContextUse(tokens=tokens, window=window, source="reported"))
 
     def count(self, request: ModelRequest, model: ModelRef, provider: Provider, window: int) -> None:
@@ -91,7 +92,7 @@ class Meter:
             self._start(self._count(request, model, provider, window))
 
     def ask_for_window(self, model: ModelRef, provider: Provider) -> None:
-        """Let the provider say in the background, once, how much fits into the model's window."""
+        """Ask the provider once, in the background, for the size of the model's window."""
         model = model.bare
         if model not in self._windows and model not in self._asked and isinstance(provider, Counting):
             self._asked.add(model)

@@ -1,1 +1,1 @@
-"""What is known about models and those who offer them, as data: vendors, abilities, prices. Knows no network."""
+"""Data about models and those who offer them: vendors, abilities, prices. Uses no network."""

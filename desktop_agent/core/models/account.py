@@ -1,6 +1,6 @@
-"""Accounts: as whom, and where, the models of a vendor are asked. The credential itself is never part of one.
+"""Accounts: the identity and the address with which a vendor's models are asked. They never contain the credential.
 
-A credential belongs to one account, so to one provider, address and name: it goes to no other address.
+A credential belongs to one account, so to one provider, address and name: it is sent to no other address.
 """
 
 import re
@@ -15,10 +15,10 @@ from desktop_agent.core.base.web_address import why_no_address
 from desktop_agent.core.models.vendors import KeyHeader, known_vendor, vendor_of
 
 AccountKind = Literal["key", "oauth", "profile", "none"]
-"""What its credential is: an API key, a sign-in that is refreshed, a profile of the vendor's own tools, or nothing."""
+"""The kind of its credential: an API key, a sign-in that is refreshed, a profile of the vendor's own tools, or none."""
 
 USUAL = "usual"
-"""What people call the account without a name, which every provider has."""
+"""How users name the account without a name, which every provider has."""
 
 
 class Account(Struct, frozen=True, kw_only=True):
@@ -26,11 +26,11 @@ class Account(Struct, frozen=True, kw_only=True):
     name: str = ""
     """Empty for the usual one."""
     address: str = ""
-    """Where its credential goes; empty for the vendor's own address."""
+    """Where its credential is sent; empty for the vendor's own address."""
     kind: AccountKind = "key"
     header: KeyHeader = "bearer"
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What goes with every request besides: no secrets."""
+    """Extra headers for every request; never secrets."""
 
     @property
     def is_usual(self) -> bool:
@@ -42,7 +42,7 @@ class Account(Struct, frozen=True, kw_only=True):
 
     @property
     def full_label(self) -> str:
-        """What people call it, among all: `Anthropic`, `Anthropic (work)`."""
+        """Its label among the accounts of all providers: `Anthropic`, `Anthropic (work)`."""
         vendor = vendor_of(self.provider)
         return f"{vendor.label} ({self.name})" if self.name else vendor.label
 
@@ -52,7 +52,7 @@ class Account(Struct, frozen=True, kw_only=True):
 
 
 def usual_account(provider: str) -> Account:
-    """Return the account that a provider has without any being added. Raises `UsageError` for an unknown provider."""
+    """Return the account that every provider has by default. Raises `UsageError` for an unknown provider."""
     vendor = vendor_of(provider)
     return Account(provider=provider, kind="key" if vendor.needs_key else "none", header=vendor.key_header)
 
@@ -65,18 +65,18 @@ def accounts_of(provider: str, added: Iterable[Account]) -> tuple[Account, ...]:
 
 
 def named(label: str) -> str:
-    """Return the name of the account that people call by this label: the usual one has none."""
+    """Return the name of the account with this label; empty for the usual one."""
     label = unicodedata.normalize("NFC", label.strip())
     return "" if is_same_name(label, USUAL) else label
 
 
 def is_same_name(one: str, other: str) -> bool:
-    """Whether two names mean one account: some keyrings do not tell capitals from small letters."""
+    """Whether two names mean one account: some keyrings are not case-sensitive."""
     return one.casefold() == other.casefold()
 
 
 def why_not(name: str) -> str:
-    """Return why an account cannot be called this, in words; empty if it can."""
+    """Return why an account cannot have this name, in words; empty if it can."""
     if mask(name) != name:
         return "it looks like a key, and a name is shown everywhere"
     if is_same_name(name, USUAL):
@@ -87,7 +87,7 @@ def why_not(name: str) -> str:
 
 
 def why_no_header(name: str, value: str) -> str:
-    """Return why this header cannot go with an account's requests, in words; empty if it can."""
+    """Return why this header cannot be sent with an account's requests, in words; empty if it can."""
     if not _HEADER.fullmatch(name):
         return "it is no name of a header"
     if name.lower() in _OURS:
@@ -122,4 +122,4 @@ _OURS = frozenset(
         "host", "transfer-encoding", "user-agent", "x-api-key",
     }
 )  # fmt: skip
-"""Besides what carries credentials, the headers that say how a message is written."""
+"""Besides headers that carry credentials, those that only the application sets because they describe the message."""

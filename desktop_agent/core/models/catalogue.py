@@ -1,7 +1,7 @@
-"""The catalogue of models: what can be chosen by an account, and what is known of each, without asking the network.
+"""The catalogue of models: which ones an account can use, and what is known about each, without a network request.
 
-What the user says of a model goes before what its address lists, and that before the table that ships. What none of
-them says is not known.
+What the user states about a model takes precedence over its address's list, and that over the shipped table. What none
+of them states is unknown.
 """
 
 import asyncio
@@ -36,9 +36,9 @@ class FetchedList(Struct, frozen=True, kw_only=True):
 
 
 class ListCache:
-    """The models that addresses listed, a file for each account, address and kind of credential. Methods block.
+    """The models that addresses listed, one file for each account, address and kind of credential. Methods block.
 
-    Files are replaced as a whole; one that cannot be read counts as missing.
+    Files are replaced as a whole; an unreadable file counts as missing.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -61,7 +61,7 @@ class ListCache:
         return replace(fetched, models=tuple(model for model in fetched.models if not only_embeds(model.name)))
 
     def write(self, account: Account, fetched: FetchedList) -> None:
-        """Keep a list. Raises `StorageError`; the one before is then still there."""
+        """Store a list. Raises `StorageError`; the previous list is then still there."""
         path = self._file(account)
         try:
             make_private_folder(self._folder)
@@ -78,26 +78,26 @@ _DECODER = Decoder(learned(FetchedList))
 
 
 ListSource = Callable[[Account], Awaitable[Sequence[ListedModel]]]
-"""Asks an account's address for its models. Raises `AgentError`."""
+"""Fetches the list of models from an account's address. Raises `AgentError`."""
 
 MODELS_NAME = "models"
 
 FREE = Rates(input=0.0, output=0.0)
-"""What runs on this machine, or on a plan, costs no more by the token."""
+"""Models that run on this machine, or on a plan, cost nothing more per token."""
 
 OLD = timedelta(days=1)
-"""From this age on a list is asked for again when there is an occasion."""
+"""A list of this age or older is fetched again when there is an occasion."""
 
 _LONGEST_NAME = 300
 _MOST_MODELS = 20_000
 
 
 _Key = tuple[str, str, str, str]
-"""Stands for an account as an address sees it."""
+"""Identifies an account as an address sees it."""
 
 
 class _Held(Struct, frozen=True):
-    """What is in memory of one account."""
+    """What is in memory for one account."""
 
     stamp: FileStamp | None
     fetched: FetchedList | None
@@ -108,7 +108,7 @@ class _Held(Struct, frozen=True):
 
 
 class ModelCatalogue:
-    """The models of all accounts of a user. Knows no key and no network: `source` does."""
+    """The models of all accounts of a user. Only `source` uses keys and the network."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class ModelCatalogue:
         clock: Clock,
         stated: Callable[[], tuple[KnownModel, ...]] = lambda: (),
     ) -> None:
-        """Touches no disk. `folder` keeps the lists; `stated` is what the user says of models."""
+        """Touches no disk. `folder` stores the lists; `stated` returns what the user states about models."""
         self._cache = ListCache(folder)
         self._source = source
         self._clock = clock
@@ -126,7 +126,7 @@ class ModelCatalogue:
         self._held: dict[_Key, _Held] = {}
 
     def models(self, account: Account) -> Sequence[KnownModel]:
-        """Return the models of an account: as listed last, else the vendor's few, then those only the user names.
+        """Return an account's models: as last listed, or else the vendor's few, then those that only the user names.
 
         Blocks for milliseconds at first: on an event loop, await `read` before.
         """
@@ -137,7 +137,7 @@ class ModelCatalogue:
         return fetched.fetched_at if fetched is not None else None
 
     def is_old(self, account: Account) -> bool:
-        """Whether there is a list that was fetched more than a day ago. Blocks as `models` does."""
+        """Whether there is a list, and it was fetched more than a day ago. Blocks like `models`."""
         fetched_at = self.fetched_at(account)
         return fetched_at is not None and self._clock.now() - fetched_at > OLD
 
@@ -149,17 +149,17 @@ class ModelCatalogue:
         return self._known(account, ListedModel(name=name), {})
 
     def stated_price(self, account: Account, name: str) -> Rates | None:
-        """Return the price that the user, or the address, states; `None` leaves it to the table. Blocks."""
+        """Return the price that the user or the address states; `None` means that the table applies. Blocks."""
         held = self._of(account)
         listed = found(name, held.models)
         return held.models[listed].price if listed in held.priced else None
 
     async def read(self, account: Account) -> Sequence[KnownModel]:
-        """Return the models of an account, with what another process or the user changed meanwhile. Off the loop."""
+        """Return an account's models, including changes by another process or the user. Reads off the event loop."""
         return await asyncio.to_thread(self._read, account)
 
     async def refresh(self, account: Account) -> Sequence[KnownModel]:
-        """Fetch the list of models, keep and return it. Raises `AgentError`: then the old one still holds."""
+        """Fetch, store and return the list of models. Raises `AgentError`; the old list then stays valid."""
         listed = await self._source(account)
         # An address may send anything, and some things twice.
         sound = {model.name: _shown_safely(model) for model in listed if model.name and _is_plain(model.name)}
@@ -195,7 +195,7 @@ class ModelCatalogue:
         return completed(completed(known, listed), self._shipped(account, listed.name))
 
     def _shipped(self, account: Account, name: str) -> ListedModel | None:
-        """Return what the table has of a model: that holds at its vendor's own address only."""
+        """Return the shipped table's entry for a model, which is valid only at the vendor's own address."""
         vendor = vendor_of(account.provider)
         if not is_own_address(vendor, account.where):
             return None
@@ -214,13 +214,13 @@ def _key(account: Account) -> _Key:
 
 
 def _as_called(name: str, listed: Mapping[str, ListedModel]) -> ListedModel:
-    """Return what a list has of a model, under the name that the user has for it."""
+    """Return the list's entry for a model, under the name that the user has for it."""
     known = found(name, listed)
     return replace(listed[known], name=name, label="") if known is not None else ListedModel(name=name)
 
 
 def _shown_safely(model: ListedModel) -> ListedModel:
-    """Return the model without a label, or levels of effort, that cannot be shown as they are."""
+    """Return the model without a label or levels of effort that cannot be shown unchanged."""
     efforts = tuple(filter(is_level, model.efforts)) if model.efforts is not None else None
     if model.efforts and not efforts:
         efforts = None

@@ -1,10 +1,10 @@
-"""What is known of a model: how much it reads and writes, what it can do, what it costs. The unknown is `None`.
+"""What is known about a model: how much it reads and writes, what it can do, what it costs. Unknown facts are `None`.
 
-The words for it are the same in the window, in commands and in conversations; they name what is unknown.
+The words for these facts are the same in the window, in commands and in conversations; they name what is unknown.
 
-Levels of effort say how much a model is to think, in the words of its wire format. Sources: `output_config.effort` of
+Levels of effort say how much a model should think, in the words of its wire format. Sources: `output_config.effort` of
 Anthropic's Messages, `reasoning.effort` of OpenAI's Responses, `reasoning_effort` of Chat Completions, as their SDKs
-had them in November 2026. Which of them a model takes is said by its list or the user.
+had them in November 2026. A model's list or the user says which levels it accepts.
 """
 
 import re
@@ -19,7 +19,7 @@ from desktop_agent.core.models.vendors import WireName, vendor_of
 
 
 class ListedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A model as one source has it: the list of an address, the table that ships, or the user."""
+    """A model as one source describes it: an address's list, the shipped table, or the user."""
 
     name: str
     label: str = ""
@@ -29,9 +29,9 @@ class ListedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     takes_tools: bool | None = None
     thinks: bool | None = None
     efforts: tuple[str, ...] | None = None
-    """The levels of effort that may be asked for, the lowest first; none at all where it takes no level."""
+    """The levels of effort that can be requested, lowest first; empty if the model takes no level."""
     price: Rates | None = None
-    """In US dollars for a million tokens, now, for a request of usual size."""
+    """In US dollars per million tokens, now, for a request of usual size."""
 
 
 class KnownModel(ListedModel, frozen=True, kw_only=True, omit_defaults=True):
@@ -43,14 +43,14 @@ class KnownModel(ListedModel, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def takes_effort(self) -> bool | None:
-        """Whether a level of effort may be asked for; `None` where nobody says."""
+        """Whether a level of effort can be requested; `None` if unknown."""
         if self.efforts is not None:
             return bool(self.efforts)
         return False if self.thinks is False else None
 
 
 def completed(known: KnownModel, by: ListedModel | None) -> KnownModel:
-    """Return `known` with what it leaves open as another source has it."""
+    """Return `known` with its unknown facts filled in from another source."""
     if by is None:
         return known
     more = {name: value for name, value in asdict(by).items() if name != "name" and _is_said(value)}
@@ -58,12 +58,12 @@ def completed(known: KnownModel, by: ListedModel | None) -> KnownModel:
 
 
 def found(name: str, among: Collection[str]) -> str | None:
-    """Return the name in a list; for one without a date the newest that has one, as the APIs read it."""
+    """Return the name in a list; a name without a date means the newest one with a date, as in the APIs."""
     return name if name in among else next((known for known in among if known.startswith(f"{name}-2")), None)
 
 
 def only_embeds(name: str) -> bool:
-    """Whether a model of this name only makes vectors of text: https://ollama.com/search?c=embedding."""
+    """Whether a model of this name only makes embeddings of text: https://ollama.com/search?c=embedding."""
     return _ONLY_EMBEDS.search(name) is not None
 
 
@@ -75,7 +75,7 @@ def _is_said(value: object) -> bool:
 
 
 OWN = "default"
-"""What people write for no level: as much as the model thinks by itself."""
+"""What users write for no level: the model decides how much to think."""
 
 _OPENAI = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 LEVELS: Mapping[WireName, tuple[str, ...]] = {
@@ -83,26 +83,26 @@ LEVELS: Mapping[WireName, tuple[str, ...]] = {
     "openai-responses": _OPENAI,
     "openai-chat": _OPENAI,
 }
-"""Every level that a format has a word for, the lowest first."""
+"""Every level that a format has a word for, lowest first."""
 
 
 _LEVEL = re.compile(r"[a-z][a-z0-9_-]{0,19}")
 
 
 def is_level(text: str) -> bool:
-    """Whether a text can be the word for a level of effort, which is shown and sent as it is."""
+    """Whether a text can be the word for a level of effort, which is shown and sent unchanged."""
     return bool(_LEVEL.fullmatch(text))
 
 
 def levels_of(model: KnownModel) -> tuple[str, ...]:
-    """Return the levels that may be asked of a model: all of its format where nobody says; none for one without."""
+    """Return the levels that can be requested: all of the format's if unknown, empty if the model takes none."""
     if model.takes_effort is False:
         return ()
     return model.efforts or LEVELS[vendor_of(model.provider).wire]
 
 
 def effort_meant(text: str, model: KnownModel) -> str:
-    """Return the level that is written; empty is the model's own. Raises `UsageError` that names the known ones."""
+    """Return the level that is meant; empty is the model's own. Raises `UsageError` that names the known levels."""
     level = text.strip().lower()
     levels = levels_of(model)
     if level in ("", OWN):
@@ -131,7 +131,7 @@ def size_words(tokens: int | None) -> str:
 
 
 def price_words(price: Rates | None) -> str:
-    """Return what a million tokens cost, read and written: `$3 / $15`; `free` where they cost nothing more."""
+    """Return the price of a million tokens, input and output: `$3 / $15`; `free` if they cost nothing more."""
     if price is None:
         return UNKNOWN
     if price.input == price.output == 0:
@@ -140,13 +140,13 @@ def price_words(price: Rates | None) -> str:
 
 
 def rate_words(dollars: float) -> str:
-    """Return what a million tokens cost with as many digits as that has, four at most: `$3`, `$0.25`, `$0.075`."""
+    """Return the price of a million tokens with as many decimals as needed, at most four: `$3`, `$0.25`, `$0.075`."""
     whole = f"{dollars:.4f}".rstrip("0").rstrip(".")
     return f"${dollars:.2f}" if len(whole.partition(".")[2]) == 1 else f"${whole}"
 
 
 def ability_words(model: KnownModel) -> str:
-    """Return what a model takes and does: `images, tools, thinking`; what is not known is named as such."""
+    """Return what a model accepts and can do: `images, tools, thinking`; unknown abilities are named as such."""
     abilities = {"images": model.takes_images, "tools": model.takes_tools, "thinking": model.thinks}
     if all(can is None for can in abilities.values()):
         return UNKNOWN
@@ -156,7 +156,7 @@ def ability_words(model: KnownModel) -> str:
 
 
 def effort_words(model: KnownModel) -> str:
-    """Return the levels of effort that may be asked for: `low, medium, high`, or `none`."""
+    """Return the levels of effort that can be requested: `low, medium, high`, or `none`."""
     match model.takes_effort:
         case None:
             return UNKNOWN

@@ -1,7 +1,7 @@
-"""What models and requests cost, and how much models read at once, as a table that ships: `resources/models.json`.
+"""What models and requests cost, and how much models read at once, from the shipped `resources/models.json`.
 
-A price has a day from which it is valid, and some rise when the input is large. What the table does not have is not
-known: nothing is guessed from a similar name. `python packaging/tools/model_prices.py` writes the table.
+A price has a day from which it is valid, and some rise when the input is large. What is not in the table is unknown:
+nothing is guessed from a similar name. `python packaging/tools/model_prices.py` writes the table.
 """
 
 import re
@@ -21,35 +21,35 @@ from desktop_agent.core.protocol.model import ModelRef, Usage
 
 PRICE_FILE = "models.json"
 _PER_DOLLARS = 1_000_000
-"""Prices are for so many tokens."""
+"""Prices are per this many tokens."""
 _COMPACT_DATE = re.compile(r"(?<=-)(20\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
 """Routers write `-20260806` where the vendor writes `-2026-08-06`."""
 
 
 class Rates(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """US dollars for a million tokens, valid from a day on, for a request with more input than `above` tokens."""
+    """US dollars per million tokens, valid from a day on, for a request with more input than `above` tokens."""
 
     input: float
     output: float
     cache_read: float | None = None
-    """None: as other input."""
+    """None: the same as other input."""
     cache_write: float | None = None
-    """Of what is kept for five minutes. None: as other input."""
+    """For what is cached for five minutes. None: the same as other input."""
     since: date | None = None
-    """None: also before the first day on which the price is known to have changed."""
+    """None: valid before the first day on which the price is known to have changed."""
     above: int = 0
-    """The rates hold for all tokens of such a request, not only for those above."""
+    """The rates apply to all tokens of such a request, not only to those above."""
 
 
 class PricedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     names: tuple[str, ...]
-    """What requests may call it: `name`, `beginning*`, `*part*` or `/regular expression/`. Capitals do not count."""
+    """Its names in requests: `name`, `beginning*`, `*part*` or `/regular expression/`. Case does not matter."""
     rates: tuple[Rates, ...] = ()
-    """By day, then by size of the input; none when what it costs is not known by the token."""
+    """By day, then by size of the input; empty if the cost per token is unknown."""
     context_tokens: int | None = None
 
     def rates_on(self, day: date, input_tokens: int = 0) -> Rates | None:
-        """Return the rates of a request on a day (UTC), with so many tokens of input in all; None where unknown."""
+        """Return the rates of a request on a day (UTC), with this many tokens of input in all; None if unknown."""
         fitting = [rates for rates in self.rates if not rates.above or rates.above < input_tokens]
         started = [rates.since for rates in fitting if rates.since is None or rates.since <= day]
         since = started[-1] if started else None
@@ -58,11 +58,11 @@ class PricedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class PriceTable(Struct, frozen=True, kw_only=True):
     source: str
-    """Who collects the prices, which edition this is of, and the licence."""
+    """Who collects the prices, which edition this is, and the licence."""
     newest: date
-    """The last day on which a price of it begins."""
+    """The latest day on which one of its prices begins."""
     vendors: dict[str, tuple[PricedModel, ...]]
-    """By the name that `Vendor.prices` has; the first model that answers to a name counts."""
+    """By `Vendor.prices`; the first model that matches a name counts."""
 
 
 @cache
@@ -101,9 +101,9 @@ class _Names(Struct, frozen=True):
     """The names of a vendor's models, so that most are found without trying every one: a router has a thousand."""
 
     plain: dict[str, int]
-    """The place of the first model that has the name."""
+    """The index of the first model that has the name."""
     patterns: tuple[tuple[int, re.Pattern[str]], ...]
-    """What stands for other names, each with its model's place."""
+    """Patterns for the other names, each with its model's index."""
 
 
 @cache
@@ -130,7 +130,7 @@ def _or(rate: float | None, usual: float) -> float:
 
 
 def _expression(name: str) -> str | None:
-    """Return the regular expression that a name of the table is; None for one that stands for itself."""
+    """Return the regular expression that a name of the table means; None for a literal name."""
     if name.startswith("/"):
         return name[1:-1]
     if name.startswith("*"):
@@ -147,10 +147,10 @@ def priced(
     is_prepaid: bool = False,
     stated: Rates | None = None,
 ) -> Usage:
-    """Return the usage of one request with its cost, where that is known.
+    """Return the usage of one request with its cost, if that is known.
 
-    The vendor's report counts, else the price that is `stated`, else the table, which holds at the vendor's own address
-    only. `address` is where the request went; `is_prepaid` says that a subscription covers it.
+    The cost that the vendor reports takes precedence, then the `stated` price, then the table, which is valid only at
+    the vendor's own address. `address` is where the request went; `is_prepaid` says that a subscription covers it.
     """
     if usage.cost_usd is not None:
         return usage
@@ -172,7 +172,7 @@ def priced(
 
 
 def is_own_address(vendor: Vendor, address: str | None) -> bool:
-    """Whether requests to an address reach the vendor itself; for one without an account, this machine."""
+    """Whether requests to an address reach the vendor itself; for a local vendor, this machine."""
     if not address:
         return True
     if vendor.is_local:

@@ -1,11 +1,11 @@
-"""The vendors of models, as data: an address, the wire format spoken there, and how a request says who asks.
+"""Vendors of models as data: an address, the wire format spoken there, and how a request authenticates.
 
 Adding one that is compatible with a wire format means adding an entry to `VENDORS`, and nothing else.
 
 Sources of the addresses and formats: each vendor's own reference, read in November 2026. xAI and LM Studio recommend
-the Responses format; OpenRouter has it in beta, Ollama and llama.cpp without stored reasoning, so these are asked by
-Chat Completions. How local servers are recognised: `/api/version` of Ollama's API, LM Studio's REST API, and `/props`
-of llama.cpp's server.
+the Responses format; OpenRouter has it in beta, Ollama and llama.cpp without stored reasoning, so these are used with
+Chat Completions. Local servers are recognised by `/api/version` of Ollama's API, LM Studio's REST API, and `/props` of
+llama.cpp's server.
 """
 
 from typing import Literal
@@ -19,35 +19,35 @@ WireName = Literal["anthropic", "openai-responses", "openai-chat"]
 """The format of requests and answers: Anthropic's Messages, OpenAI's Responses, or Chat Completions."""
 
 KeyHeader = Literal["bearer", "x-api-key"]
-"""How a key travels: `Authorization: Bearer KEY`, or `x-api-key: KEY`."""
+"""How a key is sent: `Authorization: Bearer KEY`, or `x-api-key: KEY`."""
 
 
 SignInWay = Literal["chatgpt", "openrouter", "profile"]
 
 
 class LocalSign(Struct, frozen=True, kw_only=True):
-    """How a server on the user's machine is told from whatever else may listen there, and what it takes to use it."""
+    """How to tell a server on the user's machine from others that may listen there, and what is needed to use it."""
 
     path: str
-    """Where it is asked, from the root of its address."""
+    """The path of the request that identifies it, from the root of its address."""
     member: str
-    """What the object has that only it answers there."""
+    """The member of the answer that only this server has there."""
     start: str
-    """How the user starts it, as a sentence."""
+    """A sentence that says how the user starts it."""
     add_model: str
-    """How the user gets a model that it can use, as a sentence."""
+    """A sentence that says how the user gets a model that it can use."""
     host_variable: str = ""
     """Its own environment variable for host and port, if it has one."""
 
 
 class Vendor(Struct, frozen=True, kw_only=True):
-    """One vendor. Everything that distinguishes it from another of the same wire format."""
+    """One vendor: everything that distinguishes it from another with the same wire format."""
 
     id: str
     label: str
     wire: WireName
     address: str
-    """Where its API begins: the version is part of it where the format's paths have none."""
+    """The base address of its API, including the version if the format's paths have none."""
     key_variable: str = ""
     address_variable: str = ""
     model_variable: str = ""
@@ -55,29 +55,29 @@ class Vendor(Struct, frozen=True, kw_only=True):
     headers_variable: str = ""
     """The environment variable that holds headers for every request, one on each line."""
     takes_completion_limit: bool = False
-    """Whether its own models know the newer name only for the longest answer of Chat Completions."""
+    """Whether its own models know only the newer name of Chat Completions' limit on an answer's length."""
     calls_one_by_one: bool = False
-    """Whether its models make several calls in one answer only when a request says that they may."""
+    """Whether its models make several calls in one answer only if a request allows that."""
     takes_cache_key: bool = False
-    """Whether it keeps prompts in its cache by a key that a request names."""
+    """Whether its prompt cache uses a key that a request names."""
     cache_marks_for: tuple[str, ...] = ()
-    """How the names of models begin that cache only what a request marks; of a router."""
+    """Prefixes of a router's model names that cache only what a request marks."""
     searches: bool = False
-    """Whether it searches the web itself while a model of it answers."""
+    """Whether it searches the web itself while one of its models answers."""
     names_sources: bool = False
-    """Whether such a search says, when asked, which pages it found."""
+    """Whether such a search reports, when asked, which pages it found."""
     search_usd: float | None = None
-    """What one search costs, in US dollars. None: not known, or part of the cost that it reports."""
+    """The cost of one search, in US dollars. None: unknown, or part of the cost that it reports."""
     local: LocalSign | None = None
     models: tuple[str, ...] = ()
-    """Offered before its own list is known, the usual one first."""
+    """Offered before its own list is known, the default first."""
     prices: str = ""
-    """What the table of prices calls it. Empty: nothing is known of its prices."""
+    """Its name in the table of prices. Empty: none of its prices are known."""
     effort_field: Literal["reasoning_effort", "reasoning"] = "reasoning_effort"
-    """Where Chat Completions has the level of effort: OpenRouter has it in an object."""
+    """The field of Chat Completions with the level of effort: OpenRouter has it in an object."""
     reports_cost: bool = False
     sign_in: SignInWay | None = None
-    """What a user can do instead of typing a key, if there is anything."""
+    """What a user can do instead of typing a key, if anything."""
     keys_page: str = ""
 
     @property
@@ -203,7 +203,7 @@ VENDORS: tuple[Vendor, ...] = (
 )
 
 DEMO = "demo"
-"""The provider that needs no vendor: a scripted model."""
+"""The provider without a vendor: a scripted model."""
 
 PROVIDER_IDS: tuple[str, ...] = (*(vendor.id for vendor in VENDORS), DEMO)
 
@@ -213,14 +213,16 @@ _BY_ID = {vendor.id: vendor for vendor in VENDORS}
 
 
 def vendor_of(provider: str) -> Vendor:
-    """Return the vendor with this id. Raises `UsageError` that names those there are."""
+    """Return the vendor with this id. Raises `UsageError` that names the known ones."""
     if vendor := known_vendor(provider):
         return vendor
     raise UsageError(f"There is no provider {provider!r}.", hint=f"Known providers: {', '.join(PROVIDER_IDS)}.")
 
 
 def known_vendor(provider: str) -> Vendor | None:
-    """Return the vendor with this id, or `None`: the demo has none, and a journal may name one that is gone."""
+    """Return the vendor with this id, or `None`: the demo has none, and a journal can name one that no
+    longer exists.
+    """
     return _BY_ID.get(provider)
 
 
@@ -231,7 +233,7 @@ def local_sign(provider: str) -> LocalSign:
 
 
 def usual_model(provider: str) -> str:
-    """Return the model to begin with. Raises `UsageError` where only the server knows which there are."""
+    """Return the model to start with. Raises `UsageError` if only the server knows its models."""
     if provider == DEMO:
         return DEMO
     vendor = vendor_of(provider)
@@ -241,7 +243,7 @@ def usual_model(provider: str) -> str:
 
 
 ServerState = Literal["running", "starting", "not_running", "locked", "silent", "other"]
-"""What was found: the server, ready or loading; nothing; a question for a key; silence; something else."""
+"""What was found: the server, ready or loading; nothing; a request for a key; no answer; something else."""
 
 
 class LocalServer(Struct, frozen=True, kw_only=True):
@@ -250,9 +252,9 @@ class LocalServer(Struct, frozen=True, kw_only=True):
     address: str
     state: ServerState
     models: tuple[str, ...] = ()
-    """The models that it has and that can answer, as it calls them, in its order."""
+    """Its models that can answer, by its own names, in its order."""
     instead: str = ""
-    """The vendor (its id) whose server answers there in its place, where that is known."""
+    """The id of the vendor whose server answers there instead, if known."""
 
     @property
     def label(self) -> str:

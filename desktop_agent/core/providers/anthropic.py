@@ -1,9 +1,9 @@
-"""Anthropic's Messages API as a wire format, and its requests: valid whatever the conversation went through.
+"""Anthropic's Messages API as a wire format: builds request bodies that are valid for any conversation.
 
-What the API refuses never gets into a body: blank text, empty messages, two user messages in a row, a name or an id
-with other characters than it allows, thinking without its signature. Fields of ours never get in either. Cache marks
-say where the stable parts end: behind the tools, the system prompt, the messages of the previous request, and the
-last message. Source: https://platform.claude.com/docs/en/api/messages
+A body never has what the API refuses: blank text, empty messages, two user messages in a row, a name or an ID with
+characters that it does not allow, thinking without its signature. It never has fields of ours either. Cache breakpoints
+mark the ends of the stable parts: the tools, the system prompt, the messages of the previous request, and the last
+message. Source: https://platform.claude.com/docs/en/api/messages
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -47,18 +47,16 @@ _LONGEST_CALL_ID = 1_000
 _CACHED: JsonObject = {"type": "ephemeral"}
 _ONLY_FOR_ANSWERS = frozenset({"max_tokens", "stream", "diagnostics"})
 _CACHEABLE = frozenset({"text", "tool_use", "tool_result"})
-"""Blocks of ours that may carry a cache breakpoint. Thinking may not, and opaque blocks go back as they came."""
+"""Block types that can carry a cache breakpoint. Thinking cannot, and opaque blocks go back unmodified."""
 
 
 class _Entry(NamedTuple):
-    """The blocks that one message came to, before neighbours of one role are joined."""
-
     role: Literal["user", "assistant"]
     blocks: list[JsonObject]
 
 
 def _mark(entries: list[_Entry]) -> None:
-    """Put a cache breakpoint on the last block of the last message, or the nearest one before that can carry it."""
+    """Put a cache breakpoint on the last block of the last message, or on the nearest earlier one that can carry it."""
     for entry in reversed(entries):
         for block in reversed(entry.blocks):
             if block.get("type") in _CACHEABLE:
@@ -67,7 +65,7 @@ def _mark(entries: list[_Entry]) -> None:
 
 
 def _joined(entries: list[_Entry]) -> list[JsonObject]:
-    """Return the messages: empty ones left out, neighbours of one role joined, tool results first in each."""
+    """Return the messages without empty ones, neighbours of one role joined, tool results first in each."""
     joined: list[_Entry] = []
     for entry in entries:
         if not entry.blocks:
@@ -148,11 +146,11 @@ def _supports(abilities: JsonObject, name: str) -> bool | None:
 API_VERSION = "2026-10-21"
 
 ONLY_AT_HOME = frozenset({"diagnostics"})
-"""What gateways that speak this format need not know."""
+"""Optional fields that are sent to Anthropic itself only, not to other servers of this format."""
 
 
 class AnthropicFormat(WireFormat):
-    """Messages, streamed. The level of effort is always sent: why it is refused is shown."""
+    """The streamed Messages format. The effort level is always sent, and the reason of a refusal is shown."""
 
     answers_path = "/v1/messages"
     models_path = "/v1/models?limit=1000"  # the API's largest page, the newest first
@@ -164,7 +162,7 @@ class AnthropicFormat(WireFormat):
         super().__init__("diagnostics", never=never, searches=searches)
 
     def body(self, request: ModelRequest, pictures: Pictures) -> JsonObject:
-        """Return the body as a JSON object. It shares parts with `request` and with itself: for reading only."""
+        """Return the body as a JSON object. It shares parts with `request` and within itself, so do not modify it."""
         entries = [
             _Entry(message.role, [block for part in message.content if (block := _block(part, pictures)) is not None])
             for message in request.messages

@@ -2,10 +2,10 @@
 
 Pure, in the order the events arrive, trusting none of them. A message exists only after `message_stop`, with a stop
 reason and every block closed. The SDK's own accumulator is not used: it silently shortens the arguments of a call that
-was cut off, and calls a stream that ended early a success.
-Sources: https://platform.claude.com/docs/en/build-with-claude/streaming,
+was cut off, and reports a stream that ended early as a success.
 
-https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool and, for what missed the cache,
+Sources: https://platform.claude.com/docs/en/build-with-claude/streaming,
+https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool and, for cache misses,
 https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics
 """
 
@@ -64,10 +64,10 @@ _FAULT_OF_TYPE: Mapping[str, ProviderFault] = {
     "timeout_error": "overloaded",
     "overloaded_error": "overloaded",
 }
-"""The types that say more than the status does; `api_error` and `invalid_request_error` say less."""
+"""The error types that say more than the status does; `api_error` and `invalid_request_error` say less."""
 
 _BILLING_CODES = frozenset({"contract_spend_limit_reached", "enforced_spend_limit_reached", "organization_on_hold"})
-"""Sent with statuses that pass by themselves or blame the request, but the account's owner has to act."""
+"""Sent with statuses that seem temporary or blame the request, although the account's owner has to act."""
 
 
 def read_refusal(error: RefusedError) -> Refusal:
@@ -99,7 +99,7 @@ def reported_error(event: JsonObject) -> Refusal:
 
 
 def _parameter(message: str) -> str:
-    """Return the field that a message is about, which has no other place: `diagnostics: Extra inputs are not …`."""
+    """Return the field that a message is about, which only its text names: `diagnostics: Extra inputs are not …`."""
     field, colon, _ = message.partition(":")
     return field if colon and " " not in field else ""
 
@@ -120,18 +120,18 @@ _REASONS: Mapping[str, CacheMissReason] = {
     "tools_changed": "tools",
     "messages_changed": "messages",
 }
-"""The others, `previous_message_not_found` and `unavailable`, do not say that anything was missed."""
+"""The others, `previous_message_not_found` and `unavailable`, do not report a cache miss."""
 
 
 def cache_miss_in(message: JsonObject) -> CacheMiss | None:
-    """Return what the diagnostics of a message say; `None` where they say nothing, or not yet."""
+    """Return the cache miss in the diagnostics of a message; `None` when there is none, or none yet."""
     why = object_in(object_in(message, "diagnostics"), "cache_miss_reason")
     reason = _REASONS.get(text_in(why, "type"))
     return CacheMiss(reason=reason, tokens=count_in(why, "cache_missed_input_tokens", 0)) if reason else None
 
 
 WEB_SEARCH: JsonObject = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
-"""The version without code that runs there, which all models with search take; and a bound for what it costs."""
+"""The version without code execution, which all models with search accept; `max_uses` limits the cost."""
 
 _LOCATION = "web_search_result_location"
 _USE = "server_tool_use"
@@ -192,7 +192,7 @@ def _citation(citation: Citation) -> JsonObject:
 def settle(entries: Sequence[tuple[str, list[JsonObject]]]) -> None:
     """Remove, in place, searches without a result and results without a search: the API refuses both.
 
-    A search in the last answer stays if our results are all that follows it.
+    A search in the last answer stays if only our own results follow it.
     """
     asked = {text_in(block, "id"): at for at, (_, blocks) in enumerate(entries) for block in blocks if _is_use(block)}
     ended = {
@@ -219,7 +219,7 @@ def _is_use(block: JsonObject) -> bool:
 
 
 def _is_end(block: JsonObject) -> bool:
-    """Whether a block ends a call that ran there; a `tool_result` is one of ours."""
+    """Whether a block is the result of a server-side call; a `tool_result` is one of ours."""
     return text_in(block, "type").endswith("_tool_result")
 
 
@@ -238,7 +238,7 @@ def start_block(fields: JsonObject) -> GrowingPart:
 
 
 class _Text(GrowingPart):
-    """Text, and the pages that it rests on. Other citations are passed over: we send no documents."""
+    """Text with the pages that it cites. Other citations are ignored: we send no documents."""
 
     _name: ClassVar = "text"
     _shown_as: ClassVar[type[TextDelta | ThinkingDelta]] = TextDelta
@@ -303,10 +303,10 @@ class _RedactedThinking(GrowingPart):
 
 
 class _Opaque(GrowingPart):
-    """A block of a type that we do not know, kept whole so that it can go back.
+    """A block of unknown type, kept whole so that it can go back.
 
-    Deltas follow one pattern in this API, so an unknown one is folded in by it: text grows, a list grows, anything else
-    replaces. `input_json_delta` is the text of `input`, and a `citations_delta` brings one of the `citations`.
+    Deltas follow one pattern in this API, so an unknown one is merged by it: text grows, a list grows, anything else is
+    replaced. `input_json_delta` is the text of `input`, and a `citations_delta` adds one of the `citations`.
     """
 
     def __init__(self, fields: JsonObject) -> None:
@@ -352,7 +352,7 @@ class _Opaque(GrowingPart):
 
 
 class _Parts(Struct, frozen=True):
-    """Text that grows: copied once in the end, and not for every delta."""
+    """Growing text, copied once at the end instead of for every delta."""
 
     parts: list[str]
 
@@ -421,7 +421,7 @@ class AnthropicReader(MessageReader):
         return ()
 
     def _count(self, event: JsonObject) -> None:
-        """Take the token counts of an event. They are totals, and a later event may leave some out."""
+        """Take the token counts of an event. They are totals, and a later event can omit some."""
         usage = event.get("usage")
         if not isinstance(usage, dict):
             return

@@ -1,6 +1,6 @@
-"""The provider catalogue: how the provider of a model is built, as one of the user's accounts.
+"""The provider catalogue: builds the provider of a model for one of the user's accounts.
 
-A conversation may stay open for days after its provider was built, so its credential is looked up again when its
+A conversation can stay open for days after its provider was built, so its credential is looked up again when its
 account, or the account's key, has changed.
 """
 
@@ -32,14 +32,14 @@ from desktop_agent.core.system.private_files import FileStamp, is_unchanged, sta
 
 
 class KnownModels:
-    """What is known of the model that a session names. Reads files, off the loop, and asks no network."""
+    """Metadata of the models that sessions name. Reads files, off the event loop, and uses no network."""
 
     def __init__(self, catalogue: ModelCatalogue, accounts: AccountsFile) -> None:
         self._catalogue = catalogue
         self._accounts = accounts
 
     async def of(self, model: ModelRef) -> KnownModel | None:
-        """Return what is known of a model; `None` for one without a vendor, and while its account is not there."""
+        """Return the metadata of a model; `None` for one without a vendor, and while its account does not exist."""
         if known_vendor(model.provider) is None:
             return None
         try:
@@ -208,9 +208,9 @@ class ProviderCatalog:
 
 
 class _CurrentCredential:
-    """The credential of the account of a model, for as long as that stays where it is now.
+    """The credential of a model's account, as long as the account keeps its address.
 
-    A change of a key by another process is not noticed: the keyring might ask the user with every request.
+    A key change by another process goes unnoticed: otherwise the keyring could prompt the user with every request.
     """
 
     def __init__(self, catalog: ProviderCatalog, model: ModelRef, account: Account) -> None:
@@ -221,12 +221,12 @@ class _CurrentCredential:
         self._address = account.where.rstrip("/")
         self._stamp: FileStamp | None = None
         self._key_changes: int | None = None
-        """How often the key had been changed at the last look; `None` before the first."""
+        """The number of key changes at the last look-up; `None` before the first."""
         self._inner: Credential = NoCredential()
         self._earlier_secrets: tuple[str, ...] = ()
 
     async def look_up(self) -> None:
-        """Find the account and its credential, if they may have changed. Raises `AgentError`."""
+        """Look up the account and its credential, if they may have changed. Raises `AgentError`."""
         # Before the look: what changes meanwhile is noticed the next time.
         stamp = await asyncio.to_thread(stamp_of, self._catalog.accounts.path)
         changes = self._catalog.keys.changes(self._entry)

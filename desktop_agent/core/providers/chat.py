@@ -1,9 +1,9 @@
-"""Chat Completions as a wire format, and its requests: valid whatever the conversation went through.
+"""Chat Completions as a wire format: builds request bodies that are valid for any conversation.
 
-Results of calls follow their calls at once, one message each; their pictures, which a result may not have here, come
-in the user's message behind them. Thinking goes back only in the field that it came in, to servers that have one.
-Sources: https://platform.openai.com/docs/api-reference/chat and, for the marks up to where a router's vendor shall
-keep the prompt in its cache, https://openrouter.ai/docs/guides/best-practices/prompt-caching
+Results of calls follow their calls at once, one message each; their pictures, which a result cannot have here, come in
+the user message after them. Thinking goes back only in the field that it came in, to servers that have one. Sources:
+https://platform.openai.com/docs/api-reference/chat and, for the marks of the prompt prefix that a router's vendor
+should cache, https://openrouter.ai/docs/guides/best-practices/prompt-caching
 """
 
 from collections.abc import Collection, Iterable
@@ -41,7 +41,7 @@ _KEPT: JsonObject = {"type": "ephemeral"}
 
 
 def mark(messages: list[JsonObject], ends: Iterable[int]) -> None:
-    """Mark, in place, the last text before each of the `ends`, which count messages."""
+    """Mark, in place, the last text before each of the `ends`, which are message counts."""
     for end in ends:
         for number in reversed(range(end)):
             if (marked := _marked(messages[number])) is not None:
@@ -50,7 +50,7 @@ def mark(messages: list[JsonObject], ends: Iterable[int]) -> None:
 
 
 def _marked(message: JsonObject) -> JsonObject | None:
-    """Return a message with a mark on its last part that is text, or `None` for one that has none."""
+    """Return a message with a mark on its last text part, or `None` if it has none."""
     content = message.get("content")
     if isinstance(content, str):
         return message | {"content": [{"type": "text", "text": content, "cache_control": _KEPT}]}
@@ -75,7 +75,7 @@ _PICTURES_OF_CALL = "The picture of the result above ({}):"
 
 
 def _add_to_user(messages: list[JsonObject], text: str) -> None:
-    """Let the user's last message end with `text`: templates of many local models want roles to take turns."""
+    """Append `text` to the user's last message: templates of many local models require alternating roles."""
     last = messages[-1] if messages else {}
     match last:
         case {"role": "user", "content": str(content)}:
@@ -87,7 +87,7 @@ def _add_to_user(messages: list[JsonObject], text: str) -> None:
 
 
 def _user_messages(message: UserMessage, pictures: Pictures) -> list[JsonObject]:
-    """Return the results of calls, then what the user says, with the pictures of the results before it."""
+    """Return the results of calls, then the user's text with the pictures of the results before it."""
     results = [block for block in message.content if isinstance(block, ToolResultBlock)]
     parts: list[JsonObject] = []
     for result in results:
@@ -164,9 +164,9 @@ class ChatFormat(OpenAIFormat):
         searches: bool = False,
         effort_field: EffortField = "reasoning_effort",
     ) -> None:
-        """`limit_field` is the vendor's name for the longest answer, `effort_field` for the effort.
+        """`limit_field` is the vendor's name for the output limit, `effort_field` for the effort.
 
-        Models whose names begin with `cache_marks_for` cache only what is marked. `searches` is true of a router.
+        Models whose names begin with `cache_marks_for` cache only marked prefixes. `searches` is true of a router.
         """
         super().__init__(
             "stream_options",

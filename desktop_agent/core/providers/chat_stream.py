@@ -1,9 +1,9 @@
-"""Reads an answer in Chat Completions: text, thinking, calls, and what a router found in the web.
+"""Reads an answer in Chat Completions: text, thinking, calls, and the web search results of a router.
 
-Pure, in the order the chunks arrive, trusting none of them. A message exists only with a reason why it finished; a
-stream that ends without one has broken off, however well the response itself ended. Thinking is not part of the
-format: `reasoning_content` is DeepSeek's, llama.cpp's and others'; `reasoning` is OpenRouter's, Ollama's and Groq's,
-and `reasoning_details` are OpenRouter's blocks with signatures, which have to go back unmodified
+Pure, in the order the chunks arrive, trusting none of them. A message exists only with a finish reason; a stream
+without one was broken off, even if the response itself ended well. Thinking is not part of the format:
+`reasoning_content` is DeepSeek's, llama.cpp's and others'; `reasoning` is OpenRouter's, Ollama's and Groq's, and
+`reasoning_details` are OpenRouter's blocks with signatures, which have to go back unmodified
 (https://openrouter.ai/docs/guides/best-practices/reasoning-tokens). A router's searches:
 https://openrouter.ai/docs/guides/features/server-tools/web-search
 """
@@ -63,7 +63,7 @@ class _Thinking(GrowingText):
                 return
 
     def result(self) -> list[AssistantBlock]:
-        """Return the blocks that it came to: the text, under the name of its field, and the details as they go back."""
+        """Return the thinking text, under the name of its field, and the details in the form in which they go back."""
         blocks: list[AssistantBlock] = []
         if shown := self.so_far:
             # What has details goes back as these; the text would say it twice.
@@ -73,7 +73,7 @@ class _Thinking(GrowingText):
         return blocks
 
     def _add_detail(self, detail: JsonObject) -> None:
-        """Join a detail to the one before if it is a further piece of it: the same type and place."""
+        """Join a detail to the one before if it continues it: the same type and index."""
         last = self._details[-1] if self._details else None
         if last is None or any(last.get(key) != detail.get(key) for key in ("type", "index")):
             self._details.append(dict(detail))
@@ -88,14 +88,14 @@ class _Thinking(GrowingText):
 
 
 WEB_SEARCH: JsonObject = {"type": "openrouter:web_search", "parameters": {"max_results": 5}}
-"""Up to as many results as our own tool has."""
+"""Limited to as many results as our own tool returns."""
 
 _LONGEST_QUOTE = 600
-"""What it repeats of a page may be all of it."""
+"""In characters: a router can quote a whole page."""
 
 
 class _Calls:
-    """Reads also what compatible servers do: no places, a call that comes whole, several calls at one place."""
+    """Also reads what compatible servers send: no indexes, a call in one piece, several calls at one index."""
 
     def __init__(self) -> None:
         self.all: list[_Call] = []
@@ -138,7 +138,7 @@ class _Calls:
 
 class _Call(GrowingCall):
     given_id = ""
-    """Empty where the server gave none; the turn makes ids unique."""
+    """Empty when the server gave none; the turn makes IDs unique."""
 
 
 _DONE = "[DONE]"
@@ -154,7 +154,7 @@ _STOP_REASONS: Mapping[str, StopReason] = {
 
 class ChatReader(MessageReader):
     def __init__(self, *, reports_cost: bool = False) -> None:
-        """`reports_cost` says that the usage has a cost in US dollars, which is believed."""
+        """`reports_cost`: the usage has a cost in US dollars, which is trusted."""
         super().__init__()
         self._reports_cost = reports_cost
         self._finish_reason = ""
@@ -228,12 +228,12 @@ class ChatReader(MessageReader):
                 self._citations.setdefault(url, Citation(url=url, title=title, quote=quote))
 
     def _end(self) -> Iterator[StreamPiece]:
-        """Show what waited for the other half of a character."""
+        """Emit the text held back for the other half of a surrogate pair."""
         yield from self._thinking.end()
         yield from self._text.end()
 
     def _stop_reason(self) -> StopReason:
-        """Return why it stopped: some servers say `stop` behind calls, and `tool_calls` where there are none."""
+        """Return the stop reason: some servers say `stop` after calls, and `tool_calls` without any."""
         reason = _STOP_REASONS.get(self._finish_reason, "other")
         if reason in ("end_turn", "tool_use"):
             return "tool_use" if self._calls.all else "refusal" if self._has_refused else "end_turn"

@@ -1,6 +1,6 @@
 """The demo model: a script that really works on the bundled demo project, with real tools, approvals, diffs and undo.
 
-It is a pure function of the conversation: what it says next depends only on what its calls came to, so it reacts to a
+It is a pure function of the conversation: its next step depends only on the results of its calls, so it reacts to a
 denial, an error and a file that the user changed. It needs no key and no network, and is labelled as a demo.
 """
 
@@ -50,14 +50,14 @@ if __name__ == "__main__":
     unittest.main()
 """
 _MAX_EDITS = 2
-"""A second edit settles what the user changed meanwhile; what fails then would fail for ever."""
+"""A second edit handles what the user changed meanwhile; a third would fail in the same way."""
 _REFUSALS = ("not permitted", "cannot be used here", "needs an approval and did not get one", "dry-run:")
-"""What a call is answered that was not run for another reason than a denial."""
+"""Phrases in the result of a call that was not run for a reason other than a denial."""
 _PACE_S = 0.012
 
 
 def demo_provider(*, is_paced: bool) -> ScriptedProvider:
-    """Return the demo model; paced, it writes about as fast as a real one."""
+    """With `is_paced`, the demo model writes about as fast as a real one."""
     return ScriptedProvider(demo_reply, label="Demo", pace_s=_PACE_S if is_paced else 0.0, cost_usd=0.0)
 
 
@@ -73,12 +73,12 @@ class _Done(Struct, frozen=True):
 
     @property
     def is_refused(self) -> bool:
-        """Whether it was not run, and would not be if it were tried again."""
+        """Whether the call was not run, and would be refused again."""
         return self.is_error and any(words in self.result.partition("\n")[0] for words in _REFUSALS)
 
     @property
     def tests(self) -> int:
-        """How many tests a run of them has run; 0 when it was not run, or could not."""
+        """The number of tests that a test run executed; 0 when it did not run."""
         count = re.search(r"Ran (\d+) tests?", self.result)
         return int(count[1]) if count and self.name == "run_terminal_cmd" else 0
 

@@ -1,6 +1,6 @@
-"""What can go wrong with a model behind HTTP, in words for a user: refusals, waiting times, addresses, proxies.
+"""The failures of a model behind HTTP, in words for a user: refusals, waiting times, addresses, proxies.
 
-Decided on types and numbers only, never on the wording of a message. What the HTTP client raises is in
+Decided by types and numbers only, never by the wording of a message. The exceptions of the HTTP client are handled in
 `http_connection`, which imports it.
 """
 
@@ -41,7 +41,7 @@ def fault_of_status(status: int) -> ProviderFault:
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return what `retry-after-ms`, or `retry-after` in seconds or as a date, asks for; `None` if nothing does."""
+    """Return the seconds from `retry-after-ms`, or `retry-after` in seconds or as a date; `None` without either."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -51,14 +51,14 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def broken_off(detail: str) -> ProviderError:
-    """The answer began, and ended before it was whole."""
+    """Return the error for an answer that began and ended early."""
     return ProviderError(
         "The answer broke off before it was complete.", fault="stream", hint="Send the message again.", detail=detail
     )
 
 
 def bad_address(reason: str = "", *, detail: str = "") -> ProviderError:
-    """The configured address cannot be one, for this `reason` in words."""
+    """Return the error for an invalid configured address, with the `reason` in words."""
     return ProviderError(
         f"The model's address is not a web address{f': {reason}' if reason else ''}.",
         fault="configuration",
@@ -68,7 +68,7 @@ def bad_address(reason: str = "", *, detail: str = "") -> ProviderError:
 
 
 def readable_by_proxy(address: str, proxy: Proxy) -> ProviderError:
-    """An unencrypted request would pass a proxy, which could read the key and the conversation."""
+    """Return the error for an unencrypted request through a proxy, which could read the key and the conversation."""
     return ProviderError(
         f"Nothing was sent: the proxy {proxy.address} would read the key and the conversation.",
         fault="configuration",
@@ -78,7 +78,7 @@ def readable_by_proxy(address: str, proxy: Proxy) -> ProviderError:
 
 
 def refused_by_proxy(proxy: Proxy, status: int | None) -> ProviderError:
-    """A proxy answered in place of the model."""
+    """Return the error for a proxy that answered in place of the model."""
     hint = f"Ask who runs the proxy, or change {proxy.named_by}."
     if status == 407:
         hint = f"It wants a user name and a password: http://user:password@host:port in {proxy.named_by}."
@@ -109,17 +109,17 @@ def _seconds_until(date: str | None, now: datetime) -> float | None:
 
 
 _LONGEST_NAME = 100
-"""Of a type, a code or a request's id."""
+"""Of a type, a code or a request's ID, in characters."""
 
 _DAY_S = 86_400.0
 
 _LONGEST_MESSAGE = 2_000
-"""A proxy may answer with a whole page."""
+"""In characters: a proxy can answer with a whole page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedCall:
-    """What a failed call was about: the address, the model if one was asked, and what must not be shown."""
+    """The context of a failed call: the address, the model if there is one, and the secrets to mask."""
 
     address: str
     model: str | None = None
@@ -129,7 +129,7 @@ class FailedCall:
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
-    """What an API said when it refused, as its wire format reads it: everything as far as it is known."""
+    """An API's refusal, as read by its wire format; unknown fields are empty."""
 
     fault: ProviderFault
     status: int | None = None
@@ -140,13 +140,13 @@ class Refusal(Struct, frozen=True, kw_only=True):
     request_id: str = ""
     parameter: str = ""
     is_from_api: bool = True
-    """Whether the body has the shape of this API's errors: else something between may have answered."""
+    """Whether the body has the shape of this API's errors; otherwise an intermediary may have answered."""
     names_model: bool = False
-    """Whether it is certainly the model that was not found, and not the path."""
+    """Whether it is certain that the model was not found, rather than the path."""
 
 
 class RefusedError(Exception):
-    """An answer whose status is no success, read to its end. It is shown to no user: `explain` says what it means."""
+    """An answer with an error status, fully read. Never shown to a user: `explain` translates it."""
 
     def __init__(self, status: int, headers: Mapping[str, str], text: str) -> None:
         super().__init__(status)
@@ -154,7 +154,7 @@ class RefusedError(Exception):
         self.headers = headers
         self.text = text
         self.body: JsonObject = {}
-        """The text, as far as it is an object of JSON."""
+        """The body if it is a JSON object, else empty."""
         self.is_json = False
         with suppress(ValueError, RecursionError):
             self.body = as_object(json.loads(text))
@@ -188,7 +188,7 @@ def explain_refusal(refusal: Refusal, call: FailedCall, *, wait_s: float | None 
 
 
 def not_the_api(call: FailedCall, detail: str) -> ProviderError:
-    """Something answered, but it does not speak this API."""
+    """Return the error for a server that answered but does not speak this API."""
     return ProviderError(
         f"{call.address} answers, but not as this model's API does.",
         fault="not_found",
@@ -234,7 +234,7 @@ def _words(fault: ProviderFault, call: FailedCall, wait_s: float | None) -> tupl
 
 
 def _detail(refusal: Refusal, secrets: tuple[str, ...]) -> str:
-    """Return the facts for support, masked before they are cut: half of a key would not be known as one."""
+    """Return the facts for support, masked before they are cut: half of a key would not be recognised."""
 
     def shown(text: str, longest: int = _LONGEST_NAME) -> str:
         return mask(text, secrets)[:longest]

@@ -1,6 +1,6 @@
-"""The way to a model's API at one address: what goes with every request, and what refusals and failures mean.
+"""HTTP connection to a model's API at one address: common headers, and the meaning of refusals and failures.
 
-The vendors' SDKs are not used: importing one takes a second and 70 MB, and of all they do only this was wanted.
+The vendors' SDKs are not used: importing one takes a second and 70 MB, and only this small part of them is needed.
 """
 
 import socket
@@ -20,11 +20,11 @@ from desktop_agent.core.system.network.http_client import model_client
 CONNECT_S = 10.0
 
 FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, UnicodeError, OSError)
-"""What a request or the reading of its answer raises when something outside of us fails."""
+"""Exceptions of a request, or of reading its answer, for external failures."""
 
 
 def explain(error: Exception, call: FailedCall, *, has_started: bool = False) -> ProviderError:
-    """Return what one of the `FAILURES` means; once an answer `has_started`, it is broken off."""
+    """Translate one of the `FAILURES`; if the answer `has_started`, it was broken off."""
     match error:
         case httpx2.TransportError() if has_started and not isinstance(error, httpx2.TimeoutException):
             return broken_off(f"the connection was lost: {type(error).__name__}")
@@ -35,7 +35,7 @@ def explain(error: Exception, call: FailedCall, *, has_started: bool = False) ->
 
 
 def network_error(error: BaseException, address: str, proxy: Proxy | None = None) -> ProviderError:
-    """Return what a failed connection to `address`, or to its `proxy`, means, by what is among its causes."""
+    """Translate a failed connection to `address`, or to its `proxy`, by the causes of `error`."""
     causes = list(causes_of(error))
     if known := next((cause for cause in causes if isinstance(cause, ProviderError)), None):
         return known
@@ -91,7 +91,7 @@ class ApiConnection:
     explain = staticmethod(explain)
 
     def __init__(self, address: str, headers: Mapping[str, str], *, proxy: Proxy | None, silence_s: float) -> None:
-        """`headers` go with every request. Touches no network. Raises `ProviderError` for a proxy of no use."""
+        """`headers` go with every request. Touches no network. Raises `ProviderError` for an unusable proxy."""
         import_module("anyio._backends._asyncio")  # the first request would import it on the event loop
         self._address = address.rstrip("/")
         self._client = model_client(proxy=proxy, timeout=httpx2.Timeout(silence_s, connect=CONNECT_S))
@@ -109,9 +109,9 @@ class ApiConnection:
 
     @asynccontextmanager
     async def stream(self, path: str, body: bytes, headers: Mapping[str, str]) -> AsyncGenerator[httpx2.Response]:
-        """Give the answer to a body of JSON once it begins; it is closed at the end. Nothing is sent twice.
+        """Post a JSON body and yield the response once it begins; it is closed on exit. Nothing is sent twice.
 
-        Raises `RefusedError` for a status other than success, `ProviderError`, and what httpx2 raises.
+        Raises `RefusedError` for a status other than success, `ProviderError`, and exceptions of httpx2.
         """
         headers = {"Content-Type": "application/json", **headers}
         request = self._client.build_request("POST", self._address + path, content=body, headers=headers)

@@ -1,4 +1,4 @@
-"""A model behind HTTP: one request, one stream of pieces, one connection to close, whatever the wire format.
+"""A model behind HTTP: one request, one stream of pieces, one connection to close, for every wire format.
 
 Imports its HTTP client at the first request. Server-sent events are read by
 https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from desktop_agent.core.providers.http_connection import ApiConnection
 
 MAX_EVENT_BYTES = 2 * 2**20
-"""The largest event. The largest honest one is a block that comes whole, such as encrypted thinking."""
+"""The largest event. Legitimate large ones are blocks that arrive whole, such as encrypted thinking."""
 
 
 async def event_data(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
-    """Yield the data of each event, the unfinished last one included.
+    """Yield the data of each event, including an unfinished last one.
 
     Raises `ProviderError` for an event beyond `MAX_EVENT_BYTES`, and `UnicodeDecodeError`.
     """
@@ -80,7 +80,7 @@ def _data_in(line: bytes) -> Sequence[str]:
 
 
 def strip_foreign_thinking(request: ModelRequest, to: ModelRef | None) -> ModelRequest:
-    """Return `request` with what the model `to` may get of the messages of others; all of it if that is not known."""
+    """Return `request` with other models' messages reduced to what `to` can read; unchanged if `to` is None."""
     if to is None or all(is_readable_by(message, to) for message in request.messages):
         return request
     messages: list[Message] = []
@@ -98,27 +98,27 @@ def strip_foreign_thinking(request: ModelRequest, to: ModelRef | None) -> ModelR
 
 
 SILENCE_S = 120.0
-"""How long a stream may send nothing at all. An API sends something every few seconds, so this is a dead connection."""
+"""How long a stream may stay silent. An API sends something every few seconds, so this means a dead connection."""
 
 _DRAIN_S = 0.5
-"""How long to wait, once the message is whole, for the end of the response that makes the connection reusable."""
+"""How long to wait, after a complete message, for the end of the response, which makes the connection reusable."""
 
 
 class ApiEndpoint(Struct, frozen=True, kw_only=True):
     address: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What goes with every request besides, and in place of what would."""
+    """Added to every request; they override its other headers."""
     secrets: tuple[str, ...] = ()
     key_hint: str = ""
     allows_readable_proxy: bool = False
-    """Whether a proxy may see what goes to an `http://` address; otherwise nothing is sent."""
+    """Whether a proxy may read requests to an `http://` address; otherwise nothing is sent."""
     silence_s: float = SILENCE_S
     model: ModelRef | None = None
-    """Who answers there: what other models thought is not sent, and prices are known. `None` sends everything."""
+    """The answering model: other models' thinking is not sent, and prices are known. `None` sends everything."""
     account: Account | None = None
     models: ModelCatalogue | None = None
     is_prepaid: bool = False
-    """Whether a subscription covers what is asked there."""
+    """Whether a subscription covers its requests."""
 
 
 class HttpProvider:
@@ -137,7 +137,7 @@ class HttpProvider:
         self._building = asyncio.Lock()
         self._is_closed = False
         self._without_effort: set[str] = set()
-        """The models of which an answer said that they refuse the level of effort."""
+        """The models whose refusal of the effort level has been reported."""
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
         """Yield the answer in pieces, a `Completion` last. Raises `ProviderError`.
@@ -180,7 +180,7 @@ class HttpProvider:
         return await asyncio.to_thread(self._wire.read_models, page, self._call())  # a router lists thousands
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
-        """Return the API's own count of a request's tokens; `None` where it has none. Raises `ProviderError`."""
+        """Return the API's own count of a request's tokens; `None` if it does not count. Raises `ProviderError`."""
         if not self._wire.count_path:
             return None
         call = self._call(request.model)
@@ -196,7 +196,7 @@ class HttpProvider:
         return self._wire.read_count(answer, call)
 
     async def context_window(self, model: str) -> int | None:
-        """Return the size of the model's window: as known, else as listed by the address. Raises `ProviderError`."""
+        """Return the model's context window: from metadata, else as listed by the address. Raises `ProviderError`."""
         if (known := await self._known(model)) is not None and known.context_tokens is not None:
             return known.context_tokens
         windows = {listed.name: listed.context_tokens for listed in await self.list_models()}
@@ -223,7 +223,7 @@ class HttpProvider:
                 raise connection.explain(error, call) from None
 
     async def _with_cost(self, completion: Completion, name: str) -> Completion:
-        """Return the message with what it cost, where that is known. The table of prices is read in a thread."""
+        """Return the completion with its cost, if known. The price table is read in a thread."""
         if self._endpoint.model is None:
             return completion
         model, now = replace(self._endpoint.model, model=name), self._clock.now()
@@ -238,7 +238,7 @@ class HttpProvider:
         return replace(completion, usage=await asyncio.to_thread(price))
 
     async def _taken(self, request: ModelRequest) -> ModelRequest:
-        """Return what of the request the model can take: no thoughts of others, no effort that it does not know."""
+        """Return the request without other models' thinking, and without an effort level unknown to the model."""
         request = strip_foreign_thinking(request, self._endpoint.model)
         known = await self._known(request.model) if request.effort else None
         if known is not None and request.effort not in levels_of(known):
@@ -246,14 +246,14 @@ class HttpProvider:
         return request
 
     def _refused_effort(self, request: ModelRequest) -> str:
-        """Return the level of effort that a request went without because it was refused; once for each model."""
+        """Return the effort level that was left out because it was refused; once for each model."""
         if not request.effort or self._wire.sends_effort(request.model) or request.model in self._without_effort:
             return ""
         self._without_effort.add(request.model)
         return request.effort
 
     async def _known(self, model: str) -> KnownModel | None:
-        """Return what is known of a model. In a thread: the first look reads a file."""
+        """Return the metadata of a model. In a thread: the first call reads a file."""
         models, account = self._endpoint.models, self._endpoint.account
         if models is None or account is None:
             return None
@@ -263,9 +263,10 @@ class HttpProvider:
         return {**await self._credential.headers(), **self._endpoint.headers}
 
     async def _overcome(self, error: RefusedError, call: FailedCall, *, has_renewed: bool) -> bool:
-        """Return, if the request should be sent again at once, whether the credential was renewed by now.
+        """Decide whether to send the request again at once; return whether the credential has been renewed.
 
-        It should once with a renewed credential, and without an optional field that was refused. Raises otherwise.
+        It is sent again once with a renewed credential, and without an optional field that was refused. Raises
+        otherwise.
         """
         refusal = self._wire.refusal(error)
         if refusal.fault == "authentication" and not has_renewed and await self._credential.renew():
@@ -279,7 +280,7 @@ class HttpProvider:
         return explain_refusal(self._wire.refusal(error), known, wait_s=retry_after_s(error.headers, self._clock.now()))
 
     def _call(self, model: str | None = None) -> FailedCall:
-        """Return what a call is about, or raise `ProviderError` if the configuration cannot work."""
+        """Return the context of a call, or raise `ProviderError` if the configuration cannot work."""
         given = self._endpoint.address
         if reason := why_no_address(given):
             raise bad_address(reason)
@@ -315,7 +316,7 @@ class HttpProvider:
 
 
 async def _drain(events: AsyncIterator[object], failures: tuple[type[Exception], ...]) -> None:
-    """Read to the end of the response, if that comes soon: the message is whole."""
+    """Read to the end of the response, if that comes soon: the message is already complete."""
     with suppress(TimeoutError, *failures):
         async with asyncio.timeout(_DRAIN_S):
             async for _ in events:

@@ -1,7 +1,7 @@
-"""Servers of models on the user's own machine: where they are looked for, who answers there, and its models.
+"""Model servers on the user's own machine: where to look for them, which one answers, and its models.
 
-Only usual addresses of this machine and those that the user named are asked, without a key: what listens there may be
-anything. Where nothing listens, no HTTP client is imported.
+Only the usual addresses of this machine and those that the user named are asked, without a key: any program could be
+listening there. Where nothing listens, no HTTP client is imported.
 """
 
 import asyncio
@@ -36,9 +36,10 @@ class Place(Struct, frozen=True, kw_only=True):
 def local_places(
     added: Iterable[Account], environ: Mapping[str, str], named: Mapping[str, str] | None = None
 ) -> tuple[Place, ...]:
-    """Return every place of this machine where a server may run, once, in the order of the vendors.
+    """Return every place of this machine where a server could run, without duplicates, in the order of the vendors.
 
-    `added` are the user's accounts; `named` has addresses from the settings, before a server's own variable.
+    `added` are the user's accounts; addresses in `named`, from the settings, take precedence over a server's own
+    variable.
     """
     accounts = list(added)
     found: dict[Place, None] = {}
@@ -54,7 +55,7 @@ def local_places(
 
 
 def is_here(address: str) -> bool:
-    """Whether an address is one of this machine, and one that can be asked."""
+    """Whether an address is a valid one of this machine."""
     try:
         parts = urlsplit(address)
         _ = parts.port
@@ -65,7 +66,7 @@ def is_here(address: str) -> bool:
 
 
 def host_address(vendor: Vendor, environ: Mapping[str, str]) -> str:
-    """Return the address in the vendor's own variable, read by Ollama's rules; empty for nonsense.
+    """Return the address in the vendor's own variable, parsed by Ollama's rules; empty if invalid.
 
     https://docs.ollama.com/faq, "How do I configure Ollama server?"
     """
@@ -86,21 +87,21 @@ def host_address(vendor: Vendor, environ: Mapping[str, str]) -> str:
 
 
 LIMIT_S = 2.0
-"""How long each step may take: to listen, to say who it is, to list its models. All of it is on this machine."""
+"""How long each step may take: connecting, identifying the server, listing its models. All of it is on this machine."""
 
 _CONNECTION = "desktop_agent.core.providers.http_connection"
 
 _Get = Callable[[str], Awaitable[bytes]]
-"""Returns what a server answers at a path. Raises `RefusedError` and `ProviderError`."""
+"""Returns a server's answer at a path. Raises `RefusedError` and `ProviderError`."""
 
 
 async def look_for_servers(places: Iterable[Place], *, limit_s: float = LIMIT_S) -> tuple[LocalServer, ...]:
-    """Return what is at each place, all of them asked at once. Never raises; being cancelled closes all connections."""
+    """Probe all places at once. Never raises; cancelling closes all connections."""
     return tuple(await asyncio.gather(*(look_at(place, limit_s=limit_s) for place in places)))
 
 
 async def look_at(place: Place, *, limit_s: float = LIMIT_S) -> LocalServer:
-    """Return what is at one place. Never raises."""
+    """Probe one place. Never raises."""
     found = LocalServer(provider=place.provider, address=place.address, state="not_running")
     if not await _listens(place.address, limit_s):
         return found
@@ -131,7 +132,7 @@ async def _listens(address: str, limit_s: float) -> bool:
 
 
 async def _recognised(found: LocalServer, limit_s: float) -> LocalServer:
-    """Return who answers: the vendor that is looked for, or which other one, if it is any."""
+    """Return the server with its vendor: the expected one, or another known one."""
     others = [vendor.id for vendor in VENDORS if vendor.is_local and vendor.id != found.provider]
     async with _connected(found.address, limit_s) as get:
         seen = await _asked(get, local_sign(found.provider))
@@ -181,7 +182,7 @@ async def _with_models(found: LocalServer, limit_s: float) -> LocalServer:
 
 @asynccontextmanager
 async def _connected(address: str, limit_s: float) -> AsyncGenerator[_Get]:
-    """Give what asks the root of an address over one connection, without a proxy and without a key."""
+    """Yield a function that requests paths of an address over one connection, without a proxy and without a key."""
     from desktop_agent.core.providers.http_connection import ApiConnection
 
     parts = urlsplit(address)

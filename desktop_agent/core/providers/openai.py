@@ -1,10 +1,9 @@
-"""What both of OpenAI's formats share, for OpenAI itself and the servers compatible with it: errors, models, usage.
+"""The parts that both of OpenAI's formats share, also for compatible servers: errors, models, usage.
 
-Errors: https://platform.openai.com/docs/guides/error-codes. Others fill the same fields with less: a code that is a
-number (OpenRouter), a type without a code (Ollama), or a text in place of the object (llama.cpp's proxies). Models:
-lists have ids, and what some servers say besides. Models that only embed, or answer with other things than text, are
-left out. For who signed in with ChatGPT, OpenAI gives another list: `models`, each with a `slug`, some of them
-hidden.
+Errors: https://platform.openai.com/docs/guides/error-codes. Others fill the same fields with less: a numeric code
+(OpenRouter), a type without a code (Ollama), or a text in place of the object (llama.cpp's proxies). Models: lists have
+IDs, and further fields of some servers. Models that only embed, or do not answer in text, are left out. For a ChatGPT
+sign-in, OpenAI returns a different list: `models`, each with a `slug`, some of them hidden.
 """
 
 import math
@@ -35,7 +34,7 @@ _FAULT_OF_CODE: Mapping[str, ProviderFault] = {
     "slow_down": "overloaded",
     "server_error": "server",
 }
-"""By code or type; they say more than the status does."""
+"""By code or type, which say more than the status does."""
 
 
 def reported_error(fields: JsonObject) -> Refusal:
@@ -61,11 +60,10 @@ def _refusal(fields: JsonObject, status: int | None) -> Refusal:
 
 _PER_TOKENS = 1_000_000
 _MOST_DOLLARS = 1_000.0
-"""For one token. More is no price, nor is what is no number."""
+"""For one token. Larger values, and values that are no numbers, are no price."""
 
 
 def _answers_in_text(entry: JsonObject) -> bool:
-    """Whether a model has a name and can answer in words, as far as its entry says."""
     name, answers = text_in(entry, "id"), texts_in(object_in(entry, "architecture"), "output_modalities")
     return bool(name) and not only_embeds(name) and (not answers or "text" in answers)
 
@@ -90,7 +88,7 @@ def _listed(entry: JsonObject) -> ListedModel:
 
 
 def _price(pricing: JsonObject) -> Rates | None:
-    """Return OpenRouter's prices, which are texts and for one token; a negative one says that it depends."""
+    """Parse OpenRouter's prices, which are texts and per token; a negative one means that the price varies."""
     read, written = _dollars_in(pricing, "prompt"), _dollars_in(pricing, "completion")
     if read is None or written is None:
         return None
@@ -119,7 +117,7 @@ def _of_a_plan(entry: JsonObject) -> ListedModel:
 
 
 def read_usage(fields: JsonObject, *, whole_input: str, output: str) -> Usage:
-    """Return the usage in `fields`, where the input and the output have these names."""
+    """Return the usage in `fields`; `whole_input` and `output` are the names of its counts."""
     details = object_in(fields, f"{whole_input}_details")
     read = count_in(details, "cached_tokens", 0)
     written = count_in(details, "cache_write_tokens", 0)
@@ -133,7 +131,7 @@ def read_usage(fields: JsonObject, *, whole_input: str, output: str) -> Usage:
 
 
 def cost_in(fields: JsonObject) -> float | None:
-    """Return what a request cost in US dollars, as OpenRouter reports it; `None` where it does not."""
+    """Return the cost of a request in US dollars, as OpenRouter reports it; `None` if it does not."""
     value = fields.get("cost")
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
@@ -145,7 +143,7 @@ def searches_in(fields: JsonObject) -> int:
 
 
 def result_text(result: ToolResultBlock) -> str:
-    """Return what a result says where it has to say something."""
+    """Return the text of a result, with a substitute where the API requires one."""
     if result.content.strip():
         return repaired(result.content)
     return "The call failed without saying why." if result.is_error else "(no output)"

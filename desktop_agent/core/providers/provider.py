@@ -1,8 +1,8 @@
 """The provider protocol: one request in, a stream of pieces out, and one complete message at the end.
 
-A provider translates; it does not retry, execute or remember. The turn does all three, the same way for every
-provider, so `stream` must be safe to call again with the same request after it failed. Beside the protocol: the pool
-of a session's providers, when to send a request again, and how each request is told of.
+A provider translates; it does not retry, execute or remember. The turn does all three, the same way for every provider,
+so `stream` must be safe to call again with the same request after it failed. Also here: the pool of a session's
+providers, the retry policy, and the events of each request.
 """
 
 import asyncio
@@ -37,9 +37,9 @@ class Completion(Struct, frozen=True, kw_only=True):
     usage: Usage
     explanation: str = ""
     cache_miss: CacheMiss | None = None
-    """As far as the provider tells: `None` does not say that its cache was used."""
+    """As reported by the provider: `None` does not mean that the cache was used."""
     refused_effort: str = ""
-    """The level of effort that was refused, so that this is the first answer of the model without it."""
+    """The effort level that was refused, if this is the model's first answer without it."""
     type: Literal["completion"] = "completion"
 
     @property
@@ -48,18 +48,18 @@ class Completion(Struct, frozen=True, kw_only=True):
 
 
 StreamPiece = ev.TextDelta | ev.ThinkingDelta | ev.ToolProgress | ev.HostedCallReported | Completion
-"""What a provider streams is a live event, whose `turn` and `at` are added when it is emitted; the message is last."""
+"""A live event, whose `turn` and `at` are added when it is emitted; the completion comes last."""
 
 
 def writing_call(call_id: CallId, name: str, size: int) -> ev.ToolProgress:
-    """Return how far a call is whose arguments the model is still writing: `size` characters so far."""
+    """Report the progress of a call whose arguments the model is still writing: `size` characters so far."""
     return ev.ToolProgress(call_id=call_id, name=name, message=f"Writing {name} ({size / 1000:.1f} kB)")
 
 
 class Provider(Protocol):
     @property
     def label(self) -> str:
-        """What people call it: `Anthropic`, `Demo`."""
+        """The display name: `Anthropic`, `Demo`."""
         ...
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
@@ -70,20 +70,20 @@ class Provider(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Release connections. Safe to call twice; `stream` may not be called afterwards."""
+        """Release connections. Safe to call twice; `stream` must not be called afterwards."""
         ...
 
 
 @runtime_checkable
 class Counting(Protocol):
-    """What a provider has besides, when its address counts tokens and knows its models. Both ask over the network."""
+    """An optional part of a provider whose address counts tokens and knows its models. Both methods use the network."""
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
-        """Return how many tokens the request takes; `None` when the address counts none. Raises `ProviderError`."""
+        """Return how many tokens the request takes; `None` when the address does not count. Raises `ProviderError`."""
         ...
 
     async def context_window(self, model: str) -> int | None:
-        """Return the size of the model's window, or `None` when the address does not say. Raises `ProviderError`."""
+        """Return the model's context window, or `None` when the address does not say. Raises `ProviderError`."""
         ...
 
 
@@ -92,7 +92,7 @@ ProviderSource = Callable[[ModelRef], Awaitable[Provider]]
 
 
 async def whole_answer(provider: Provider, request: ModelRequest) -> Completion:
-    """Return the whole answer to a request, of which nothing is shown. Raises `ProviderError`."""
+    """Return the complete answer to a request without showing anything of it. Raises `ProviderError`."""
     async with aclosing(provider.stream(request)) as pieces:
         async for piece in pieces:
             if isinstance(piece, Completion):
@@ -102,7 +102,7 @@ async def whole_answer(provider: Provider, request: ModelRequest) -> Completion:
 
 class ProviderPool:
     def __init__(self, source: ProviderSource, on_first: Callable[[ModelRef], Awaitable[None]]) -> None:
-        """`on_first` is awaited for each model, once, before its provider is given out."""
+        """`on_first` is awaited once for each model, before its provider is returned."""
         self._source = source
         self._on_first = on_first
         self._built: dict[ModelRef, Provider] = {}
@@ -122,7 +122,7 @@ class ProviderPool:
         return self._built.get(model.bare)
 
     async def forget(self, model: ModelRef) -> None:
-        """Build it again the next time: the user may have given it another key or address."""
+        """Build the provider again the next time: the user may have entered another key or address."""
         if (provider := self._built.pop(model.bare, None)) is not None:
             await provider.aclose()
 
@@ -131,7 +131,7 @@ class ProviderPool:
 
 
 _SPREAD = 0.1
-"""Added to what a server asked for, at most: sessions that were refused together should not come back together."""
+"""Added at most, as a fraction of the requested wait: sessions refused together should not retry together."""
 
 
 class RetryPolicy(Struct, frozen=True, kw_only=True):
@@ -148,7 +148,7 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
     def delay_s(self, attempt: int, error: ProviderError, random: Callable[[], float]) -> float:
         """Return how long to wait after try number `attempt` (from 1); `random` returns a number from 0 to below 1.
 
-        The server's wish counts, up to `retry_after_cap_s`; else the wait doubles up to `cap_s`, with jitter.
+        The server's wish counts, up to `retry_after_cap_s`; otherwise the wait doubles up to `cap_s`, with jitter.
         """
         asked = error.retry_after_s
         if asked is not None and asked > 0:
@@ -159,12 +159,11 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
 
 
 TellAnswer = Callable[[Completion], None]
-"""Called with the answer when it is whole."""
 
 
 @contextmanager
 def reported(log: EventLog, model: ModelRef, turn: int, purpose: RequestPurpose = "turn") -> Generator[TellAnswer]:
-    """Report one try of a request: that it is sent, and how it ended. Yields what is called with the answer."""
+    """Emit events for one try of a request: its start, and how it ended. Yields a function to call with the answer."""
     tell = partial(ev.ModelRequestReported, turn=turn, request_id=new_request_id(), model=model, purpose=purpose)
     is_over = False
 
@@ -191,7 +190,7 @@ def reported(log: EventLog, model: ModelRef, turn: int, purpose: RequestPurpose 
 
 
 RetryWait = Callable[[int, int, ProviderError], Awaitable[None]]
-"""Waits, for a turn, after this try (from 1) failed so. Raises the error when it makes no sense to try again."""
+"""Waits after a failed try (counted from 1) of a turn. Raises the error when retrying makes no sense."""
 
 
 async def answer_aside(
@@ -203,9 +202,9 @@ async def answer_aside(
     purpose: RequestPurpose,
     wait: RetryWait | None = None,
 ) -> Completion:
-    """Return the whole answer to a request beside the conversation, with its usage on record.
+    """Return the complete answer to a request outside the conversation, and record its usage.
 
-    Raises `ProviderError`; with `wait` only when trying again makes no sense.
+    Raises `ProviderError`; with `wait` only when retrying makes no sense.
     """
     attempt = 1
     while True:

@@ -1,7 +1,7 @@
-"""OpenAI's Responses as a wire format, and its requests: valid whatever the conversation went through.
+"""OpenAI's Responses as a wire format: builds request bodies that are valid for any conversation.
 
 The vendor stores nothing (`store` is false), so thinking goes back encrypted, as the items that it came in. The API
-refuses such an item unless what it led to follows: a message or a call of the same answer. Source:
+refuses such an item unless a message or a call of the same answer follows. Source:
 https://platform.openai.com/docs/api-reference/responses
 """
 
@@ -73,7 +73,7 @@ def _user_items(message: UserMessage, pictures: Pictures) -> Iterator[JsonObject
 
 
 def _assistant_items(content: Sequence[AssistantBlock]) -> Iterator[JsonObject]:
-    """Yield the items of one answer; thinking waits for what it led to."""
+    """Yield the items of one answer; thinking is held back until a message or a call follows it."""
     waiting: list[JsonObject] = []
     phase: object = None
     for block in content:
@@ -129,13 +129,12 @@ def _text(text: str) -> JsonObject:
 
 
 NOT_ON_A_PLAN = frozenset({"max_output_tokens", *CACHE_FIELDS})
-"""What a request that counts against a ChatGPT plan may not have. Source:
+"""Fields that are not allowed in a request that counts against a ChatGPT plan.
 
-https://developers.openai.com/siwc/token-sharing-open-source/models-and-inference
+Source: https://developers.openai.com/siwc/token-sharing-open-source/models-and-inference
 """
 
 _EFFORT = frozenset({"reasoning", "reasoning.effort"})
-"""The field of the level of effort, and the one that it is in."""
 
 
 class ResponsesFormat(OpenAIFormat):
@@ -143,7 +142,7 @@ class ResponsesFormat(OpenAIFormat):
     web_search = WEB_SEARCH
 
     def __init__(self, *, never: Collection[str] = (), searches: bool = False, names_sources: bool = False) -> None:
-        """`names_sources` says that a search tells which pages it found."""
+        """`names_sources`: a search reports the pages that it found."""
         # Models that do not think refuse `reasoning` and `include`; a summary also needs an organisation that was
         # verified. Older models do not know `prompt_cache_options`.
         super().__init__(

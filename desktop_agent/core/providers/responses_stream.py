@@ -1,7 +1,7 @@
-"""Reads an answer of OpenAI's Responses: its items while they arrive, its web searches, and what missed the cache.
+"""Reads an answer of OpenAI's Responses: its items while they arrive, its web searches, and cache misses.
 
 Pure, in the order the events arrive, trusting none of them. A message exists only after the event that concludes the
-response, with every item closed; a stream that ends without it has broken off, however well the HTTP response ended.
+response, with every item closed; a stream that ends without it was broken off, even if the HTTP response ended well.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,7 +49,7 @@ CACHE_OPTIONS = "prompt_cache_options"
 COMPARED = "comparison_response_id"
 
 CACHE_FIELDS = frozenset({CACHE_KEY, CACHE_OPTIONS})
-"""What servers that speak this format need not know."""
+"""Optional fields that are not sent to other servers of this format."""
 
 _REASONS: Mapping[str, CacheMissReason] = {
     "model_changed": "model",
@@ -65,7 +65,7 @@ _REASONS: Mapping[str, CacheMissReason] = {
 
 
 def cache_fields(request: ModelRequest) -> JsonObject:
-    """Return the fields of a body that are about caching: whose cache, and which answer to compare with."""
+    """Return the caching fields of a body: the cache key, and the answer to compare with."""
     fields: JsonObject = {}
     if request.conversation:
         fields[CACHE_KEY] = request.conversation
@@ -84,7 +84,7 @@ def cache_miss_in(response: JsonObject) -> CacheMiss | None:
 
 WEB_SEARCH: JsonObject = {"type": "web_search"}
 SOURCES = "web_search_call.action.sources"
-"""What to include for a call to say which pages it found."""
+"""The `include` value that makes a call report the pages that it found."""
 
 _CALL = "web_search_call"
 _SEARCH_FAILED = "The provider's search failed."
@@ -116,7 +116,7 @@ def _query(action: JsonObject) -> str:
 
 
 PHASE = "phase"
-"""What the API calls a text: commentary on the way, or the final answer. It wants to be told again."""
+"""The kind of a text in this API: interim commentary, or the final answer. It has to be sent back."""
 _PARAGRAPH = "\n\n"
 
 
@@ -133,7 +133,7 @@ def start_item(item: JsonObject) -> GrowingPart:
 
 
 def _rest(text: GrowingText, whole: str) -> Iterable[StreamPiece]:
-    """Show what the end brings that no piece had. Where the two differ, what the user has read stands."""
+    """Emit the text that no piece has brought. If the two differ, the text already shown stands."""
     whole, so_far = repaired(whole), text.so_far
     return text.show(whole.removeprefix(so_far)) if whole.startswith(so_far) else text.end()
 
@@ -166,7 +166,7 @@ class _Message(GrowingPart):
 
 
 class _Reasoning(GrowingPart):
-    """Thinking: a summary that is shown, and the encrypted whole that goes back as it came."""
+    """Thinking: a summary that is shown, and the encrypted whole that goes back unmodified."""
 
     def __init__(self) -> None:
         self._text = GrowingText(ThinkingDelta)
@@ -205,7 +205,7 @@ class _Call(GrowingCall):
 
 
 class _Opaque(GrowingPart):
-    """An item of a type that we do not know, kept whole so that it can go back."""
+    """An item of unknown type, kept whole so that it can go back."""
 
     def __init__(self, begun: JsonObject) -> None:
         self._begun = begun
@@ -306,6 +306,6 @@ class ResponsesReader(MessageReader):
 
 
 def _searches(block: AssistantBlock) -> bool:
-    """Whether the vendor charges a block as a search: reading a page that it found is free."""
+    """Whether the vendor charges for a block as a search: opening a page that it found is free."""
     call = block.call if isinstance(block, OpaqueBlock) else None
     return call is not None and call.tool == "web_search" and call.state == "completed"

@@ -1,4 +1,4 @@
-"""The scripted provider: a deterministic model that ships. It streams what a script says, and nothing is pretended.
+"""The scripted provider: a deterministic model that ships and streams what a script says, using real tools.
 
 The demo is one script (`demo.py`); tests write others, with steps that fail in every way a real provider can.
 """
@@ -51,19 +51,19 @@ class Fail(Struct, frozen=True):
 
 
 class Crash(Struct, frozen=True):
-    """Raise something that no provider should: a defect."""
+    """Raise an exception that no provider should raise, to simulate a defect."""
 
     error: Exception
 
 
 class Cost(Struct, frozen=True):
-    """Report this as what the answer cost, in US dollars; None for a price that is not known."""
+    """Report the cost of the answer in US dollars; None for an unknown price."""
 
     usd: float | None
 
 
 class Hang(Struct, frozen=True):
-    """Say nothing more until cancelled."""
+    """Send nothing more until cancelled."""
 
 
 class Stop(Struct, frozen=True):
@@ -77,7 +77,7 @@ Script = Callable[[ModelRequest], Reply]
 
 
 def in_order(replies: Iterable[Reply]) -> Script:
-    """Return a script that gives `replies` one after another, whatever is asked, then says that it has no more."""
+    """Return a script that gives `replies` in order, for any request, then says that it has no more."""
     remaining: Iterator[Reply] = iter(replies)
 
     def script(_request: ModelRequest) -> Reply:
@@ -87,7 +87,7 @@ def in_order(replies: Iterable[Reply]) -> Script:
 
 
 class ScriptedProvider:
-    """Streams a script's replies. `requests` keeps every request, for the caller to look at."""
+    """Streams a script's replies. `requests` keeps every request for inspection."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class ScriptedProvider:
         clock: Clock | None = None,
         cost_usd: float | None = None,
     ) -> None:
-        """`pace_s` is the pause between two pieces; `cost_usd` is what an answer costs unless its script says."""
+        """`pace_s` is the pause between two pieces; `cost_usd` is an answer's cost unless its script states one."""
         self._script = script
         self._label = label
         self._pace_s = pace_s
@@ -147,8 +147,7 @@ class ScriptedProvider:
             usage=replace(_usage(request, blocks), cost_usd=cost_usd),
         )
 
-    async def aclose(self) -> None:
-        """There is nothing to release."""
+    async def aclose(self) -> None: ...
 
     async def _pieces(self, text: str) -> AsyncGenerator[str]:
         for start in range(0, len(text), _CHUNK_CHARS):

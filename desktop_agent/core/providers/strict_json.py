@@ -1,7 +1,7 @@
-"""JSON that models write, read strictly: what does not parse as one whole object is never run, nor stored or sent.
+r"""JSON from models, read strictly: text that is not one whole object is never run, stored or sent.
 
-JSON may spell a character beyond U+FFFF as two escapes, `\\uD83D\\uDE00`. A stream can cut between the two, and a
-model can write one alone. Python keeps such a half in a `str`, but a file or a request cannot: encoding it as UTF-8
+JSON can spell a character beyond U+FFFF as two escapes, `\uD83D\uDE00`. A stream can cut between the two, and a model
+can write one alone. Python keeps such a lone surrogate in a `str`, but a file or a request cannot: encoding it as UTF-8
 raises.
 """
 
@@ -24,7 +24,7 @@ def is_encodable(text: str) -> bool:
 
 
 def repaired(text: str) -> str:
-    """Return `text` with halves that belong together joined, and the lone ones replaced by U+FFFD."""
+    """Return `text` with surrogate pairs joined, and lone surrogates replaced by U+FFFD."""
     return text if is_encodable(text) else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
@@ -41,19 +41,19 @@ def repaired_json(value: object) -> object:
 
 
 class TextJoiner:
-    """Repairs text that arrives in pieces: half a character waits for the piece that brings the other half."""
+    """Repairs text that arrives in pieces: half of a surrogate pair waits for the piece with the other half."""
 
     def __init__(self) -> None:
         self._half = ""
 
     def add(self, piece: str) -> str:
-        """Return what is certain after this piece."""
+        """Return the text that is final after this piece."""
         text = self._half + piece
         self._half = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
         return repaired(text[:-1] if self._half else text)
 
     def end(self) -> str:
-        """Return what is left: nothing, or U+FFFD for a half whose other half never came."""
+        """Return the rest: nothing, or U+FFFD for a surrogate whose other half never came."""
         rest, self._half = repaired(self._half), ""
         return rest
 
@@ -63,18 +63,18 @@ MAX_DEPTH = 100
 
 
 _CHARS_PER_VALUE = 16
-"""What an empty list weighs. It takes more memory than its two characters."""
+"""The weight of an empty list, which takes more memory than its two characters."""
 
 
 class Arguments(NamedTuple):
-    """The arguments of a call. `rejected` says, for the model, why they cannot be trusted; then they are empty."""
+    """The arguments of a call. If they are unusable, they are empty and `rejected` tells the model why."""
 
     value: JsonObject
     rejected: str = ""
 
 
 def parse_arguments(text: str) -> Arguments:
-    """Return the arguments that `text` spells. No text at all means no arguments."""
+    """Parse the arguments in `text`. An empty text means no arguments."""
     if not text.strip():
         return Arguments({})
     try:
@@ -85,7 +85,7 @@ def parse_arguments(text: str) -> Arguments:
 
 
 def read_object(text: str) -> JsonObject:
-    """Return the JSON object that `text` spells. Raises `ValueError` that says what is wrong: "are not …"."""
+    """Parse the JSON object in `text`. Raises `ValueError` that says what is wrong: "are not …"."""
     try:
         value: object = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except json.JSONDecodeError as error:
@@ -102,7 +102,7 @@ def read_object(text: str) -> JsonObject:
 
 
 def is_too_deep(value: object) -> bool:
-    """Whether decoded JSON is nested deeper than `MAX_DEPTH`. Does not recurse itself."""
+    """Whether decoded JSON is nested deeper than `MAX_DEPTH`. Not recursive."""
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         level = [inner for outer in level for inner in _parts(outer)]
@@ -112,7 +112,7 @@ def is_too_deep(value: object) -> bool:
 
 
 def weight_of(value: object) -> int:
-    """Return how many characters decoded JSON has, where every number, list and object counts for some, too."""
+    """Return the size of decoded JSON in characters, with a fixed weight for every number, list and object."""
     weight, waiting = 0, [value]
     while waiting:
         item = waiting.pop()
@@ -126,7 +126,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _finite(text: str) -> float:
-    """Return a number. Raises `ValueError` for one that is infinite here: no journal and no request could hold it."""
+    """Parse a number. Raises `ValueError` for one that overflows to infinity: no journal or request could hold it."""
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(f"{text} is too large")
@@ -134,7 +134,6 @@ def _finite(text: str) -> float:
 
 
 def _parts(value: object) -> Iterable[object]:
-    """Return what a decoded array or object holds; nothing for any other value."""
     match value:
         case dict():
             return cast("JsonObject", value).values()

@@ -1,7 +1,7 @@
-"""What a wire format is: how a request is written, how its answer is read, and what its refusals mean.
+"""Wire formats: how a request is written, how its answer is read, and what its refusals mean.
 
-A format is plain translation, without connection, key or clock; `HttpProvider` does the rest, the same for all. Here
-are the base classes of formats and readers, and the parts that `anthropic`, `responses` and `chat` share.
+A format is pure translation, without connection, key or clock; `HttpProvider` does the rest, the same for all. Here are
+the base classes of formats and readers, and the parts that `anthropic`, `responses` and `chat` share.
 """
 
 import json
@@ -49,17 +49,17 @@ PICTURE_GONE = "[The picture is no longer available.]"
 _PICTURE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 Pictures = Mapping[Digest, str]
-"""The data of each picture by its digest, or what stands for it until the body is text."""
+"""The data of each picture by its digest, or a placeholder for it until the body is encoded."""
 
 
 class EncodedPictures:
-    """The base64 of the pictures in the last request, because the next one has them again."""
+    """A cache of base64 pictures of the last request, because the next one usually has them again."""
 
     def __init__(self) -> None:
         self._kept: dict[Digest, bytes] = {}
 
     def encode(self, images: Mapping[Digest, bytes]) -> Mapping[Digest, bytes]:
-        """Return `images` in base64, and forget those of earlier requests that are not among them."""
+        """Return `images` in base64, and drop those of earlier requests that are not among them."""
         kept = self._kept
         encoded = {digest: kept[digest] if digest in kept else b64encode(images[digest]) for digest in images}
         self._kept = encoded
@@ -67,32 +67,31 @@ class EncodedPictures:
 
 
 def data_of(image: BlobRef, pictures: Pictures) -> str | None:
-    """Return the data of a picture that models take, or `None`: it is gone, or of another kind."""
+    """Return the data of a picture; `None` if it is gone or of a type that models do not accept."""
     return pictures.get(image.blob) if image.media_type in _PICTURE_TYPES else None
 
 
 class WireFormat(ABC):
-    """One of the three formats, as one vendor speaks it: how a request is written and its answer is read.
+    """One of the three formats, in a vendor's dialect: writes requests and reads answers.
 
-    It remembers, in this run, which optional fields, and whether the vendor's search, a model was found not to take.
+    It remembers for this run which optional fields a model refused, and whether it refused the vendor's search.
     """
 
     answers_path: ClassVar[str]
-    """Where answers are asked for, below the address."""
     models_path: ClassVar[str]
-    """Where the list of models is, with its query."""
+    """The path of the list of models, with its query."""
     count_path: ClassVar[str] = ""
-    """Where tokens are counted without asking for an answer; empty where that is not offered."""
+    """The path for counting tokens; empty where that is not offered."""
     headers: ClassVar[Mapping[str, str]] = {}
     web_search: ClassVar[JsonObject]
-    """The tool that is the API's own search."""
+    """The tool definition of the API's own search."""
 
     def __init__(
         self, *optional: str, never: Collection[str], searches: bool, effort_fields: Collection[str] = ()
     ) -> None:
-        """`optional` fields may be left out, those in `never` always are; a dotted one is a field within a field.
+        """`optional` fields can be left out, those in `never` always are; a dotted name is a nested field.
 
-        Without one of the `effort_fields` the level of effort is not sent.
+        The effort level is not sent once any of the `effort_fields` is left out.
         """
         self._optional = frozenset(optional)
         self._never = frozenset(never)
@@ -118,39 +117,35 @@ class WireFormat(ABC):
         return b"".join(parts)
 
     def encode_count(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
-        """Return the body of a question for how many tokens `request` takes, as JSON. Otherwise like `encode`."""
+        """Return the body of a request to count the tokens of `request`, as JSON. Otherwise like `encode`."""
         raise NotImplementedError
 
     def read_count(self, answer: bytes, call: FailedCall) -> int:
-        """Return what was counted. Raises `ProviderError` for an answer that has no count."""
+        """Return the token count. Raises `ProviderError` for an answer without one."""
         raise NotImplementedError
 
     @abstractmethod
     def body(self, request: ModelRequest, pictures: Pictures) -> JsonObject:
-        """Return the whole body as a JSON object, with what `pictures` has as their data. For reading only."""
+        """Return the whole body as a JSON object, with `pictures` as the data of its pictures. Do not modify it."""
 
     @abstractmethod
     def tool(self, tool: ToolDefinition) -> JsonObject:
-        """Return a tool as it is offered. Raises `ProviderError` if it cannot be."""
+        """Return the definition of a tool for the API. Raises `ProviderError` for an invalid one."""
 
     @abstractmethod
-    def reader(self) -> "MessageReader":
-        """Return what reads one answer."""
+    def reader(self) -> "MessageReader": ...
 
     @abstractmethod
-    def refusal(self, error: RefusedError) -> Refusal:
-        """Return what a status other than success means, by its body."""
+    def refusal(self, error: RefusedError) -> Refusal: ...
 
     @abstractmethod
     def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
-        """Return the models of a list that can be used, in its order. Raises `ProviderError` if it is no list."""
+        """Return the usable models of a list, in its order. Raises `ProviderError` if it is no list."""
 
     def left_out(self, model: str) -> frozenset[str]:
-        """Return the fields that are left out for a model."""
         return self._left_out.get(model, self._never)
 
     def sends_effort(self, model: str) -> bool:
-        """Whether the level of effort goes with requests of a model."""
         return self.left_out(model).isdisjoint(self._effort_fields)
 
     def tools(self, request: ModelRequest) -> list[JsonObject]:
@@ -169,7 +164,7 @@ class WireFormat(ABC):
         return is_offered
 
     def leave_out(self, refusal: Refusal, model: str) -> bool:
-        """Return whether the request is worth sending again without something optional, left out from now on."""
+        """Leave out the refused optional part from now on; return whether sending the request again makes sense."""
         field = refusal.parameter
         if refusal.fault == "invalid_request" and field in self._optional - self.left_out(model):
             self._left_out[model] = self.left_out(model) | {field}
@@ -184,21 +179,21 @@ class WireFormat(ABC):
 
 
 _SEARCH_TOOL = "web_search"
-"""What the tool's type is called, or begins with, in every format."""
+"""The type of the search tool in every format, or a prefix of it."""
 
 _ALLOWED = re.compile(r"[a-zA-Z0-9_-]+")
 _OTHER = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def tool_name_in(name: str, longest: int) -> str:
-    """Return the name of a call that was made, perhaps by another provider's model or to a tool that never existed."""
+    """Return a valid name for a past call, which can be another model's, or of a tool that never existed."""
     if len(name) <= longest and _ALLOWED.fullmatch(name):
         return name
     return _OTHER.sub("_", name)[:longest] or "unknown"
 
 
 def offered_tool(tool: ToolDefinition, longest_name: int, schema_field: str) -> JsonObject:
-    """Return the fields of a tool. Raises `ProviderError` for a name that the API does not accept."""
+    """Return the definition of a tool. Raises `ProviderError` for a name that the API does not accept."""
     if len(tool.name) > longest_name or not _ALLOWED.fullmatch(tool.name):
         raise ProviderError(
             f"The tool “{tool.name}” has a name that the model's API does not accept.",
@@ -215,7 +210,7 @@ def arguments_text(block: ToolUseBlock) -> str:
 
 
 def call_id_in(call_id: CallId, longest: int) -> str:
-    """Return the id as an API takes it; another provider's id becomes one of its own that is the same every time."""
+    """Return an ID that the API accepts; another provider's ID is mapped to the same valid one every time."""
     if len(call_id) <= longest and _ALLOWED.fullmatch(call_id):
         return call_id
     return f"call_{blake2b(call_id.encode(errors='surrogatepass'), digest_size=16).hexdigest()}"
@@ -227,7 +222,7 @@ def call_id_in(call_id: CallId, longest: int) -> str:
 
 _MOST_TOKENS = 10**9
 
-"""More is no count, and sums of it would not fit into the files that keep them."""
+"""A larger number is no token count, and sums of it would not fit into the files that keep them."""
 
 
 def required_object(fields: JsonObject, name: str) -> JsonObject:
@@ -239,7 +234,7 @@ def required_object(fields: JsonObject, name: str) -> JsonObject:
 
 
 def required_text(fields: JsonObject, name: str) -> str:
-    """Return the text `name`, perhaps with half a character at its ends. Raises `ProviderError`."""
+    """Return the text `name`, which can begin or end with half of a surrogate pair. Raises `ProviderError`."""
     value = fields.get(name)
     if not isinstance(value, str):
         raise broken_off(f"malformed event: {name} is not text")
@@ -247,12 +242,11 @@ def required_text(fields: JsonObject, name: str) -> str:
 
 
 def optional_text(fields: JsonObject, name: str) -> str:
-    """Return the text `name`, empty when it is missing."""
     return required_text(fields, name) if fields.get(name) is not None else ""
 
 
 def required_token(fields: JsonObject, name: str) -> str:
-    """Return the text `name`, which is an id, a name or a signature: not empty, and no broken characters."""
+    """Return the text `name`, an ID, a name or a signature: not empty, and without lone surrogates."""
     value = required_text(fields, name)
     if not value or not is_encodable(value):
         raise broken_off(f"malformed event: {name} is empty or broken")
@@ -260,7 +254,7 @@ def required_token(fields: JsonObject, name: str) -> str:
 
 
 def required_name(fields: JsonObject, name: str) -> str:
-    """Return the name or id `name`. Raises `ProviderError` also for one that is longer than any."""
+    """Return the name or ID `name`. Raises `ProviderError` also for an overlong one."""
     value = required_token(fields, name)
     if len(value) > MAX_NAME_CHARS:
         raise oversized(f"{name} has {len(value):,} characters")
@@ -268,13 +262,12 @@ def required_name(fields: JsonObject, name: str) -> str:
 
 
 def message_id_in(fields: JsonObject) -> str:
-    """Return the id of a message, which is kept and may go back; empty if it cannot be one."""
+    """Return the ID of a message, which is stored and can go back; empty if it is invalid."""
     message_id = repaired(text_in(fields, "id"))
     return message_id if len(message_id) <= MAX_NAME_CHARS else ""
 
 
 def required_index(fields: JsonObject, name: str) -> int:
-    """Return the number of the part that an event is about."""
     value = fields.get(name)
     if not isinstance(value, int) or isinstance(value, bool):
         raise broken_off(f"malformed event: {name} is not a number")
@@ -282,19 +275,19 @@ def required_index(fields: JsonObject, name: str) -> int:
 
 
 def count_in(fields: JsonObject, name: str, otherwise: int) -> int:
-    """Return a number of tokens, or `otherwise` when the event does not say, or says what none can be."""
+    """Return a token count, or `otherwise` when it is missing or implausible."""
     value = fields.get(name)
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS
     return cast("int", value) if is_count else otherwise
 
 
 def size_in(fields: JsonObject, name: str) -> int | None:
-    """Return a number of tokens above zero, or `None`."""
+    """Return a positive token count, or `None`."""
     return count_in(fields, name, 0) or None
 
 
 def json_object(answer: bytes, call: FailedCall, flaw: str) -> JsonObject:
-    """Return the object that an answer is, an empty one for other JSON. Raises `ProviderError` for no JSON."""
+    """Return the JSON object of an answer, empty for other JSON. Raises `ProviderError` for invalid JSON."""
     try:
         return as_object(json.loads(answer))
     except (ValueError, RecursionError):
@@ -302,7 +295,7 @@ def json_object(answer: bytes, call: FailedCall, flaw: str) -> JsonObject:
 
 
 def decode_event(data: str) -> JsonObject | None:
-    """Return the object in the data of an event; `None` for no data. Raises `ProviderError` for anything else.
+    """Return the JSON object in the data of an event; `None` for no data. Raises `ProviderError` for anything else.
 
     Infinite numbers become null: neither a journal nor a request could hold them.
     """
@@ -330,10 +323,10 @@ Part = TypeVar("Part")
 
 
 class NumberedParts(Generic[Part]):
-    """The numbered parts of a growing answer. Methods raise `ProviderError` for wrong numbers and too much."""
+    """The numbered parts of a growing answer. Methods raise `ProviderError` for wrong numbers and oversized answers."""
 
     def __init__(self, *, times_said: int = 1) -> None:
-        """`times_said` is how often a format sends each text: in pieces, and perhaps whole at the end again."""
+        """`times_said` is how often a format sends each text: in pieces, and possibly again as a whole at the end."""
         self._most_chars = times_said * MAX_CHARS
         self._parts: dict[int, Part] = {}
         self._open: set[int] = set()
@@ -348,7 +341,6 @@ class NumberedParts(Generic[Part]):
         return bool(self._open)
 
     def begin(self, index: int, part: Part, *, is_call: bool) -> None:
-        """Take the part that begins under this number."""
         if index in self._parts:
             raise broken_off(f"part {index} started twice")
         self._calls += is_call
@@ -363,7 +355,7 @@ class NumberedParts(Generic[Part]):
         return self._parts[index]
 
     def end(self, index: int) -> Part:
-        """Return the part that ends: nothing may come for it any more."""
+        """Close and return a part: no more events for it are accepted."""
         part = self.at(index)
         self._open.discard(index)
         return part
@@ -382,16 +374,16 @@ class MessageReader(ABC):
 
     def __init__(self) -> None:
         self.is_untouched = True
-        """Whether nothing came at all that this format would send."""
+        """Whether no event of this format arrived at all."""
         self.is_whole = False
-        """Whether the event came that ends a message: nothing after it counts."""
+        """Whether the final event of the message arrived: later ones are ignored."""
         self._message_id = ""
         self._usage = Usage()
         self._explanation = ""
         self._cache_miss: CacheMiss | None = None
 
     def add(self, data: str) -> Sequence[StreamPiece]:
-        """Take the data of one event; return what there is to show. Raises `ErrorEventError` for a reported error."""
+        """Take the data of one event; return the pieces to show. Raises `ErrorEventError` for a reported error."""
         event = decode_event(data)
         return tuple(self._take(event)) if event is not None else ()
 
@@ -400,8 +392,7 @@ class MessageReader(ABC):
         """Return the whole message, or raise `ProviderError` if any of it is missing."""
 
     @abstractmethod
-    def _take(self, event: JsonObject) -> Iterable[StreamPiece]:
-        """Take one event and yield what there is to show."""
+    def _take(self, event: JsonObject) -> Iterable[StreamPiece]: ...
 
     def _completion(self, content: Iterable[AssistantBlock], reason: StopReason) -> Completion:
         return Completion(
@@ -415,18 +406,18 @@ class MessageReader(ABC):
 
 
 class GrowingPart(ABC):
-    """A part of an answer between its start and its end. The steps yield what there is to show."""
+    """A part of an answer between its start and its end. Its methods yield the pieces to show."""
 
     def begin(self) -> Iterable[StreamPiece]:
-        """Show what the start already brought."""
+        """Show the content of the start event."""
         return ()
 
     def add(self, event: JsonObject) -> Iterable[StreamPiece]:
-        """Take an event about this part. Kinds that it does not know are passed over."""
+        """Take an event about this part. Unknown kinds are ignored."""
         return ()
 
     def end(self, whole: JsonObject) -> Iterable[StreamPiece]:
-        """Close the part; `whole` is the part as its end brings it, if it does."""
+        """Close the part; `whole` is the complete part, if the end event has it."""
         return ()
 
     @abstractmethod
@@ -435,7 +426,7 @@ class GrowingPart(ABC):
 
 
 class GrowingText:
-    """Text that arrives in pieces: half a character waits for its other half."""
+    """Text that arrives in pieces: half of a surrogate pair waits for its other half."""
 
     def __init__(self, shown_as: type[TextDelta | ThinkingDelta] = TextDelta) -> None:
         self._shown_as = shown_as
@@ -453,7 +444,7 @@ class GrowingText:
         yield from self.show(self._joiner.end())
 
     def show(self, text: str) -> Iterator[StreamPiece]:
-        """Show a text that has no half of a character at its end."""
+        """Show a text that does not end with half of a surrogate pair."""
         if text:
             self._parts.append(text)
             yield self._shown_as(text=text)
@@ -463,7 +454,7 @@ class GrowingCall(GrowingPart):
     """A tool call. Its arguments are text until the part ends, and count only if that text is one whole object."""
 
     def __init__(self, call_id: CallId, name: str, kind: str = "", field: str = "") -> None:
-        """Events of the type `kind` bring more of the arguments in `field`."""
+        """Events of the type `kind` add to the arguments by their `field`."""
         self.id = call_id
         self.name = name
         self._kind = kind
@@ -489,7 +480,7 @@ class GrowingCall(GrowingPart):
 
 
 def kept_payload(payload: JsonObject, what: str) -> JsonObject:
-    """Return a part that goes back as it came. Raises `ProviderError` for one nested too deeply to be kept."""
+    """Return a part that goes back unmodified. Raises `ProviderError` for one nested too deeply to be stored."""
     if is_too_deep(payload):
         raise broken_off(f"{what} is nested too deeply to be kept")
     return cast("JsonObject", repaired_json(payload))
@@ -499,11 +490,11 @@ _NOT_RUN = {
     "max_tokens": "The answer reached its token limit, so the call was not run. Make it again, split if it is long.",
     "model_context_window_exceeded": "The context window was full, so the call was not run.",
 }
-"""What the model reads about a call in an answer that did not end by asking for it."""
+"""What the model reads about a call in an answer that did not stop for tool calls."""
 
 
 def runnable_only_if_asked(block: AssistantBlock, reason: StopReason) -> AssistantBlock:
-    """Return `block`; a call in a message that did not stop for its calls is rejected, however whole it looks."""
+    """Return `block`; a call in a message that did not stop for its calls is rejected, even if it looks complete."""
     if not isinstance(block, ToolUseBlock) or reason == "tool_use":
         return block
     why = _NOT_RUN.get(reason, f"The answer stopped for another reason ({reason}), so the call was not run.")

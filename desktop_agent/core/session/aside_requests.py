@@ -1,7 +1,7 @@
-"""Requests to a model beside the turns: a title, and what an MCP server asks; and the wait before any is tried again.
+"""Model requests outside the turns, for titles and for MCP servers; and the wait before any retry.
 
-The user sees the wait and can skip it. A title is made up after the first turn by one small request that never waits,
-and never replaces one that the user gave; when it fails, the beginning of the first prompt is the title.
+The user sees the wait and can skip it. A title is made after the first turn by one small request that never waits, and
+never replaces one that the user gave; if it fails, the beginning of the first prompt is the title.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from desktop_agent.core.transcript import RETRYING, TextEntry, Transcript
 
 @dataclass(slots=True)
 class Retries:
-    """Waits for the turns of one session, and for the summaries beside them."""
+    """Waits before retries, for the turns of one session and for its summaries."""
 
     policy: RetryPolicy
     log: EventLog
@@ -39,9 +39,9 @@ class Retries:
     _waits: set[asyncio.Timeout] = field(default_factory=set[asyncio.Timeout], init=False)
 
     async def wait(self, turn: int, attempt: int, error: ProviderError) -> None:
-        """Report that try number `attempt` (from 1) failed, and return when the next is due or the user skips.
+        """Report that attempt `attempt` (from 1) failed; return when the next one is due or the user skips the wait.
 
-        Raises `error` when it makes no sense to try again.
+        Raises `error` when a retry makes no sense.
         """
         if not self.policy.should_retry(error, attempt):
             raise error
@@ -72,7 +72,7 @@ class Retries:
 logger = logging.getLogger(__name__)
 
 UNTITLED_PROVIDERS = frozenset({"demo", "scripted"})
-"""They say what their script says, and to ask them beside it would take a reply out of it."""
+"""They answer from a script, and a request for a title would use up one of its replies."""
 
 MAX_TOKENS = 200
 MAX_TITLE_CHARS = 80
@@ -80,12 +80,12 @@ _MAX_QUOTED_CHARS = 2_000
 _PATIENCE_S = 30.0
 _CANCEL_AGAIN_S = 1.0
 _LAST_TURN = 3
-"""Later than after this turn the session needs no title: the user knows the conversation by its first words."""
+"""After a later turn the session needs no title: the user knows the conversation by its first words."""
 
 
 @dataclass(slots=True)
 class Titling:
-    """Makes the title of one session, at most once in its life here."""
+    """Makes the title of one session, at most once while it is open."""
 
     transcript: Transcript
     log: EventLog
@@ -95,7 +95,7 @@ class Titling:
     _task: asyncio.Task[None] | None = field(default=None, init=False)
 
     def after_turn(self, reason: ev.TurnEndReason) -> None:
-        """Begin to make a title, if this was the first completed turn. Returns at once."""
+        """Start making a title, if this was the first completed turn. Returns at once."""
         if self._task is None and reason == "completed" and self._is_due():
             self._task = asyncio.create_task(self._run(), name="title")
 
@@ -104,7 +104,7 @@ class Titling:
         return self._task is not None and not self._task.done()
 
     async def aclose(self) -> None:
-        """Stop, and return when nothing runs. A library can lose a cancellation, so it is repeated."""
+        """Stop, and return when nothing runs. The cancellation is repeated, because a library can lose one."""
         while self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.wait([self._task], timeout=_CANCEL_AGAIN_S)
@@ -165,7 +165,7 @@ def clean_title(text: str) -> str:
 
 
 class SessionModel(Struct, frozen=True, kw_only=True, eq=False):
-    """Asks the current model of the session. It is an `AsideModel` of `core.tools.servers.sampling`."""
+    """Asks the session's current model. It is an `AsideModel` of `core.tools.servers.sampling`."""
 
     state: SessionState
     provider_source: ProviderSource
@@ -175,14 +175,14 @@ class SessionModel(Struct, frozen=True, kw_only=True, eq=False):
     log: EventLog
 
     async def facts(self) -> AsideFacts:
-        """Return which model is in use now. Raises `AgentError` without one."""
+        """Return which model is in use now. Raises `AgentError` if there is none."""
         model = self._model()
         known = await self.known(model)
         price = price_words(known.price) if known is not None and known.price is not None else ""
         return AsideFacts(model=model.model, price=price)
 
     async def answer(self, turn: int, request: ModelRequest) -> AsideAnswer:
-        """Return the answer, its cost on record. Raises `AgentError`. Cancelling closes the connection."""
+        """Return the answer, with its cost recorded. Raises `AgentError`. Cancelling closes the connection."""
         if await self.spending.why_stop(turn) is not None:
             raise AgentError("The session has reached its spending limit.")
         model = self._model()

@@ -19,13 +19,13 @@ UNSAFE_SETTINGS = "settings"
 """The code of the notice that nothing runs because settings or rules cannot be read."""
 
 NO_ACCOUNT = "no_account"
-"""The code of the notice that the account which a session names is not there."""
+"""The code of the notice that the account named by a session does not exist."""
 
 SIGNED_OUT = "signed_out"
-"""The code of the notice that a sign-in is over."""
+"""The code of the notice that a sign-in has ended."""
 
 NOT_FETCHED = "mention"
-"""The code of the notice that a prompt was not sent, because what it mentions was not to be had."""
+"""The code of the notice that a prompt was not sent because something it mentions could not be fetched."""
 
 _CODES: dict[type[AgentError], str] = {
     AccountGoneError: NO_ACCOUNT,
@@ -44,7 +44,7 @@ def notice_of(error: AgentError, turn: int | None) -> ev.Notice:
 
 
 def readable_address_notice(address: str) -> ev.Notice | None:
-    """Return the warning about an address that gets the key unencrypted over a network; None for any other."""
+    """Return the warning about an address to which the key goes unencrypted over a network; None for any other."""
     if not is_readable_on_the_way(address):
         return None
     return ev.Notice(
@@ -56,7 +56,7 @@ def readable_address_notice(address: str) -> ev.Notice | None:
 
 
 def defect_notice(error: Exception, turn: int) -> ev.Notice:
-    """Return the notice of an unexpected failure, which says where it was: its message may quote anything, keys too."""
+    """Return the notice of an unexpected failure, with only its place: its message can quote anything, even keys."""
     return ev.Notice(
         level="error",
         code="internal_error",

@@ -1,6 +1,6 @@
-"""Prompts on their way to a turn: what they mention is fetched; then they wait, or steer the turn that runs.
+"""Prompts on their way to a turn: their mentions are fetched; then they wait, or steer the running turn.
 
-Each leaves the queue once: the first to take it, the user or the turn, has it, also while that is being written.
+Each leaves the queue once: the user or the turn, whichever takes it first, has it even while that is being recorded.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class ArrivedPrompt(Struct, frozen=True, kw_only=True):
-    """A prompt with what it mentions, or why that could not be fetched; both are empty where it was stopped."""
+    """A prompt with what it mentions, or why that could not be fetched; both are empty if it was stopped."""
 
     text: str
     attachments: tuple[Attachment, ...] = ()
@@ -40,10 +40,10 @@ class _Waiting(Struct, frozen=True):
 
 
 class ArrivingPrompts:
-    """The prompts that wait for what they mention, or for one before them: they arrive in their order."""
+    """Prompts that wait for what they mention, or for an earlier prompt: they arrive in order."""
 
     def __init__(self, mentions: PromptMentions, arrived: Callable[[ArrivedPrompt], None]) -> None:
-        """`arrived` is called on the event loop's thread, with each that could not be taken at once."""
+        """`arrived` is called on the event loop's thread, with each prompt that could not be taken at once."""
         self._mentions = mentions
         self._arrived = arrived
         self._waiting: deque[_Waiting] = deque()
@@ -54,9 +54,9 @@ class ArrivingPrompts:
         return bool(self._waiting)
 
     def defer(self, text: str, typed: str, include: tuple[str, ...] = (), *, is_steering: bool = False) -> bool:
-        """Keep a prompt until what it mentions has come; return False if there is nothing to wait for.
+        """Hold a prompt until its mentions are fetched; return False if there is nothing to wait for.
 
-        Only mentions in `typed`, which the user wrote, count, and the files to `include`.
+        Only mentions in `typed`, which the user wrote, and the files to `include` count.
         """
         if self._task is None and not include and not self._mentions.found_in(typed):
             return False
@@ -66,7 +66,7 @@ class ArrivingPrompts:
         return True
 
     def stop(self) -> None:
-        """Fetch nothing more: all that wait are given back."""
+        """Stop fetching: all waiting prompts are given back."""
         if self._task is not None:
             self._task.cancel()
 
@@ -87,7 +87,7 @@ class ArrivingPrompts:
             self._arrived(arrived)
 
     def _over(self, task: asyncio.Task[None]) -> None:
-        """Give back what still waits, or go on with what has come since; also for a task that never began."""
+        """Give back what still waits, or continue with what has come since; also for a task that never started."""
         self._task = None
         error = None if task.cancelled() else task.exception()
         if error is not None:
@@ -107,17 +107,17 @@ class ArrivingPrompts:
 
 
 class PromptQueue:
-    """What the journal says that waits, and the ways out of it."""
+    """The queued prompts according to the journal, and the ways out of the queue."""
 
     def __init__(self, log: EventLog, transcript: Transcript) -> None:
         self._log = log
         self._transcript = transcript
         self._gone: set[PromptId] = set()
-        """Those that left, also while that is being written."""
+        """Prompts that left the queue, even if that is still being recorded."""
 
     @property
     def waiting(self) -> list[QueuedPrompt]:
-        """Those that wait, in the order in which they start."""
+        """The queued prompts, in the order in which they start."""
         return [prompt for prompt in self._transcript.turns.queued if prompt.prompt_id not in self._gone]
 
     def find(self, prompt_id: PromptId) -> QueuedPrompt | None:
@@ -126,7 +126,7 @@ class PromptQueue:
     async def add(
         self, prompt_id: PromptId, text: str, attachments: tuple[Attachment, ...], *, is_steering: bool
     ) -> None:
-        """Let a prompt wait, for the next request of the running turn if it steers."""
+        """Queue a prompt, for the next request of the running turn if it `is_steering`."""
         await self._log.record(
             ev.Queued(prompt_id=prompt_id, text=text, attachments=attachments, is_steering=is_steering)
         )
@@ -136,13 +136,13 @@ class PromptQueue:
             await self._let_go(prompt, ev.Unqueued(prompt_id=prompt_id))
 
     async def steer(self, prompt_id: PromptId) -> None:
-        """Let a prompt that waits for the end of the running turn wait for its next request, in place of that."""
+        """Make a prompt that waits for the running turn's end wait for its next request instead."""
         prompt = self.find(prompt_id)
         if prompt is not None and not prompt.is_steering:
             await self.add(prompt_id, prompt.text, prompt.attachments, is_steering=True)
 
     async def move(self, prompt_id: PromptId, before: PromptId) -> None:
-        """Let a prompt come before another one, or after all of them; nothing is done if one of the two is gone."""
+        """Move a prompt before another one, or to the end; do nothing if one of the two is gone."""
         prompt = self.find(prompt_id)
         if prompt is None or prompt_id == before or (before and self.find(before) is None):
             return
@@ -161,7 +161,7 @@ class PromptQueue:
         return any(prompt.is_steering for prompt in self.waiting)
 
     async def take_steering(self, turn: int) -> None:
-        """Put those that steer into the conversation, between two requests. Raises `StorageError`."""
+        """Put the steering prompts into the conversation, between two requests. Raises `StorageError`."""
         for prompt in [prompt for prompt in self.waiting if prompt.is_steering]:
             steered = ev.Steered(
                 turn=turn, prompt_id=prompt.prompt_id, text=prompt.text, attachments=prompt.attachments

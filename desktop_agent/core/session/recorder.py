@@ -1,6 +1,6 @@
-"""The one way an event becomes real: numbered, written to the journal, folded, and only then sent to the front end.
+"""The only way to record an event: numbered, written to the journal, folded, and only then sent to the front end.
 
-Records keep the order of their `record` calls. A record that was begun is finished even if the task that asked for it
+Records keep the order of their `record` calls. A record that was started is finished even if the task that asked for it
 is cancelled, so an interrupt never leaves half a step behind.
 """
 
@@ -17,7 +17,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.journal.journal import Journal
 
 Sink = Callable[[ev.Event], None]
-"""Where a front end hears of events. Called on the event loop's thread; must not block or raise."""
+"""Receives events for a front end. Called on the event loop's thread; must not block or raise."""
 
 _LATER = (
     ev.TurnStarted,
@@ -30,18 +30,18 @@ _LATER = (
 )
 """Events that reach the disk with the next one that waits for it, `TurnEnded` at the latest.
 
-Each can be made or found again, or comes in great numbers and is repeated by what follows it.
+Each can be made or found again, or is frequent and repeated by later events.
 """
 
 _captured: ContextVar[list[ev.KnownEvent] | None] = ContextVar("captured", default=None)
-"""What is recorded for a command, in the task that carries it out and in those that it starts."""
+"""The events recorded for a command, in the task that carries it out and in those that it starts."""
 
 
 @contextmanager
 def capture_events() -> Generator[list[ev.KnownEvent]]:
-    """Yield a list of the events that this task, and those it starts, record from now on.
+    """Yield a list that collects the events that this task, and those it starts, record from now on.
 
-    Notices come into the list *instead of* the journal: the caller says in other words what they say.
+    Notices go into the list *instead of* the journal: the caller reports them in other words.
     """
     captured: list[ev.KnownEvent] = []
     token = _captured.set(captured)
@@ -74,7 +74,9 @@ class Recorder:
         self._is_sealed = False
 
     async def record(self, event: ev.KnownEvent) -> None:
-        """Write and tell `event`; see `EventLog.record`. Cancelling the caller does not cancel the write."""
+        """Write `event` and send it to the front end; see `EventLog.record`. Cancelling the caller does not cancel the
+        write.
+        """
         if self._is_sealed:
             return
         captured = _captured.get()
@@ -89,11 +91,11 @@ class Recorder:
             captured.append(event)
 
     def observe(self, observer: Sink | None) -> None:
-        """Let `observer` hear of every event after the front end, from now on; None ends that."""
+        """Send every event to `observer`, after the front end, from now on; None ends that."""
         self._observer = observer
 
     def seal(self) -> None:
-        """Leave the journal as it is from now on, as if the process had been killed: what comes is not recorded."""
+        """Leave the journal as it is from now on, as if the process had been killed: later events are not recorded."""
         self._is_sealed = True
 
     def emit(self, event: ev.LiveEvent) -> None:
@@ -102,7 +104,7 @@ class Recorder:
         self._tell(event)
 
     def tell_unrecorded(self, event: ev.KnownEvent) -> None:
-        """Tell the front end what cannot be written, because writing is what failed. Folds do not see it."""
+        """Send the front end an event that cannot be written, because writing is what failed. Folds do not see it."""
         self._tell(event.stamped(0, self._clock.now()))
 
     async def aclose(self) -> None:

@@ -1,9 +1,9 @@
-"""What comes before anything else in a session: its opening records, and the end of what an earlier process left open.
+"""The first steps of a session: its opening records, and the end of what an earlier process left open.
 
 A process that was killed, or met a full disk, can stop between any two records. The journal then says what was
-intended, the files say how far it got, and recovery writes the facts down: which changes are on disk, which calls have
-no result, that the turn is over. Nothing new is recorded before that, or before the turn waits for the user again with
-the questions it had.
+intended, the files say how far it got, and recovery records the facts: which changes are on disk, which calls have no
+result, that the turn is over. Nothing new is recorded before that, or before the turn waits for the user again with its
+questions.
 """
 
 import asyncio
@@ -39,9 +39,9 @@ NO_ANSWER = "The application ended before an answer came."
 def _with_other_halves(
     prepared: ev.ChangesPrepared, done: Sequence[FileChange], ledger: Ledger, known: Sequence[FileChange]
 ) -> tuple[FileChange, ...]:
-    """Finish each rename of which only one half was written; return all changes that are written then.
+    """Finish each rename of which only one half was written; return all changes that are then written.
 
-    Blocks. A file is only written if it still is what it was.
+    Blocks. A file is written only if it is still unchanged.
     """
     written = {change.id for change in done}
     begun = [
@@ -58,7 +58,7 @@ def _with_other_halves(
 
 
 def _renamed_together(changes: Sequence[FileChange], known: Sequence[FileChange]) -> Iterator[list[FileChange]]:
-    """Bundle the writes of an undo or redo by file, and by renames and exchanges of contents between files."""
+    """Group the writes of an undo or redo by file, and by renames and exchanges of contents between files."""
     links: dict[str, str] = {}
 
     def root(name: str) -> str:
@@ -95,21 +95,21 @@ class Readiness:
         self._effects = parts.tools.effects
         self._opening = list(parts.opening)
         self.is_held = parts.is_attended and parts.state.unfinished.is_waiting
-        """Whether a turn of an earlier process waits for the user: it goes on with their answer."""
+        """Whether a turn of an earlier process waits for the user: it continues with their answer."""
         self._left_open = parts.state.unfinished.turn
-        """The turn that an earlier process began and did not finish."""
+        """The turn that an earlier process started and did not finish."""
         self._is_stopped = False
         """Whether the user stopped that turn while it waited for them."""
         self.failure = ""
-        """Why the last turn has no recorded end, in words for the model; empty if not known."""
+        """Why the last turn has no recorded end, in words for the model; empty if unknown."""
 
     @property
     def unfinished(self) -> Unfinished:
-        """What has begun and has no end on record."""
+        """What was started and has no recorded end."""
         return self._parts.state.unfinished
 
     async def make_ready(self) -> None:
-        """Write what must come first, and conclude what is open. Not while a turn works: what is open is its own."""
+        """Write the opening records, and conclude what is open. Not during a turn, which owns what is open."""
         while self._opening:
             await self._log.record(self._opening[0])
             del self._opening[0]
@@ -125,7 +125,7 @@ class Readiness:
             await jobs.conclude(left, unfinished.job_paths)
 
     async def look_for_faults(self) -> UnsafeSettingsError | None:
-        """Read again what safety depends on; return why nothing may run, if something cannot be read."""
+        """Check again what safety depends on; return why nothing may run, if something cannot be read."""
         await self._parts.settings.refresh()
         await self._parts.tools.rulebook.refresh()
         faults = (*self._parts.settings.faults, *self._parts.tools.rulebook.faults)
@@ -139,7 +139,9 @@ class Readiness:
             await self.make_ready()
 
     async def settle(self, turn: int, *, is_cut_off: bool = False) -> None:
-        """Record an end for everything open in `turn`, but its own; an earlier process left it if `is_cut_off`."""
+        """Record an end for everything open in `turn` but the turn itself; with `is_cut_off`, an earlier process left
+        it.
+        """
         unfinished = self.unfinished
         untouched = {call_id for call_id in unfinished.calls if unfinished.is_untouched(call_id)}
         if unfinished.prepared is not None and await self._may_look(unfinished.prepared):
@@ -153,7 +155,7 @@ class Readiness:
         self.failure = ""
 
     async def _settle_begun(self) -> OpenCalls:
-        """Answer the calls that ran beside those that wait for the user; return what is left of the turn."""
+        """Answer the calls that ran beside those that wait for the user; return the rest of the turn."""
         unfinished = self.unfinished
         assert unfinished.turn is not None
         begun = [block for call_id, block in unfinished.calls.items() if call_id in unfinished.started]
@@ -167,9 +169,10 @@ class Readiness:
         )
 
     async def _may_look(self, prepared: ev.ChangesPrepared) -> bool:
-        """Whether the folder can say how far a write got: not if it is gone, or another one is at its path.
+        """Whether the folder can show how far a write got: not if it is gone, or another one is at its path.
 
-        If not, a write of the user's waits until the folder is back; a call's result says that its writes are unknown.
+        If it cannot, a write of the user's waits until the folder is back; a call's result says that the outcome of its
+        writes is unknown.
         """
         is_command = prepared.purpose == "apply" and not prepared.changes
         if is_command or await asyncio.to_thread(self._ledger.is_root_in_place):
@@ -230,7 +233,7 @@ class Readiness:
         await self.make_ready()
 
     async def release_held(self) -> OpenCalls:
-        """Let the turn that waited go on; return the calls that it has left."""
+        """Let the waiting turn continue; return its remaining calls."""
         left = await self._settle_begun()
         self.is_held = False
         return left

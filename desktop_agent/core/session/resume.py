@@ -1,8 +1,8 @@
-"""Opening a session again: its state, quickly. What its snapshot does not know is folded from the journal (ADR 11).
+"""Reopens a session quickly: what its snapshot does not have is folded from the journal (ADR 11).
 
-`ReplayState` folds a journal on from wherever a snapshot ends; a snapshot is kept beside the journal, in sections. Of a
-long journal, `resume_process` makes one first, outside of this process. Nothing here is the truth: whatever is wrong
-with a snapshot, the journal alone gives the same state.
+`ReplayState` folds a journal on from the end of a snapshot; a snapshot is stored beside the journal, in sections. For a
+long journal, `resume_process` makes one first, in another process. A snapshot is never the source of truth: if anything
+is wrong with it, the journal alone gives the same state.
 """
 
 import asyncio
@@ -75,16 +75,16 @@ from desktop_agent.core.transcript import (
 
 WHOLE: Final = Beginning(1, ())
 MAX_DAMAGES: Final = 20
-"""How many of them are listed one by one."""
+"""How many damages are listed one by one."""
 ORDINARY: Final = PageSize()
 _REFOLD_BYTES: Final = 8 * 2**20
 
 _Reader = Callable[..., Iterator[Record]]
-"""`read_records` of one journal: from a byte on, up to another."""
+"""`read_records` of one journal, from one byte offset to another."""
 
 
 class ReplayState(Struct):
-    """The state that a journal comes to, up to `offset`."""
+    """The state that results from a journal up to `offset`."""
 
     state: SessionState = field(default_factory=SessionState)
     offset: int = 0
@@ -93,17 +93,17 @@ class ReplayState(Struct):
     events: int = 0
     """How many of them could be read."""
     damages: list[Damage] = field(default_factory=list[Damage])
-    """The first of them."""
+    """The first of them, at most `MAX_DAMAGES`."""
     damage_count: int = 0
     is_lacking: bool = False
-    """Whether a content was missing that may come back: what is known must not be kept then."""
+    """Whether content was missing that can come back: this state must then not be stored."""
     places: dict[int, int] = field(default_factory=dict[int, int])
-    """Where the records begin from which the history may have to be folded again, by number."""
+    """By number, the offsets of the records from which the history may have to be folded again."""
     beginning: Beginning = WHOLE
-    """From where the history is to be folded."""
+    """Where folding the history begins."""
 
     def _note(self, record: Record) -> None:
-        """Count a record, and remember what is wrong with it and where it is."""
+        """Count a record, and note its damage and its offset."""
         self.offset = record.end
         self.records += 1
         self.events += record.event is not None
@@ -142,14 +142,14 @@ class ReplayState(Struct):
             yield record
 
     def _fold_history(self, journal: "_Reader", beginning: Beginning) -> None:
-        """Fold up to here what the model sees, from `beginning` on."""
+        """Fold what the model sees up to here, starting at `beginning`."""
         start = self.places.get(beginning.seq, 0)  # 0 when it is not known, which is always right
         records = journal(start, self.offset)
         self.state.history.fold = folded_history(beginning, records)
 
 
 def goes_beyond(history: History, event: ev.Event) -> bool:
-    """Whether `event` shows again what this history left out: then it must be folded from the first line."""
+    """Whether `event` restores what this history left out, so that it must be folded from the first line."""
     match event:
         case ev.CompactionUndone():
             return not history.can_undo_compaction
@@ -160,7 +160,7 @@ def goes_beyond(history: History, event: ev.Event) -> bool:
 
 
 def folded_history(beginning: Beginning, records: Iterable[Record]) -> HistoryFold:
-    """Return what the model sees of the records that come from `beginning` on."""
+    """Return the history of the records from `beginning` on."""
     fold = HistoryFold(is_whole=beginning.seq <= 1)
     for event in beginning.events:
         fold.apply(event)
@@ -223,7 +223,7 @@ V = TypeVar("V")
 
 _PIECE: Final = 100
 _LIVE: Final = {"jobs", "rules", "activity", "use"}
-"""What only a running session has."""
+"""Parts of the state that only a running session has."""
 _GROWING: Final = {
     "changes",
     "kept",
@@ -239,7 +239,7 @@ _GROWING: Final = {
 }
 
 _FOLDS: Final = {"session": SessionInfo, "turns": TurnState, "changed": ChangeState, "context": ContextState}
-"""What a transcript has besides its entries. No two have a field of the same name."""
+"""What a transcript has besides its entries. No two of these have a field of the same name."""
 _SMALL: Final = [
     (fold, name, kind)
     for fold, kind in _FOLDS.items()
@@ -250,7 +250,7 @@ _SMALL: Final = [
 
 @dataclass(frozen=True, slots=True)
 class _Series(Generic[T]):
-    """Something that grows with a session."""
+    """A part of the state that grows with a session."""
 
     kind: type[list[T]]
     items: Callable[[ReplayState], Iterable[T]]
@@ -262,7 +262,7 @@ class _Series(Generic[T]):
             yield to_builtins(piece)
 
     def add(self, known: ReplayState, piece: object) -> None:
-        """Put a piece back. Raises `ValueError`."""
+        """Restore a piece. Raises `ValueError`."""
         self.put(known, convert(piece, learned(self.kind)))
 
 
@@ -275,7 +275,7 @@ def _mapped(kind: type[list[tuple[K, V]]], of: Callable[[ReplayState], dict[K, V
 
 
 class _Rest(Struct, frozen=True):
-    """Everything that stays small."""
+    """The parts of the state that stay small."""
 
     records: int
     events: int
@@ -296,7 +296,7 @@ class _Rest(Struct, frozen=True):
 
 
 def sections_of(known: ReplayState) -> Iterator[Section]:
-    """Yield what is known, for `write_snapshot`."""
+    """Yield the state as sections, for `write_snapshot`."""
     transcript = known.state.transcript
     yield "head", {name: to_builtins(getattr(getattr(transcript, fold), name)) for fold, name, _ in _SMALL}
     unfinished = known.state.unfinished
@@ -331,7 +331,9 @@ def sections_of(known: ReplayState) -> Iterator[Section]:
 
 
 def known_of(sections: Iterable[Section], offset: int, yield_gil: Callable[[], None]) -> ReplayState:
-    """Return what `sections_of` was given; it holds up to `offset`. Raises `ValueError` for anything else."""
+    """Return the state that `sections_of` was given; it is valid up to `offset`. Raises `ValueError` for other
+    sections.
+    """
     known = ReplayState(offset=offset)
     for name, value in sections:
         match name:
@@ -425,7 +427,7 @@ _log = logging.getLogger(__name__)
 
 
 def load(journal: Path, snapshot: Path, yield_gil: YieldGil) -> ReplayState:
-    """Return what the snapshot knows of the journal; nothing, when it is of no use."""
+    """Return the state in the snapshot of the journal; an empty state if the snapshot is unusable."""
     offset = read_extent(snapshot, journal)
     if offset is None:
         return ReplayState()
@@ -437,7 +439,7 @@ def load(journal: Path, snapshot: Path, yield_gil: YieldGil) -> ReplayState:
 
 
 def renew_snapshot(journal: Path, blobs: Blobs, snapshot: Path, *, yield_gil: YieldGil) -> None:
-    """Write a snapshot of all there is. Blocks. Raises `OSError`, `StorageError`, or `ValueError`."""
+    """Write a snapshot of the whole journal. Blocks. Raises `OSError`, `StorageError`, or `ValueError`."""
     known = load(journal, journal.with_name(SNAPSHOT_NAME), yield_gil)
     known.carry_on(journal, blobs, yield_gil=yield_gil)
     if known.is_lacking:
@@ -448,19 +450,21 @@ def renew_snapshot(journal: Path, blobs: Blobs, snapshot: Path, *, yield_gil: Yi
 _SNAPSHOT_PROCESS: Final = "desktop_agent.core.session.resume_process"
 
 LONG_BYTES: Final = 4 * 2**20
-"""How much of a journal is folded in a thread; more of it is folded in a process of its own, into a snapshot."""
+"""The longest part of a journal that is folded in a thread; a longer one is folded in another process, into
+a snapshot.
+"""
 WORTH_BYTES: Final = 2**20
 """A journal shorter than this has no snapshot: folding it is as quick."""
 FRESH_BYTES: Final = 2**18
-"""A snapshot is made again when more than this came since."""
+"""A snapshot is renewed when the journal has grown by more than this since."""
 SHOWN_ENTRIES: Final = 40
-"""How many entries at the end are there from the beginning."""
+"""How many entries at the end are loaded from the start."""
 
 
 async def resume_beside(journal: Path, blobs: Blobs) -> ReplayState:
-    """Return the state of a session without holding up the event loop. Raises `StorageError`.
+    """Return the state of a session without blocking the event loop. Raises `StorageError`.
 
-    A process makes the snapshot of a long journal first; cancelling this ends it.
+    For a long journal, another process makes the snapshot first; cancelling this ends it.
     """
     try:
         is_long = await asyncio.to_thread(bytes_to_fold, journal) > LONG_BYTES
@@ -472,7 +476,9 @@ async def resume_beside(journal: Path, blobs: Blobs) -> ReplayState:
 
 
 def start_snapshot(journal: Path, blobs: Path, snapshot: Path) -> subprocess.Popen[bytes]:
-    """Start `resume_process`; it ends with 0 when there is a snapshot. Raises `OSError` when there can be no more."""
+    """Start `resume_process`, which exits with 0 when there is a snapshot. Raises `OSError` when no process can be
+    started.
+    """
     return subprocess.Popen(  # noqa: S603 - our own module
         module_command(_SNAPSHOT_PROCESS, *map(str, (journal, blobs, snapshot))),
         stdin=subprocess.DEVNULL,
@@ -484,7 +490,7 @@ def start_snapshot(journal: Path, blobs: Path, snapshot: Path) -> subprocess.Pop
 
 
 async def _make_snapshot(journal: Path, blobs: Blobs) -> None:
-    """Let a process make a snapshot. If that is not possible, it is slower without."""
+    """Let another process make a snapshot. If that fails, resuming is slower."""
     try:
         process = await asyncio.to_thread(start_snapshot, journal, blobs.folder, journal.with_name(SNAPSHOT_NAME))
     except OSError:
@@ -497,7 +503,7 @@ async def _make_snapshot(journal: Path, blobs: Blobs) -> None:
 
 
 def bytes_to_fold(journal: Path) -> int:
-    """Return how much of the journal no snapshot knows. Blocks. Raises `OSError`."""
+    """Return how many bytes of the journal no snapshot covers. Blocks. Raises `OSError`."""
     return journal.stat().st_size - (read_extent(journal.with_name(SNAPSHOT_NAME), journal) or 0)
 
 
@@ -521,13 +527,13 @@ def show_end(transcript: Transcript, journal: Path, blobs: Blobs, *, yield_gil: 
 
 
 def read_whole_history(state: SessionState, journal: Path, blobs: Blobs, *, yield_gil: YieldGil) -> None:
-    """See that nothing is missing from what `state` knows the model to see. Blocks. Raises `StorageError`."""
+    """Fold into `state` what its history left out of the journal. Blocks. Raises `StorageError`."""
     if not state.history.fold.is_whole:
         state.history.fold = folded_history(WHOLE, read_records(journal, blobs, yield_gil=yield_gil))
 
 
 def close_with_snapshot(journal: Path, blobs: Blobs) -> None:
-    """Write a snapshot of a session that closes, if that pays and is done in a moment. Blocks; raises nothing."""
+    """Write a snapshot of a closing session, if that is worthwhile and quick. Blocks; raises nothing."""
     try:
         came = bytes_to_fold(journal)
         if journal.stat().st_size >= WORTH_BYTES and FRESH_BYTES <= came <= LONG_BYTES:

@@ -1,7 +1,7 @@
-"""One conversation: a mailbox of ops, at most one turn at a time, and the events that come of them.
+"""One conversation: a mailbox of ops, at most one turn at a time, and the resulting events.
 
-A front end submits ops and hears events; it never calls anything else here. Everything that changes the session happens
-in its one mailbox task or in the one turn that the task started, so there is nothing to lock.
+A front end submits ops and receives events; it never calls anything else here. Everything that changes the session
+happens in its one mailbox task or in the one turn that the task started, so no lock is needed.
 """
 
 import asyncio
@@ -70,7 +70,7 @@ ChangeOp = (
 
 
 class ChangeOps:
-    """Carries these ops out for one session, whose mailbox calls it; events say what came of them."""
+    """Carries out these ops for one session, whose mailbox calls it; events report the outcome."""
 
     def __init__(self, parts: SessionParts, turns: TurnRunner) -> None:
         self._state = parts.state
@@ -154,7 +154,7 @@ class ChangeOps:
         await self._log.record(ev.Rewound(turn=op.turn, scope=op.scope))
 
     async def _begin(self, code: str, consequence: str) -> bool:
-        """Get ready and return True; while a turn runs, say that and return False."""
+        """Get ready and return True; while a turn runs, report that and return False."""
         if self._turns.is_running:
             await self._notify(code, f"The agent is working, so {consequence}.", "Stop it first.")
             return False
@@ -178,7 +178,7 @@ class Session:
         self._mailbox: asyncio.Queue[ops.Op | ArrivedPrompt | _TurnDone] = asyncio.Queue()
         self._is_ready = asyncio.Event()
         self._is_handling = False
-        """Whether an op is being carried out: a prompt may have been taken, and its turn not begun."""
+        """Whether an op is being carried out: a prompt can be taken while its turn has not started."""
         self._providers = ProviderPool(parts.provider_source, self._warn_of_address)
         self._turns = TurnRunner(
             parts,
@@ -207,29 +207,31 @@ class Session:
         return self._parts.state.transcript
 
     def clear(self) -> None:
-        """Let go of the conversation after `run`: its parts hold each other, and a window rarely collects garbage."""
+        """Release the conversation after `run`: its parts reference each other, and a window rarely
+        collects garbage.
+        """
         self._parts.state.clear()
 
     @property
     def is_at_work(self) -> bool:
-        """Whether quitting now would interrupt a turn: none that is ending, and none that only waits for the user."""
+        """Whether quitting now would interrupt a turn, other than one that is ending or only waits for the user."""
         return self._turns.is_at_work
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether nothing waits to be done, and closing it now would interrupt nothing, also not making its title."""
+        """Whether nothing waits to be done, and closing now would interrupt nothing, not even making its title."""
         return self._is_idle and not self._is_handling and not self._parts.titling.is_busy
 
     async def wait_until_ready(self) -> None:
-        """Return when recovery is over, successful or not: until then an unfinished turn counts as running."""
+        """Return when recovery has ended, successfully or not: until then an unfinished turn counts as running."""
         await self._is_ready.wait()
 
     def submit(self, op: ops.Op) -> None:
-        """Ask for something. Returns at once; events report the outcome. Call it on the loop's thread."""
+        """Submit an op. Returns at once; events report the outcome. Call it on the loop's thread."""
         self._mailbox.put_nowait(op)
 
     async def run(self) -> None:
-        """Serve ops until `Shutdown`, or a cancellation, which ends everything that the session started."""
+        """Serve ops until `Shutdown` or cancellation, which ends everything that the session started."""
         try:
             await self._parts.telemetry.prepare()
             await self._guard(self._turns.get_ready(), is_reported=self._mailbox.empty)
@@ -305,19 +307,19 @@ class Session:
 
     @property
     def _is_idle(self) -> bool:
-        """Whether nothing goes on, and nothing will unless it is asked for."""
+        """Whether nothing is running, and nothing will start unless it is requested."""
         is_working = self._turns.is_running or self._turns.has_next or self._parts.context_manager.is_compacting
         return self._mailbox.empty() and not is_working and not self._arriving.is_waiting
 
     async def _submit_prompt(
         self, text: str, typed: str, include: tuple[str, ...] = (), *, is_steering: bool = False
     ) -> None:
-        """Take a prompt of which the user typed this part: what that mentions comes with it, and files to include."""
+        """Take a prompt; the mentions in its `typed` part and the files to `include` come with it."""
         if not self._arriving.defer(text, typed, include, is_steering=is_steering):
             await self._turns.submit_prompt(text, is_steering=is_steering)
 
     async def _take(self, prompt: ArrivedPrompt) -> None:
-        """Take a prompt with what it mentions, or give it back where that was not to be had."""
+        """Take a prompt with what it mentions, or give it back if that could not be fetched."""
         if prompt.error is None and not prompt.is_stopped:
             await self._turns.submit_prompt(prompt.text, prompt.attachments, is_steering=prompt.is_steering)
             return
@@ -360,7 +362,7 @@ class Session:
             raise
 
     async def _perform(self, op: ops.Op) -> Performed:
-        """Carry out an op for a command, which says what came of it."""
+        """Carry out an op for a command, which reports the outcome."""
         with capture_events() as events:
             if isinstance(op, ContextOp):
                 return Performed(events, await self._change_context(op))
@@ -378,7 +380,7 @@ class Session:
         await self._parts.context_manager.measure(self._providers.built(model))
 
     async def _warn_of_address(self, model: ModelRef) -> None:
-        """Warn, before the key leaves, of an address that gets it unencrypted."""
+        """Warn, before the key is sent, of an address that gets it unencrypted."""
         address = await asyncio.to_thread(self._parts.accounts.address_of, model)
         if (warning := readable_address_notice(address)) is not None:
             await self._parts.recorder.record(warning)
@@ -386,7 +388,7 @@ class Session:
     async def _guard(
         self, step: Coroutine[object, object, None], is_reported: Callable[[], bool] = lambda: True
     ) -> None:
-        """Carry out one step of the mailbox; a journal that cannot be written is reported, if `is_reported`."""
+        """Carry out one step of the mailbox; report a journal that cannot be written, if `is_reported`."""
         try:
             await step
         except StorageError as error:
@@ -401,7 +403,7 @@ class Session:
             recorder.tell_unrecorded(end)
 
     async def _close(self) -> None:
-        """End everything, in this order and whichever part of it fails: turn, providers, journal, lock."""
+        """End turn, providers, journal and lock, in this order, even if one of these steps fails."""
         parts = self._parts
         async with AsyncExitStack() as ends:
             ends.push_async_callback(parts.release)

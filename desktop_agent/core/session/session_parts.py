@@ -1,4 +1,4 @@
-"""What a session works with, put together by `desktop_agent.composition.assembly`."""
+"""The parts that a session works with, assembled by `desktop_agent.composition.assembly`."""
 
 from collections.abc import Awaitable, Callable
 
@@ -42,9 +42,9 @@ class SessionTools(Struct, frozen=True, kw_only=True):
 class SessionParts(Struct, frozen=True, kw_only=True):
     session_id: SessionId
     opening: tuple[ev.KnownEvent, ...]
-    """What to record before anything else: the first line of a new journal, or what was wrong with an old one."""
+    """What to record first: the first line of a new journal, or the problems of an old one."""
     is_attended: bool
-    """Whether a user can answer what an earlier process asked; otherwise it stays unanswered, and its turn is over."""
+    """Whether a user can answer what an earlier process asked; otherwise it stays unanswered, and its turn ends."""
     state: SessionState
     recorder: Recorder
     tools: SessionTools
@@ -53,7 +53,6 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     mentions: PromptMentions
     titling: Titling
     settings: WorkspaceSettings
-    """Those in force in the workspace, now."""
     limits: TurnLimits
     spending: SpendingGuard
     retries: Retries
@@ -63,7 +62,7 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     model_meant: Callable[[NamedModel, ModelRef | None], ModelRef]
     """Completes a model that is named in part."""
     known: Callable[[ModelRef], Awaitable[KnownModel | None]]
-    """What is known of a model, without asking the network."""
+    """Returns what is known about a model, without a network request."""
     accounts: AccountsFile
     read_history: Callable[[], Awaitable[None]]
     """Folds into the state's history what was left out because a compaction had summarised it."""

@@ -1,4 +1,4 @@
-"""Everything a session knows about itself: the folds of its journal, which begin where the last process left them."""
+"""Everything a session knows about itself: the folds of its journal, which continue where the last process stopped."""
 
 from datetime import UTC, date, datetime
 
@@ -15,14 +15,14 @@ from desktop_agent.core.transcript import Transcript
 
 
 class SpendingState(Struct):
-    """The sums of one journal. What a fork copied was spent, and allowed, elsewhere."""
+    """The totals of one journal. What a fork copied was spent and allowed elsewhere."""
 
     by_day: dict[date, Usage] = field(default_factory=dict[date, Usage])
     """By the day in UTC, as vendors count them."""
     session_until_usd: float = 0.0
-    """How much the user let the session spend in all, when it asked; 0 when it never did."""
+    """How much the user allowed the session to spend in all, when it asked; 0 if it never did."""
     day_until: tuple[date, float] | None = None
-    """The last day on which it asked, and how much the user let all sessions spend on it."""
+    """The last day on which it asked, and how much the user allowed all sessions to spend on that day."""
 
     @property
     def total_usd(self) -> float:
@@ -32,7 +32,7 @@ class SpendingState(Struct):
         return self.by_day.get(day, Usage())
 
     def until_usd_on(self, day: date) -> float:
-        """How much the user let all sessions spend on a day; 0 when this one did not ask."""
+        """Return how much the user allowed all sessions to spend on a day; 0 if this one did not ask."""
         return self.day_until[1] if self.day_until is not None and self.day_until[0] == day else 0.0
 
     def apply(self, event: ev.Event) -> None:
@@ -47,7 +47,7 @@ class SpendingState(Struct):
                 pass
 
     def go_on(self, question: SpendingQuestion) -> None:
-        """Fold in that the user said yes."""
+        """Fold in that the user allowed further spending."""
         if question.limit == "session_usd":
             self.session_until_usd = question.until_usd
         else:
@@ -55,7 +55,7 @@ class SpendingState(Struct):
 
 
 def day_of(moment: datetime) -> date:
-    """Return the day in UTC. A time without a zone, as in a journal that another program wrote, is UTC."""
+    """Return the day in UTC. A time without a zone, as from another program's journal, counts as UTC."""
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC).date()
 
 
@@ -69,7 +69,7 @@ class SessionState(Struct):
     """What the user decided for the rest of the session, by id."""
 
     def clear(self) -> None:
-        """Let go of what takes memory. For a session that has ended."""
+        """Release what takes memory. For a session that has ended."""
         empty, whole = Transcript(), self.transcript  # which others hold, too
         whole.turns, whole.changed, whole.context, whole.shown = empty.turns, empty.changed, empty.context, empty.shown
         self.history.fold = HistoryFold()

@@ -1,7 +1,7 @@
-"""How far a session and each of its turns may go in money, steps and time, and what happens at a limit.
+"""The limits of a session and of its turns in money, steps and time, and what happens at a limit.
 
-A turn ends at its limits although the model would go on. Before each request the guard looks at what the session and
-the day spent, and asks the user; a session without a user stops instead. What costs are not known is not counted.
+A turn ends at its limits even if the model would continue. Before each request the guard checks what the session and
+the day have spent, and asks the user; a session without a user stops instead. Unknown costs are not counted.
 """
 
 import asyncio
@@ -33,25 +33,27 @@ from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.store.digest import until_usd_on, usage_on
 
 MAX_TIME: Final = "max_time"
-"""The code of the notice that a turn took as long as it may."""
+"""The code of the notice that a turn reached its time limit."""
 
 
 class TurnLimits(Struct, frozen=True, kw_only=True):
     max_requests: int | None = None
     """How many requests one turn may send; None for no limit."""
     max_tokens: int | None = None
-    """The longest single answer; None for what the settings say."""
+    """The limit of a single answer; None uses the settings' limit."""
     max_cost_usd: float | None = None
-    """A turn that has cost so many dollars sends no further request; None for no limit."""
+    """A turn that has cost this many dollars sends no further request; None for no limit."""
     max_time_s: float | None = None
-    """A turn is stopped in the middle of what it does after so many seconds; None for no limit."""
+    """A turn is stopped in the middle of its work after this many seconds; None for no limit."""
     covers_all_turns: bool = False
-    """Whether cost and time are those of all turns since the session was opened, together, and not of each."""
+    """Whether the limits of cost and time cover all turns since the session was opened, together, instead
+    of each one.
+    """
     exits_on_tool_error: bool = False
 
 
 class RunningTime(Struct):
-    """The time that a turn has."""
+    """The time limit of one turn."""
 
     seconds: float | None
     limit_s: float | None
@@ -59,7 +61,7 @@ class RunningTime(Struct):
     is_over: bool = False
 
     def notice(self, turn: int, failure: ProviderError | None) -> ev.Notice | None:
-        """Return what to tell of a turn that ran out of time, perhaps while a `failure` was tried again; else None."""
+        """Return the notice for a turn that ran out of time, perhaps while a `failure` was being retried; else None."""
         if not self.is_over:
             return None
         tried = f"Its last request failed: {failure} " if failure is not None else ""
@@ -74,7 +76,7 @@ class RunningTime(Struct):
 
     @asynccontextmanager
     async def limit(self, clock: Clock, stop: Callable[[], bool]) -> AsyncGenerator[None]:
-        """Call `stop` when the body takes longer. It says whether that stopped the turn, which nobody else had."""
+        """Call `stop` when the body takes longer. It returns whether it stopped a turn that nobody else had stopped."""
         if self.seconds is None:
             yield
             return
@@ -99,7 +101,7 @@ def time_of_turn(limits: TurnLimits, since_first_s: float) -> RunningTime:
 
 
 MAX_COST: Final = "max_cost"
-"""The code of the notice that a turn has cost as much as it may."""
+"""The code of the notice that a turn reached its cost limit."""
 
 
 class SpendingGuard(Struct, kw_only=True, eq=False):
@@ -115,12 +117,12 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
     log: EventLog
     clock: Clock
     before: Usage
-    """What the session had taken when it was opened."""
+    """The session's usage from before it was opened."""
     _unpriced: set[ModelRef] = set()
-    """Of which models it was said that no limit counts them."""
+    """The models about which the user was told that no limit counts them."""
 
     async def why_stop(self, turn: int) -> ev.TurnEndReason | None:
-        """Return why the turn must not ask the model again; None when it may, perhaps after asking the user.
+        """Return why the turn must not ask the model again; None if it may, perhaps after asking the user.
 
         `limit`, which a notice names, or `interrupted` by the user.
         """
@@ -139,7 +141,7 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
         return "interrupted"
 
     async def note(self, turn: int, usage: Usage, model: ModelRef) -> None:
-        """Warn, once for each model, of a limit that cannot hold because nobody knows what the model costs."""
+        """Warn, once for each model, of a limit that cannot work because the model's cost is unknown."""
         spending = self.settings.current.spending
         limits = (self.limits.max_cost_usd, spending.session_usd, spending.day_usd)
         if usage.cost_usd is not None or model in self._unpriced or limits == (None, None, None):
@@ -151,7 +153,7 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
 
     @property
     def spent(self) -> Usage:
-        """What the session has taken, summaries and titles too."""
+        """The session's usage, including summaries and titles."""
         return self.state.transcript.turns.usage
 
     def _cost_reached(self, turn: int) -> ev.Notice | None:
@@ -202,7 +204,7 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
         return await self.approvals.ask(request, announce, confirm, conclude)
 
     async def _held_answer(self, turn: int) -> Decision | None:
-        """Return the answer to what an earlier process asked, if it brought this turn back to life."""
+        """Return the answer to an earlier process's question, if that answer resumed this turn."""
         for request in list(self.state.unfinished.asked.values()):
             held = self.approvals.held(request.call_id)
             if request.spending is not None and held is not None and held.decision is not None:

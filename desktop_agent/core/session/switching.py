@@ -1,7 +1,7 @@
-"""Another model in a session: the fallback that answers when the usual one is overloaded, and what is lost on a switch.
+"""Switches models in a session: the fallback when the usual model is overloaded, and what is lost on a switch.
 
-A fallback is asked once for a request, if the user named one. What a model does not get of a conversation that it takes
-over, or of its effort, is said once, at its first turn.
+A fallback is asked once per request, if the user named one. What a model does not get of a conversation that it takes
+over, or of its effort, is reported once, at its first turn.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,7 +21,7 @@ from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.transcript import FALLBACK
 
 OVERLOAD: Final[frozenset[ProviderFault]] = frozenset({"rate_limited", "overloaded", "server"})
-"""What another model may help with: not a key or a request that is refused, and not a network that is gone."""
+"""Failures that another model can help with: not a refused key or request, and not a lost network."""
 
 
 async def take_over(
@@ -31,7 +31,7 @@ async def take_over(
     usual: TurnRequests,
     error: ProviderError,
 ) -> tuple[TurnRequests, ModelRequest]:
-    """Return who answers in place of the model that failed, and the request; a notice says so.
+    """Return the substitute for the model that failed, and its request; a notice reports that.
 
     Raises `error` when there is no other model.
     """
@@ -71,11 +71,11 @@ def unaided(error: ProviderError, name: str, obstacle: AgentError) -> ProviderEr
 SWITCHED: Final = "switched"
 """The code of the notice that a model does not get all of a conversation."""
 UNKNOWN_EFFORT: Final = "unknown_effort"
-"""The code of the notice that a model does not know the level of effort that it should think at."""
+"""The code of the notice that a model does not know the requested level of effort."""
 
 
 async def tell_of_switch(parts: SessionParts, turn: int, before: ModelRef | None) -> None:
-    """Record what the model of the session does not get of what the model `before` it got, if that is anything."""
+    """Record what the session's model does not get of what the model `before` it got, if there is anything."""
     now = parts.state.transcript.session.model
     if before is None or now is None or before == now:
         return
@@ -111,7 +111,7 @@ async def tell_of_effort(parts: SessionParts, turn: int, before: ModelRef | None
 
 
 def refused_effort_notice(turn: int, model: ModelRef, effort: str) -> ev.Notice:
-    """Return the notice that a model refused its level of effort, and answered without."""
+    """Return the notice that a model refused its level of effort, and answered without it."""
     return ev.Notice(
         level="warning",
         code=UNKNOWN_EFFORT,

@@ -1,8 +1,8 @@
 """One turn: the model answers, its calls run, their results go back, until it is done, stopped or at a limit.
 
 The rules that keep files and conversations sound are all here: a tool runs only when the model stopped for it with
-arguments that parsed strictly; a half-streamed answer is never acted on and is asked for again; whatever was promised
-an answer gets one.
+arguments that parsed strictly; a half-streamed answer is never acted on and is requested again; everything that was
+promised an answer gets one.
 """
 
 import asyncio
@@ -37,19 +37,19 @@ CUT_OFF = (
 )
 NOT_MEANT = "The reply did not stop for this call, so it was not run. Send it again if it is still wanted."
 MAX_CUT_OFF = 3
-"""After this many cut-off replies in a row the turn gives up: the model keeps trying something too long."""
+"""After this many cut-off replies in a row the turn gives up: the model keeps trying to write something too long."""
 
 _TOO_LONG: frozenset[ProviderFault] = frozenset({"too_large", "invalid_request"})
-"""What an address says that refuses a conversation for its length, among other things."""
+"""The faults with which an address refuses a conversation for its length, among other reasons."""
 
 
 class OpenCalls(Struct, frozen=True, kw_only=True):
-    """Where an earlier process left a turn: in the middle of the calls of a message."""
+    """Where an earlier process left a turn: in the middle of a message's calls."""
 
     calls: tuple[ToolUseBlock, ...]
-    """Those without a result, in their order. None of them has acted."""
+    """The calls without a result, in order. None of them has acted."""
     started: frozenset[CallId]
-    """Those of them that were taken up, which is on record."""
+    """Those of them whose start is on record."""
     requests: int
     """How many answers the turn had by then."""
 
@@ -65,24 +65,24 @@ class Turn:
     number: int
     parts: SessionParts
     usual: TurnRequests
-    """Makes each request of what is on record by then."""
+    """Makes each request from what is on record by then."""
     queue: PromptQueue
     provider_of: Callable[[ModelRef], Awaitable[Provider]]
     answers: int = 0
-    """How many were asked for and came."""
+    """How many answers were requested and received."""
     failure: ProviderError | None = field(default=None, init=False)
-    """Why the last request failed, while it is tried again."""
+    """Why the last request failed, while it is retried."""
     _cut_off: int = field(default=0, init=False)
     _is_paused: bool = field(default=False, init=False)
-    """Whether the provider goes on with the last answer: nothing may stand behind that."""
+    """Whether the provider continues the last answer: nothing may follow it then."""
     _is_overloaded: bool = field(default=False, init=False)
-    """Whether the fallback had to answer the last request: then the model is not tried for long again."""
+    """Whether the fallback had to answer the last request: then the model is not retried for long."""
 
     async def run(self, left: OpenCalls | None = None) -> ev.TurnEndReason:
         """Work until the end and return why it ended; begin with the calls that were `left` open, if any.
 
-        Raises `ProviderError` after all tries, and `StorageError`. On cancellation every started call is answered, and
-        streamed text is kept.
+        Raises `ProviderError` after all retries, and `StorageError`. On cancellation every started call is answered,
+        and streamed text is kept.
         """
         if left is not None:
             self.answers = left.requests
@@ -107,7 +107,7 @@ class Turn:
         return "max_turns"
 
     async def _act_on(self, completion: Completion) -> ev.TurnEndReason | None:
-        """Run what the message asks for; return how the turn ends, or None when it goes on."""
+        """Run the calls of the message; return how the turn ends, or None if it continues."""
         calls = [block for block in completion.content if isinstance(block, ToolUseBlock)]
         outcomes = await self.parts.tools.runtime.run(self.number, calls) if calls else []
         if (reason := self._end_after(outcomes)) is not None:
@@ -151,7 +151,7 @@ class Turn:
         return None
 
     async def _ask(self) -> Completion:
-        """Get one answer, trying again while that makes sense, and put it on record."""
+        """Get one answer, retrying while that makes sense, and record it."""
         await self.parts.settings.refresh()
         await self.parts.tools.runtime.servers.refresh(self.number)
         request = await self._next_request()
@@ -179,7 +179,7 @@ class Turn:
                 return await self._record(completion, self.usual)
 
     async def _next_request(self) -> ModelRequest:
-        """Return the next request, with what the user wrote meanwhile; not if a summary took what may be spent."""
+        """Return the next request, with what the user wrote since. Raises if a summary used up the spending limit."""
         if not self._is_paused:
             await self.queue.take_steering(self.number)
         before = self.parts.spending.spent
@@ -235,7 +235,7 @@ class Turn:
         return replace(completion, content=content)
 
     def _trusted(self, block: AssistantBlock, completion: Completion, used: set[CallId]) -> AssistantBlock:
-        """Mark a call that must not run, and give a call whose id was used before a new one."""
+        """Mark a call that must not run, and replace the id of a call if it was used before."""
         if not isinstance(block, ToolUseBlock):
             return block
         if completion.stop_reason != "tool_use" and not block.rejected:

@@ -23,11 +23,11 @@ from desktop_agent.core.transcript.entries import QueuedPrompt
 logger = logging.getLogger(__name__)
 
 _GOES_ON: frozenset[ev.TurnEndReason] = frozenset({"completed", "max_turns", "limit", "refused"})
-"""After these ends a queued prompt starts by itself; after others the user should look first."""
+"""After these ends a queued prompt starts automatically; after others the user should look first."""
 
 
 class TurnRunner:
-    """The one turn of a session that runs, and the prompts that wait for it to end."""
+    """The running turn of a session, and the prompts that wait for its end."""
 
     def __init__(
         self,
@@ -52,20 +52,20 @@ class TurnRunner:
         self._is_interruptible = False
         self._is_queue_due = False
         self._after_summary: set[PromptId] = set()
-        """The prompts that came while a summary was made: they wait for that alone, however the last turn ended."""
+        """The prompts that came while a summary was made: they wait only for that, however the last turn ended."""
 
     @property
     def is_running(self) -> bool:
-        """Whether a turn runs. Its record alone does not tell: the end of a turn may be what could not be written."""
+        """Whether a turn runs. Its record alone cannot tell: the end of a turn may have failed to be written."""
         return (self._is_working or self._readiness.is_held) and self._transcript.turns.is_running
 
     @property
     def is_at_work(self) -> bool:
-        """Whether quitting now would interrupt a turn: none that is ending, and none that only waits for the user."""
+        """Whether quitting now would interrupt a turn, other than one that is ending or only waits for the user."""
         return self._is_interruptible and not self._readiness.unfinished.is_waiting
 
     async def get_ready(self) -> None:
-        """Write what must come first; nothing while a turn works. Raises `StorageError`."""
+        """Write the opening records; do nothing while a turn works. Raises `StorageError`."""
         if not self._is_working:
             await self._readiness.make_ready()
 
@@ -83,7 +83,7 @@ class TurnRunner:
     ) -> bool:
         """Start a turn, or queue the prompt; return False if it was given back to the user, with a reason.
 
-        One that `is_steering` waits for the next request of the running turn.
+        A prompt that `is_steering` waits for the next request of the running turn.
         """
         prompt_id = new_prompt_id()
         try:
@@ -109,13 +109,13 @@ class TurnRunner:
             await self._record(ev.CommentsRemoved(comment_ids=tuple(comment.id for comment in comments)))
 
     def expect_queue(self) -> None:
-        """Let new prompts come behind those that wait until `start_queued` is called, which has to follow."""
+        """Queue new prompts behind those that wait until `start_queued` is called, which must follow."""
         self._is_queue_due = True
 
     async def start_queued(self) -> None:
-        """Go on with the next queued prompt, unless the user should look at the last turn's end first.
+        """Start the next queued prompt, unless the user should look at the last turn's end first.
 
-        Nothing starts beside a summary, whose end has to call this again.
+        Nothing starts while a summary is being made; its end must call this again.
         """
         if self._parts.context_manager.is_compacting:
             return
@@ -127,12 +127,12 @@ class TurnRunner:
 
     @property
     def has_next(self) -> bool:
-        """Whether a queued prompt starts by itself when no turn runs and no summary is made."""
+        """Whether a queued prompt starts automatically when no turn runs and no summary is being made."""
         return self._next is not None
 
     @property
     def _is_next_starting(self) -> bool:
-        """Whether a queued prompt is about to start: a new one comes behind it, though no turn runs just now."""
+        """Whether a queued prompt is about to start: a new one goes behind it, although no turn runs now."""
         return (self._is_working or self._is_queue_due) and self.has_next
 
     @property
@@ -143,12 +143,12 @@ class TurnRunner:
         return waiting[0] if waiting else None
 
     async def steer_queued(self, prompt_id: PromptId) -> None:
-        """Let the running turn have one of the queued prompts before its next request; nothing when no turn runs."""
+        """Give the running turn one of the queued prompts before its next request; do nothing if no turn runs."""
         if self.is_running:
             await self.queue.steer(prompt_id)
 
     async def send_queued(self, prompt_id: PromptId) -> None:
-        """Start a turn with one of the queued prompts, if no turn runs; the next one, if a summary is made."""
+        """Start a turn with one of the queued prompts, if no turn runs; during a summary, make it the next one."""
         prompt = self.queue.find(prompt_id)
         if prompt is not None and self._parts.context_manager.is_compacting:
             self._after_summary.add(prompt_id)
@@ -174,7 +174,7 @@ class TurnRunner:
     # -- a turn that an earlier process left waiting for the user --
 
     async def answer(self, call_id: CallId, decision: Decision) -> None:
-        """Take the user's answer; a turn that an earlier process left waiting for it goes on now."""
+        """Take the user's answer; a turn that an earlier process left waiting for it continues now."""
         is_held, unfinished = self._readiness.is_held, self._readiness.unfinished
         if is_held:
             await self.get_ready()  # it may not have come through at the start
@@ -188,7 +188,7 @@ class TurnRunner:
         await self._begin(number, model, await self._readiness.release_held())
 
     async def _can_go_on(self) -> bool:
-        """Whether the model of the waiting turn can be asked; otherwise a notice says why, and the question waits."""
+        """Whether the waiting turn's model can be asked; otherwise a notice says why, and the question waits."""
         model = self._readiness.unfinished.model
         assert model is not None
         if not await self.may_run():
@@ -203,7 +203,7 @@ class TurnRunner:
     # -- the turn --
 
     async def interrupt(self) -> None:
-        """Stop the turn: it ends with what it has. One that waits for the user since an earlier process just ends."""
+        """Stop the turn: it ends with what it has. One left waiting for the user by an earlier process just ends."""
         if self._readiness.is_held:
             await self._readiness.stop_held()
             return
@@ -215,7 +215,7 @@ class TurnRunner:
             await asyncio.wait([self._task])
 
     def _cancel(self) -> bool:
-        """Stop the turn, and whether there was one that nobody had stopped."""
+        """Stop the turn; return whether there was one that nobody had stopped."""
         self._parts.context_manager.interrupt()
         if self._task is None or not self._is_interruptible:
             return False

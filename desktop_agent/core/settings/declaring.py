@@ -1,4 +1,6 @@
-"""What is said about a setting beside its field, for every place that shows it: dialog, commands, documents, errors."""
+"""Descriptions of settings, declared with their fields, for every place that shows them: dialog, commands, documents,
+errors.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Literal, ParamSpec, Protocol, TypeVar, cast
@@ -9,14 +11,16 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 Kind = Literal["choice", "switch", "whole", "number", "text", "texts"]
-"""What a setting holds, and so which control it has."""
+"""The kind of value that a setting holds, which determines its control."""
 
 Effect = Literal["now", "next session", "next run", "next start"]
-"""From when a changed value holds. `now`: from the next request or call of every open session; `next start` of the
-window: only its language and size."""
+"""When a changed value takes effect.
+
+`now`: from the next request or call of every open session; `next start` of the window: only its language and size.
+"""
 
 Tightening = Literal["stricter", "more", "lower"]
-"""How a project may change a setting: to a choice further on, by adding entries, to a lower number."""
+"""How a project can change a setting: to a later choice, by adding entries, or to a lower number."""
 
 
 class About(Struct, frozen=True, kw_only=True):
@@ -24,25 +28,26 @@ class About(Struct, frozen=True, kw_only=True):
 
     title: str
     text: str
-    """One or two sentences: what it does, and what it is good for."""
+    """One or two sentences: what it does, and what it is for."""
     unit: str = ""
     """The unit in which people read and enter it."""
     per_unit: int = 1
-    """How much of the value one such unit is: 1024 for a value in bytes that is entered in KiB."""
+    """The value of one such unit: 1024 for a value in bytes that is entered in KiB."""
     least: float | None = None
     most: float | None = None
     words: Mapping[str, str] = field(default_factory=dict[str, str])
     unset: str = ""
-    """What it comes to when nothing is set."""
+    """What applies when nothing is set."""
     holds: Literal["", "folders", "file", "address", "model", "keys"] = ""
-    """Whether its texts are paths, relative to the settings file, a web address, which has no password in it, a model
-    with its provider, or keys."""
+    """What its texts are, if not plain text: paths relative to the settings file, a web address without a password, a
+    model with its provider, or keys.
+    """
     plain_keys: tuple[str, ...] = ()
-    """Keys that it may be although people write with them; `written_keys.ANY` for all."""
+    """Keys that are allowed although users type text with them; `keyboard.ANY` for all."""
     effect: Effect = "now"
     is_advanced: bool = False
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The environment variable that goes before the file, by the provider with which it does."""
+    """The environment variable that overrides the file, by the provider for which it does."""
     tightening: Tightening | None = None
 
 
@@ -52,14 +57,14 @@ class AboutSection(Struct, frozen=True):
 
 
 class _Declared(Struct, frozen=True):
-    """What stands in the place of a default until its class is made."""
+    """Replaces a default until its class is made."""
 
     default: object
     about: About | AboutSection
 
 
 class _SectionMeta(StructMeta):
-    """Takes what is said about each field out of its declaration, and leaves its default."""
+    """Takes the description of each field out of its declaration, and leaves its default."""
 
     about: dict[str, About | AboutSection]
 
@@ -80,7 +85,7 @@ class Section(Struct, metaclass=_SectionMeta, frozen=True, kw_only=True):
 class _Declaring(Protocol[P]):
     """Takes a default, then the arguments of `About`, which a type checker knows from `P` without a list of them here.
 
-    It is typed to return the default's type: only then may a field of that type be declared by it.
+    It is typed to return the default's type, so that a field of that type can be declared with it.
     """
 
     def __call__(self, default: T, *args: P.args, **kwargs: P.kwargs) -> T: ...
@@ -94,11 +99,11 @@ def _with_default(about: Callable[P, About]) -> _Declaring[P]:
 
 
 setting = _with_default(About)
-"""Declares a setting: its default, then what `About` says of it."""
+"""Declares a setting: its default, then the arguments of `About`."""
 
 
 def section(kind: Callable[[], T], title: str, text: str) -> T:
-    """Declare a section in another one, which is made by `kind`, and what it is called and about."""
+    """Declare a nested section, made by `kind`, with its title and its description."""
     return cast("T", _Declared(field(default_factory=kind), AboutSection(title, text)))
 
 

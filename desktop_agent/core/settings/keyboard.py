@@ -1,4 +1,4 @@
-"""Which keys do what in the window: how they are written, the sections `[keys]` of the settings, and which keys hold.
+"""The keys of the window: how they are written, the sections `[keys]` of the settings, and which keys are in force.
 
 Keys are written as Qt's portable text (`Ctrl+Shift+F`, with modifiers in one order), known here without Qt.
 """
@@ -26,7 +26,7 @@ NAMED_KEYS: Final = (
     *("Left", "Up", "Right", "Down", "PgUp", "PgDown", "Space", "Menu", "Help", "Back", "Forward"),
     *(f"F{number}" for number in range(1, 36)),
 )
-"""The keys that have a name instead of a sign."""
+"""The keys that have a name instead of a character."""
 
 _NAMES: Final = {name.lower(): name for name in NAMED_KEYS} | {
     "escape": "Esc",
@@ -40,17 +40,17 @@ _LAST_COMMA: Final = re.compile(r"(?<=[^+]),$")
 _BLANKS_INSIDE: Final = re.compile(r"(?<=\w)\s*\+\s*(?=\w)")
 
 ANY: Final = ("any",)
-"""Stands for all keys, where nothing is written."""
+"""Stands for all keys, in places where no text is typed."""
 
 _MOST_STROKES: Final = 4
 """As many as Qt can tell apart."""
 
 
 def written_key(text: str, plain: tuple[str, ...] = ()) -> str:
-    """Return keys as they are kept: `ctrl+shift+f` as `Ctrl+Shift+F`, `ctrl+k ctrl+s` as `Ctrl+K, Ctrl+S`.
+    """Return keys in their stored form: `ctrl+shift+f` as `Ctrl+Shift+F`, `ctrl+k ctrl+s` as `Ctrl+K, Ctrl+S`.
 
-    `plain` are those that may be pressed first although people write with them. Raises `ValueError` that says why it is
-    none, or why nothing may be done with it: it would take a key away that the user writes with.
+    `plain` are the keys that can be pressed first although users type text with them. Raises `ValueError` that says why
+    the text is not a key, or why the key cannot be used: it would take a key away that the user types with.
     """
     # The comma behind one of several keys is no key.
     strokes = [_LAST_COMMA.sub("", stroke) for stroke in _BLANKS_INSIDE.sub("+", text).split()] or [""]
@@ -83,7 +83,9 @@ def _written_stroke(stroke: str, text: str) -> str:
 
 
 def written_keys(value: object, plain: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return a list of keys, each once, as it is kept; one text is one of them. Raises `ValueError` as above."""
+    """Return a list of keys in their stored form, without duplicates; one text is a list of one. Raises `ValueError` as
+    above.
+    """
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in cast("list[object]", items)):
         raise ValueError(f"{value!r} is not a list of keys")
@@ -122,7 +124,7 @@ class ComposerKeys(Section, frozen=True, kw_only=True):
 
 
 class DiffKeys(Section, frozen=True, kw_only=True):
-    """`[keys.diff]`: the keys of a diff. Nothing is written there, so letters will do."""
+    """`[keys.diff]`: the keys of a diff. No text is typed there, so single letters work."""
 
     next_change: tuple[str, ...] = _part_keys("Next change", "N", "F7", plain=ANY)
     previous_change: tuple[str, ...] = _part_keys("Previous change", "P", "Shift+F7", plain=ANY)
@@ -173,7 +175,7 @@ _IN_A_PART = "The keys of this part of the window, where they come before those 
 
 
 class KeySettings(Section, frozen=True, kw_only=True):
-    """`[keys]`: the keys of each action of the window. An empty list leaves it without."""
+    """`[keys]`: the keys of each action of the window. An empty list leaves an action without keys."""
 
     new_session: tuple[str, ...] = _keys("New session", "Ctrl+N")
     new_window: tuple[str, ...] = _keys("New window", "Ctrl+Shift+N")
@@ -231,15 +233,15 @@ def group_of(action: str) -> str:
 
 
 def clash(one: str, other: str) -> bool:
-    """Whether of these keys only one can have an effect: they are the same, or the others begin with them."""
+    """Whether only one of these keys can have an effect: they are the same, or one begins with the other."""
     first, second = (f"{keys}, ".replace("Return", "Enter") for keys in (one, other))
     return first.startswith(second) or second.startswith(first)
 
 
 def keys_in_force(wanted: Keys, defaults: Keys) -> dict[str, tuple[str, ...]]:
-    """Return the keys of each action, none twice in a part of the window or everywhere.
+    """Return the keys of each action, without duplicates within a part of the window or everywhere.
 
-    What the user chose goes before a default, and of two that are alike in that, the first. Keys that two actions had
+    The user's choice takes precedence over a default, and otherwise the first action does. Keys that two actions shared
     would do nothing at all.
     """
     taken: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""The settings in force right now. Everything that acts asks here when it acts, so a change holds from the next step.
+"""The settings in force now. Code reads them here when it acts, so a change takes effect from the next step.
 
 `LiveSettings` follows the user's file and changes it. What a trusted project tightens is in `workspace_settings`.
 """
@@ -29,12 +29,12 @@ class SettingChange(Struct, frozen=True):
     key: str
     before: object
     after: object
-    """What holds now: not what was wished for where something goes before the file."""
+    """The value in force, which is not the requested one if something overrides the file."""
     was_set: bool
-    """Whether the file had it before; otherwise the default held."""
+    """Whether the file had it before; otherwise the default applied."""
     is_set: bool
     overridden_by: SettingSource | None = None
-    """The environment variable that goes before the file."""
+    """The environment variable that overrides the file."""
 
 
 class LiveSettings:
@@ -47,7 +47,7 @@ class LiveSettings:
         path: Path | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        """Touches no disk. Without `path` the settings are `settings`, and changes of them are kept nowhere."""
+        """Touches no disk. Without `path` the settings are `settings`, and changes to them are not saved."""
         self.path = path
         self._environ = environ or {}
         self._loaded = LoadedSettings(settings or Settings(), ())
@@ -56,11 +56,13 @@ class LiveSettings:
         self._stamp: FileStamp | None = None
         self._is_missed = False
         self._has_held = path is None
-        """Whether settings without a fault were in force, or the user decided: those hold when the file is broken."""
+        """Whether settings without a fault were in force, or the user decided: those stay in force when the file is
+        broken.
+        """
 
     @classmethod
     def load(cls, path: Path, environ: Mapping[str, str]) -> "LiveSettings":
-        """Return the settings of this file as far as it can be used. Blocks; never raises."""
+        """Return the settings of this file, as far as it is usable. Blocks; never raises."""
         live = cls(path=path, environ=environ)
         live._read()
         return live
@@ -75,7 +77,7 @@ class LiveSettings:
 
     @property
     def problems(self) -> tuple[FileProblem, ...]:
-        """What of the file cannot be used."""
+        """The problems that make parts of the file unusable."""
         return self._loaded.problems
 
     @property
@@ -84,12 +86,12 @@ class LiveSettings:
         return () if self._has_held else self._loaded.faults
 
     def go_on(self) -> None:
-        """Put in force what can be read, and defaults for the rest. Only the user decides that."""
+        """Put in force what can be read, and defaults for the rest. Only the user may decide that."""
         self._has_held = True
         self._tell()
 
     def subscribe(self, listener: Callable[[], None]) -> Stop:
-        """Call `listener` after every change of values or problems. Returns what ends that."""
+        """Call `listener` after every change of values or problems. The returned function ends that."""
         self._listeners.append(listener)
 
         def stop() -> None:
@@ -101,10 +103,10 @@ class LiveSettings:
     # --- changing ---------------------------------------------------------------------------------------------------
 
     async def change(self, key: str, value: object) -> SettingChange:
-        """Check `value`, write it to the file, comments kept, and let it hold from the next step on.
+        """Validate `value`, write it to the file, keeping comments, and put it in force from the next step on.
 
-        None, where a setting may be unset, takes it out of the file. Raises `UsageError` naming the allowed values, or
-        when the file is broken, and `StorageError` when it cannot be written: then nothing has changed.
+        None removes an optional setting from the file. Raises `UsageError` naming the allowed values, or when the file
+        is broken, and `StorageError` when it cannot be written: then nothing has changed.
         """
         self._check(key, value)
         change = await asyncio.to_thread(self._write, key, value)
@@ -112,18 +114,18 @@ class LiveSettings:
         return change
 
     async def reset(self, key: str) -> SettingChange:
-        """Take a setting out of the file, so that its default holds. Raises as `change` does."""
+        """Remove a setting from the file, so that its default applies. Raises like `change`."""
         return await self.change(key, _DEFAULT)
 
     def change_now(self, key: str, value: object) -> SettingChange:
-        """`change`, for who has no loop. Blocks."""
+        """`change` for callers without an event loop. Blocks."""
         self._check(key, value)
         change = self._write(key, value)
         self._tell()
         return change
 
     def reset_now(self, key: str) -> SettingChange:
-        """`reset`, for who has no loop. Blocks."""
+        """`reset` for callers without an event loop. Blocks."""
         return self.change_now(key, _DEFAULT)
 
     def _check(self, key: str, value: object) -> None:
@@ -167,7 +169,7 @@ class LiveSettings:
     # --- following the file -----------------------------------------------------------------------------------------
 
     async def refresh(self) -> None:
-        """Read a changed file; a broken one is in `problems`, and no value that safety depends on gets looser."""
+        """Read the file again if it changed; a broken one is in `problems`, and no safety setting becomes looser."""
         if self.path is not None and await asyncio.to_thread(self._read_if_changed):
             self._tell()
 

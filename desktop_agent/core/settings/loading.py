@@ -1,8 +1,9 @@
-"""Reading a settings file: what of it can be used, where each value stands, and what cannot be used and why.
+"""Reading a settings file: what is usable, where each value stands, and what is unusable and why.
 
-A bad value is named with file, line, key and what would be right. Where safety does not depend on it, what held before
-goes on to hold: the default at the start, the last good value while the application runs. Where it does, it is a
-*fault*: at the start nothing runs until it is mended or the user decides, and later no safety setting becomes looser.
+A bad value is reported with file, line, key and what would be right. If safety does not depend on it, the previous
+value stays in force: the default at the start, the last good value while the application runs. If safety depends on it,
+it is a *fault*: at the start nothing runs until it is fixed or the user decides, and later no safety setting becomes
+looser.
 """
 
 import os
@@ -35,14 +36,14 @@ from desktop_agent.core.settings.values import (
 
 
 class UnreadableError(OSError):
-    """What stands there is no file that can be read as settings; the message says why, without the path."""
+    """The path is not a file that can be read as settings; the message says why, without the path."""
 
 
 def read_plain(path: Path, largest_bytes: int) -> bytes:
     """Return the content of a plain file. Blocks, but never on a pipe or a device.
 
-    Raises `FileNotFoundError` when nothing is there, and `UnreadableError` for a dangling link, what is not a file, is
-    larger than `largest_bytes`, or cannot be read.
+    Raises `FileNotFoundError` when nothing is there, and `UnreadableError` for a dangling link, for anything but a
+    plain file, and for a file that is larger than `largest_bytes` or cannot be read.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -63,20 +64,20 @@ def read_plain(path: Path, largest_bytes: int) -> bytes:
 
 
 def with_last_line_ended(content: bytes) -> bytes:
-    """Return a text file's content, to be written on, with its last line ended as the others are."""
+    """Return a text file's content, ready for appending: its last line is ended like the others."""
     if not content or content.endswith(b"\n"):
         return content
     return content + (b"\r\n" if b"\r\n" in content else b"\n")
 
 
 _NAMING = "DESKTOP_AGENT_CONFIG"
-"""The variable that names another settings file than the usual one."""
+"""The environment variable that names a settings file other than the usual one."""
 
 LARGEST_BYTES = 2**20
-"""Far more than a file that was written by hand has."""
+"""In bytes: far more than a hand-written file has."""
 
 _MOST_PROBLEMS = 1_000
-"""Beyond this a file is no settings file, and naming each mistake would take seconds."""
+"""A file with more problems is not a settings file, and naming each mistake would take seconds."""
 
 
 class FileProblem(Struct, frozen=True):
@@ -84,9 +85,9 @@ class FileProblem(Struct, frozen=True):
     key: str
     message: str
     line: int | None = None
-    """Where the key stands in the file, counted from 1; None for what stands elsewhere or nowhere."""
+    """The line of the key in the file, counted from 1; None if the key is elsewhere or nowhere."""
     is_fault: bool = False
-    """Whether safety depends on it, so that no default may stand in."""
+    """Whether safety depends on it, so that no default may replace it."""
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else str(self.path)
@@ -94,16 +95,16 @@ class FileProblem(Struct, frozen=True):
 
     @property
     def is_about_the_file(self) -> bool:
-        """Whether nothing of the file could be used."""
+        """Whether nothing in the file could be used."""
         return not self.key
 
 
 LISTS = frozenset({"mcp.definitions"})
-"""The dotted keys of the lists that a settings file may have beside its settings."""
+"""The dotted keys of the lists that a settings file can have beside its settings."""
 
 
 class FoundTable(Struct, frozen=True, kw_only=True):
-    """One table of a list (`[[mcp.definitions]]`), or what stands in the place of one, handed on as it is."""
+    """One table of a list (`[[mcp.definitions]]`), or the value in its place, passed on unchanged."""
 
     key: str
     """The dotted key of its list."""
@@ -111,17 +112,17 @@ class FoundTable(Struct, frozen=True, kw_only=True):
     value: object
     path: Path
     line: int | None
-    """Where it begins in the file; None for one that is written in a line with others."""
+    """Where it begins in the file; None if it shares a line with others."""
     is_project: bool = False
-    """Whether a project says it, and not the user."""
+    """Whether it comes from a project and not from the user."""
 
     def problem(self, message: str, *, is_fault: bool = False) -> FileProblem:
-        """Return what is wrong with it; its key is its number in the file: `rule 1`."""
+        """Return a problem with it, whose key is its number in the file: `rule 1`."""
         return FileProblem(self.path, f"{self.key} {self.number}", message, self.line, is_fault=is_fault)
 
 
 def tables_in(key: str, value: object, path: Path, text: str) -> tuple[FoundTable, ...]:
-    """Return the tables of the list `key`. Raises `ValueError` for what is no list."""
+    """Return the tables of the list `key`. Raises `ValueError` if the value is not a list."""
     if not isinstance(value, list):
         raise ValueError(f"entries must be tables, written as [[{key}]]")  # noqa: TRY004 -- as all mistakes in a file
     lines = _lines(text, key)
@@ -141,7 +142,7 @@ def _lines(text: str, key: str) -> tuple[int, ...]:
 
 
 class SettingSource(Struct, frozen=True):
-    """Where a value comes from that is not the default."""
+    """The source of a value that is not the default."""
 
     kind: Literal["file", "environment", "project"]
     place: str
@@ -158,9 +159,9 @@ class LoadedSettings(Struct, frozen=True):
     settings: Settings
     problems: tuple[FileProblem, ...]
     sources: Mapping[str, SettingSource] = field(default_factory=dict[str, SettingSource])
-    """By dotted key; what is not in it is the default."""
+    """By dotted key; a key that is not in it has its default."""
     tables: tuple[FoundTable, ...] = ()
-    """What lists of tables hold, which are no settings."""
+    """The contents of lists of tables, which are not settings."""
 
     @property
     def faults(self) -> tuple[FileProblem, ...]:
@@ -168,7 +169,7 @@ class LoadedSettings(Struct, frozen=True):
 
 
 class FileText(Struct, frozen=True):
-    """What stands in a settings file: the text, and what it says, or why that cannot be said."""
+    """The content of a settings file: the text, and the parsed values or why it cannot be parsed."""
 
     path: Path
     text: str
@@ -176,7 +177,7 @@ class FileText(Struct, frozen=True):
     problem: FileProblem | None = None
 
     def line_of(self, key: str) -> int | None:
-        """Return the line on which a dotted key stands, else that of its section: the parser keeps no places."""
+        """Return the line of a dotted key, or else of its section: the parser keeps no positions."""
         places = _places(self.text)
         # `a.b = 1` says where `a` is, and `a = {b = 1}` where `a.b` is.
         found = places.get(key) or next((place for name, place in places.items() if name.startswith(f"{key}.")), None)
@@ -186,10 +187,10 @@ class FileText(Struct, frozen=True):
 def load_settings(
     path: Path, environ: Mapping[str, str] = os.environ, *, before: Settings | None = None
 ) -> LoadedSettings:
-    """Read the settings file, if there is one, and let the environment have its say. Blocks; never raises.
+    """Read the settings file, if there is one, and apply the environment. Blocks; never raises.
 
-    `before` is what held until now, if anything did: it holds on where the file says something that cannot be used, and
-    after a fault no setting that safety depends on becomes looser than it was.
+    `before` are the settings in force until now, if any: they stay in force where the file is unusable, and after a
+    fault no setting that safety depends on becomes looser.
     """
     file = read_file(path, is_named=bool(environ.get(_NAMING)))
     held = before or Settings()
@@ -211,7 +212,7 @@ def load_settings(
 
 
 def read_file(path: Path, *, is_named: bool = False) -> FileText:
-    """Return what stands in the file. Blocks; never raises. One that `is_named` by the user must be there."""
+    """Return the content of the file. Blocks; never raises. A file that `is_named` by the user must exist."""
     try:
         text = read_plain(path, LARGEST_BYTES).decode("utf-8-sig")  # some editors put a mark of three bytes first
     except FileNotFoundError:
@@ -243,9 +244,9 @@ class FoundValues(NamedTuple):
 
 
 def values_in(file: FileText, before: Settings, *, is_held: bool = True) -> FoundValues:
-    """Return the settings that the file sets, checked, what of it cannot be used, and the tables of its lists.
+    """Return the validated settings that the file sets, what is unusable, and the tables of its lists.
 
-    `before` has the values that stand in for those; with `is_held` also where safety depends on them.
+    `before` has the values that replace unusable ones; with `is_held` also those that safety depends on.
     """
     gathering = _Gathering(file, is_held=is_held)
     gathering.gather("", before, file.document)
@@ -261,7 +262,7 @@ class _Gathering:
         self.tables: list[FoundTable] = []
 
     def gather(self, name: str, section: Section, found: object) -> None:
-        """Take what stands in the section `name`; the file itself has none."""
+        """Take the values of the section `name`; the name of the file itself is empty."""
         if not isinstance(found, dict):
             self._refuse(name, f"must be a section, written as [{name}]", is_fault=touches_safety(name))
             return
@@ -311,7 +312,7 @@ class _Gathering:
 
 
 def _unusable(problems: list[FileProblem]) -> list[str]:
-    """Return the settings that the file says something unusable about, alone or as a whole section."""
+    """Return the settings with unusable values in the file, alone or as a whole section."""
     return [
         key
         for key in declared_settings()
@@ -334,7 +335,7 @@ def _with_environment(
     problems: list[FileProblem],
     sources: dict[str, SettingSource],
 ) -> Settings:
-    """Let the environment variables of the settings that have one replace what the file says."""
+    """Apply the environment variables that override settings in the file."""
     for key, setting in declared_settings().items():
         # The provider itself is declared first, and has none.
         variable = setting.about.variables.get(settings.model.provider, "")
@@ -353,7 +354,7 @@ def _with_environment(
 
 @lru_cache(maxsize=4)
 def _places(text: str) -> Mapping[str, int]:
-    """Return the line on which each section and key of a file stands first."""
+    """Return the first line of each section and key in the file."""
     section, places, depth = "", dict[str, int](), 0
     # Only line feeds end a line in TOML; a form feed in a comment does not.
     for number, line in enumerate(_TEXT.sub(_blanked, text).split("\n"), start=1):
@@ -369,9 +370,10 @@ def _places(text: str) -> Mapping[str, int]:
 
 
 def _blanked(match: re.Match[str]) -> str:
-    """Return what keeps its place among the lines: a key in quotes, and of a text of many lines and a comment the ends.
+    """Return what keeps the line numbers: a quoted key as it is, and only the line ends of a multi-line text or a
+    comment.
 
-    What stands in a text or a comment may look like a section or a key.
+    The content of a text or a comment can look like a section or a key.
     """
     found = match.group()
     return found if match["short"] else '""' + "\n" * found.count("\n")

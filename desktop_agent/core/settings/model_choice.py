@@ -1,4 +1,4 @@
-"""Which model the user means who names only some of it: the settings and the environment say the rest."""
+"""Completes a model that the user names only in part, from the settings and the environment."""
 
 from collections.abc import Mapping
 
@@ -15,13 +15,13 @@ from desktop_agent.core.system.network.connections import proxy_for
 
 
 class NamedModel(Struct, frozen=True, kw_only=True):
-    """What the user names of a model, on a command line or in a program; `None` is left open."""
+    """The parts of a model that the user names, on a command line or in a program; `None` is left open."""
 
     provider: str | None = None
     model: str | None = None
     base_url: str | None = None
     account: str | None = None
-    """As people call it: `usual` is the one without a name."""
+    """The label that users see: `usual` is the account without a name."""
     effort: str | None = None
 
     @property
@@ -32,10 +32,10 @@ class NamedModel(Struct, frozen=True, kw_only=True):
 def model_meant(
     meant: NamedModel, loaded: LoadedSettings, environ: Mapping[str, str], now: ModelRef | None = None
 ) -> ModelRef:
-    """Return the model that is meant. Its name is empty where none is known.
+    """Return the model that is meant; its name is empty if none is known.
 
-    What is left open is as in the model `now`, if that is of the same provider, else as the settings say. These hold
-    for their own provider only: an address or an account would lead elsewhere.
+    Open parts are those of the model `now` if it has the same provider, or else those of the settings. The settings
+    apply to their own provider only: for another one, an address or an account would lead elsewhere.
     """
     if now is not None and meant.provider in (None, now.provider):
         model = meant.model or now.model
@@ -70,7 +70,7 @@ class Destination(Struct, frozen=True, kw_only=True):
     named_by: str = ""
     """An environment variable, `settings` or `account`; empty for the provider's own address."""
     proxy: str = ""
-    """The proxy that is used; empty if there is none."""
+    """The proxy in use; empty if there is none."""
     proxy_named_by: str = ""
     """The environment variable, or other place, that configures the proxy."""
 
@@ -108,19 +108,19 @@ def _who_named_address(provider: str, loaded: LoadedSettings) -> str:
 
 
 def effort_in(meant: NamedModel, settings: ModelSettings, provider: str) -> str:
-    """Return the level of effort that is meant, else that of the settings, which is in the word of their provider."""
+    """Return the level of effort that is meant, or else the settings' level, which uses their provider's word."""
     if meant.effort is not None:
         return meant.effort
     return settings.effort.lower() if provider == settings.provider else ""
 
 
 def name_in(settings: ModelSettings, *, is_written: bool) -> str:
-    """Return the model that the settings name, if the user wrote it or it is no vendor's default; else nothing."""
+    """Return the model that the settings name, if the user wrote it or it is not a vendor's default; else empty."""
     return settings.name if is_written or settings.name != DEFAULT_MODEL else ""
 
 
 def left_behind(loaded: LoadedSettings, provider: str) -> tuple[str, ...]:
-    """Return the settings that the user wrote for another provider, and which would lead this one's key elsewhere."""
+    """Return the settings that the user wrote for another provider and that would lead this one's key elsewhere."""
     written = (key for key in ("model.account", "model.base_url", "model.name") if key in loaded.sources)
     is_other = provider not in (DEMO, loaded.settings.model.provider)
     return tuple(key for key in written if loaded.sources[key].kind == "file") if is_other else ()

@@ -55,7 +55,7 @@ class StatedModels(Struct, frozen=True):
 
 
 class ModelsFile:
-    """The file. It is changed by hand, and read again when it changed."""
+    """The file. Users edit it by hand, and it is read again when it has changed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -63,7 +63,7 @@ class ModelsFile:
         self._read: tuple[FileStamp | None, StatedModels] | None = None
 
     def load(self) -> StatedModels:
-        """Return every table that can be used, and name every one that cannot. Blocks; never raises."""
+        """Return every usable table, and the problem of every other one. Blocks; never raises."""
         stamp = stamp_of(self.path)
         if self._read is None or not is_unchanged(stamp, self._read[0]):
             self._read = stamp, self._stated()

@@ -1,4 +1,4 @@
-"""The settings themselves: every section with its fields, their types, defaults and what a user reads about them."""
+"""The settings themselves: every section with its fields, their types, defaults and descriptions."""
 
 from typing import Literal
 
@@ -102,7 +102,7 @@ IGNORED_FOLDERS = (
     "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis",
     ".gradle", ".terraform", ".next", ".cache",
 )  # fmt: skip
-"""Folders that tools recreate by themselves, and version control's own files."""
+"""Folders that tools recreate automatically, and version control's own files."""
 
 
 class CaptureSettings(Section, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Writing a setting back to its TOML file, with everything else in it as it was: comments, order, unknown keys."""
+"""Writes a setting back to its TOML file and keeps everything else in it: comments, order, unknown keys."""
 
 import codecs
 import tomllib
@@ -18,7 +18,7 @@ from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
 _Section = AbstractTable | OutOfOrderTableProxy
-"""One whose parts stand in several places of the file, others between them, is such a proxy."""
+"""A section whose parts are in several places of the file, with others between them, is such a proxy."""
 
 
 _FIRST_LINES = b"""\
@@ -28,7 +28,9 @@ _FIRST_LINES = b"""\
 
 
 def begin_settings_file(path: Path) -> None:
-    """Make the settings file, or begin an empty one. Blocks, but never on a pipe. Raises `StorageError`."""
+    """Create the settings file, or write the first lines of an empty one. Blocks, but never on a pipe. Raises
+    `StorageError`.
+    """
     try:
         make_private_folder(path.parent)
         if not _content_of(path):
@@ -39,10 +41,10 @@ def begin_settings_file(path: Path) -> None:
 
 
 def save_setting(path: Path, key: str, value: object) -> None:
-    """Set the dotted `key` in the file, which is created if need be. Blocks; `value` has been checked before.
+    """Set the dotted `key` in the file, which is created if needed. Blocks; `value` must be validated before.
 
-    Raises `UsageError` when the file is not valid TOML or the value is no text that a file can hold (then it is left
-    alone), and `StorageError` when it cannot be read or written.
+    Raises `UsageError` when the file is not valid TOML or cannot hold the value as text (then it is left alone), and
+    `StorageError` when it cannot be read or written.
     """
     file = _Edited(path)
     written = list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
@@ -55,7 +57,7 @@ def save_setting(path: Path, key: str, value: object) -> None:
 
 
 def remove_setting(path: Path, key: str) -> None:
-    """Take the dotted `key` out of the file, if it is there. Blocks. Raises as `save_setting` does."""
+    """Remove the dotted `key` from the file, if it is there. Blocks. Raises like `save_setting`."""
     file = _Edited(path)
     try:
         section, name = file.place_of(key)
@@ -74,7 +76,7 @@ def change_tables(
     called: str = "settings file",
     mode: int | None = None,
 ) -> None:
-    """Let `change` work on the file's list of tables `key`. Blocks. Raises as `save_setting` and `change` do."""
+    """Let `change` edit the file's list of tables `key`. Blocks. Raises like `save_setting` and `change`."""
     file = _Edited(path, called, mode)
     section, name = file.place_of(key)
     if name not in section or section[name] == []:  # to a list without a table, which is a value, none can be added
@@ -90,10 +92,10 @@ def change_tables(
 
 
 class _Edited:
-    """A file while something in it is changed."""
+    """A file that is being edited."""
 
     def __init__(self, path: Path, called: str = "settings file", mode: int | None = None) -> None:
-        """It gets the permissions `mode`, or keeps those it has. Raises as `save_setting` does."""
+        """The file gets the permissions `mode`, or keeps its own. Raises like `save_setting`."""
         self._path, self._called, self._mode = path, called, mode
         try:
             # As bytes: whatever ends the lines must end them afterwards.
@@ -107,7 +109,7 @@ class _Edited:
             raise UsageError(title, hint=f"Mend {path} first.", detail=str(error)) from error
 
     def place_of(self, key: str) -> tuple[_Section | TOMLDocument, str]:
-        """Return the section of the dotted `key`, made if need be, and the name in it."""
+        """Return the section of the dotted `key`, made if needed, and the name in it."""
         *sections, name = key.split(".")
         table: _Section | TOMLDocument = self._document
         for section in sections:
@@ -120,7 +122,7 @@ class _Edited:
         return table, name
 
     def write(self, key: str, value: object) -> None:
-        """Write it, once its text was read back and has at `key` what it should; None for nothing."""
+        """Write the file if its text, parsed again, has `value` at `key`; None means no value."""
         try:
             content = tomlkit.dumps(self._document).encode()
             if (_value_in(content, key) or None) != (value or None):
@@ -149,7 +151,7 @@ def _content_of(path: Path) -> bytes:
 
 
 def _value_in(content: bytes, key: str) -> object:
-    """Return what a reader of the file would find at the dotted key; None for nothing, or where it is no TOML."""
+    """Return what a parser finds at the dotted key; None if nothing is there, or the file is not TOML."""
     try:
         found: object = tomllib.loads(content.decode())
     except tomllib.TOMLDecodeError:

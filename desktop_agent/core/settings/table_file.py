@@ -1,7 +1,7 @@
-"""A TOML file that is a list of tables, `[[rule]]`: read with every fault named, changed with everything else kept.
+"""A TOML file that is a list of tables, `[[rule]]`: read with every fault named, edited with everything else kept.
 
-What stands in a table is its reader's business. The functions `…_in` return the values of one table as what they must
-be; everything wrong with one is a `ValueError` in words.
+The content of a table is up to its reader. The functions `…_in` return validated values of one table; everything wrong
+with one is a `ValueError` in words.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -31,10 +31,10 @@ class LoadedTables(Struct, frozen=True):
 
 
 class TableList:
-    """The list of tables while a file is changed; what else stands in them and around them is kept."""
+    """The list of tables while a file is edited; everything else in and around them is kept."""
 
     def __init__(self, tables: Any) -> None:
-        """`tables` is an `AoT` of tomlkit, which is imported where something is written."""
+        """`tables` is an `AoT` of tomlkit, which is imported only where something is written."""
         self._tables = tables
 
     def plain(self) -> list[Mapping[str, object]]:
@@ -44,7 +44,7 @@ class TableList:
         return next((place for place, values in enumerate(self.plain()) if is_meant(values)), None)
 
     def append(self, values: Mapping[str, object], *, is_spaced: bool = False) -> None:
-        """Add a table, with what is itself a table in one line, and with a blank line behind it if `is_spaced`."""
+        """Add a table, with nested tables inline, and with a blank line after it if `is_spaced`."""
         import tomlkit
 
         table = tomlkit.table()
@@ -55,7 +55,7 @@ class TableList:
         self._tables.append(table)
 
     def update(self, place: int, values: Mapping[str, object]) -> None:
-        """Change these keys of a table; those with None are taken out of it."""
+        """Change these keys of a table; a key with None is removed."""
         table, before = self._tables[place], self.plain()[place]
         for key, value in values.items():
             if value is None and key in before:
@@ -67,7 +67,7 @@ class TableList:
         del self._tables[place]
 
     def drop(self, is_meant: Callable[[Mapping[str, object]], bool]) -> bool:
-        """Take the tables out that are meant, and return whether there were any."""
+        """Remove the tables for which `is_meant` is true; return whether there were any."""
         places = [place for place, values in enumerate(self.plain()) if is_meant(values)]
         for place in reversed(places):
             self.remove(place)
@@ -75,7 +75,7 @@ class TableList:
 
 
 def _written(value: object) -> object:
-    """Return a table as one that stands in a line, and everything else as it is."""
+    """Return a table as an inline table, and any other value unchanged."""
     import tomlkit
 
     if not isinstance(value, Mapping):
@@ -87,16 +87,16 @@ def _written(value: object) -> object:
 
 
 class TableFile:
-    """A file of tables of one name. Several processes may change it: each change reads it again."""
+    """A file of tables of one name. Several processes can change it: each change reads it again."""
 
     def __init__(self, path: Path, table: str, plural: str) -> None:
-        """`table` is the name of the tables, `plural` what people call what is in them: `rules`."""
+        """`table` is the name of the tables, `plural` the word for their contents in messages: `rules`."""
         self.path = path
         self._table = table
         self._plural = plural
 
     def load(self) -> LoadedTables:
-        """Return what can be read of the file, and name the rest. Blocks; never raises."""
+        """Return what can be read of the file, and the problems of the rest. Blocks; never raises."""
         file = read_file(self.path)
         if file.problem is not None:
             message = f"{file.problem.message}; none of the {self._plural} in it count"
@@ -142,7 +142,7 @@ class TableFile:
 
 
 def table_of(entry: object, known: Collection[str]) -> Mapping[str, object]:
-    """Return the entry as a table that has no other keys than those `known`."""
+    """Return the entry as a table that has only `known` keys. Raises `ValueError` for any other."""
     if not isinstance(entry, dict):
         raise ValueError("it is not a table")
     values = cast("dict[str, object]", entry)
@@ -152,7 +152,7 @@ def table_of(entry: object, known: Collection[str]) -> Mapping[str, object]:
 
 
 def text_in(values: Mapping[str, object], key: str, *, is_needed: bool = False) -> str:
-    """Return a text; it may be left out unless it `is_needed`."""
+    """Return a text, which is optional unless it `is_needed`."""
     value = values.get(key, "")
     if not isinstance(value, str) or (is_needed and not value.strip()):
         raise ValueError(f"{key} must be a text" + (" that is not empty" if is_needed else ""))
@@ -160,7 +160,7 @@ def text_in(values: Mapping[str, object], key: str, *, is_needed: bool = False) 
 
 
 def choice_in(values: Mapping[str, object], key: str, known: tuple[str, ...], usual: str | None = None) -> str:
-    """Return one of the known texts; `usual` is the one that may be left out."""
+    """Return one of the known texts; `usual` is the one that can be left out."""
     value = values.get(key, usual)
     if value not in known:
         raise ValueError(f"{key} must be one of {', '.join(known)}")
@@ -168,7 +168,7 @@ def choice_in(values: Mapping[str, object], key: str, known: tuple[str, ...], us
 
 
 def texts_in(values: Mapping[str, object], key: str) -> tuple[str, ...]:
-    """Return a list of texts; it may be left out."""
+    """Return a list of texts, which is optional."""
     value = values.get(key, [])
     if not isinstance(value, list) or not all(isinstance(item, str) for item in cast("list[object]", value)):
         raise ValueError(f"{key} must be a list of texts")
@@ -176,7 +176,7 @@ def texts_in(values: Mapping[str, object], key: str) -> tuple[str, ...]:
 
 
 def flag_in(values: Mapping[str, object], key: str) -> bool:
-    """Return true or false; left out, it is false."""
+    """Return true or false; false if it is left out."""
     value = values.get(key, False)
     if not isinstance(value, bool):
         raise ValueError(f"{key} must be true or false")
@@ -184,7 +184,7 @@ def flag_in(values: Mapping[str, object], key: str) -> bool:
 
 
 def time_in(values: Mapping[str, object], key: str) -> datetime | None:
-    """Return a moment, with its zone; `None` when it is left out."""
+    """Return a time with its zone; `None` if it is left out."""
     value = values.get(key)
     if value is None:
         return None

@@ -1,7 +1,7 @@
-"""Single settings: which there are, what each may be, and all of them with one changed.
+"""Single settings: which ones exist, which values each accepts, and all of them with one changed.
 
-Also which of two values is the stricter one (`tightened`), and which settings the user's safety depends on: a mistake
-in one of these is not replaced with a default, so nothing runs until it is mended or the user decides.
+Also which of two values is stricter (`tightened`), and which settings the user's safety depends on: a mistake in one of
+these is not replaced with a default, so nothing runs until it is fixed or the user decides.
 """
 
 import json
@@ -35,7 +35,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     default: object
     choices: tuple[str, ...]
     is_optional: bool
-    """Whether it may be unset, which is None."""
+    """Whether it can be unset, which is None."""
     about: About
 
     @property
@@ -67,7 +67,9 @@ class Setting(Struct, frozen=True, kw_only=True):
                 return f"{kind}, {about.least:g} or more" if about.least is not None else f"{kind} greater than 0"
 
     def checked(self, value: object) -> object:
-        """Return `value`, as a user writes it, as this setting holds it. Raises `ValueError` with what is allowed."""
+        """Return a value, as a user writes it, in the form that this setting holds. Raises `ValueError` with what is
+        allowed.
+        """
         if value is None and self.is_optional:
             return None
         if self.about.holds == "keys":
@@ -163,13 +165,13 @@ def require_setting(key: str) -> Setting:
 
 
 def replaced(section: S, key: str, value: object) -> S:
-    """Return a section with the dotted `key` set to a value that was checked before."""
+    """Return a section with the dotted `key` set to a value that is already validated."""
     first, _, rest = key.partition(".")
     return replace(section, **{first: replaced(getattr(section, first), rest, value) if rest else value})
 
 
 def absolute(setting: Setting, value: object, base: Path) -> object:
-    """Return absolute paths, from `base` or with `~`. Blocks. Raises `ValueError` for what cannot be one."""
+    """Return absolute paths, from `base` or with `~`. Blocks. Raises `ValueError` for what cannot be a path."""
     try:
         match setting.about.holds:
             case "folders":
@@ -183,7 +185,7 @@ def absolute(setting: Setting, value: object, base: Path) -> object:
 
 
 def read_value(text: str) -> object:
-    """Return the value that `text` is in TOML; what is no TOML value is text."""
+    """Return `text` parsed as a TOML value; if it is not one, return the text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -191,7 +193,7 @@ def read_value(text: str) -> object:
 
 
 def shown_value(value: object) -> str:
-    """Return a value as the settings file has it; what is not set is empty."""
+    """Return a value as the settings file has it; empty if it is not set."""
     if value is None:
         return ""
     if isinstance(value, tuple):
@@ -228,7 +230,7 @@ _KINDS: dict[object, Kind] = {bool: "switch", int: "whole", float: "number", str
 
 
 def _number_in(text: str) -> object:
-    """Return the number that a quoted one is; else the text, for the message about it."""
+    """Return the number in a quoted text; otherwise the text, for the error message about it."""
     if not _NUMBER.fullmatch(text.strip()):
         return text
     return int(text) if _WHOLE.fullmatch(text.strip()) else float(text)
@@ -246,7 +248,7 @@ def _as_float(value: float) -> float:
 
 
 def _require_model(text: str) -> None:
-    """Raise `ValueError` for what does not name both a provider and its model."""
+    """Raise `ValueError` if the text does not name both a provider and its model."""
     provider, slash, name = text.partition("/")
     if not slash or not name.strip():
         raise ValueError(f"{text!r} is no model with its provider, as in PROVIDER/NAME")
@@ -255,7 +257,7 @@ def _require_model(text: str) -> None:
 
 
 def _storable(text: str) -> str:
-    """Return `text`. Raises `ValueError` for what no settings file, path or request can hold."""
+    """Return `text`. Raises `ValueError` for a text that no settings file, path or request can hold."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -266,7 +268,7 @@ def _storable(text: str) -> str:
 
 
 def _checked_texts(value: object) -> tuple[str, ...]:
-    """Return a list of texts, which may also be written as one text with commas; blanks are left out."""
+    """Return a list of texts, which can also be written as one text with commas; blanks are left out."""
     items = value.split(",") if isinstance(value, str) else value
     if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in cast("list[object]", items)):
         raise ValueError(f"{value!r} is not a list of texts")
@@ -283,7 +285,7 @@ _STRICTER: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 def tightened(setting: Setting, before: object, wanted: object) -> object | None:
-    """Return `before` made as strict as `wanted`; None when that is not stricter, or has no order at all."""
+    """Return `before` made as strict as `wanted`; None if that is not stricter, or has no order."""
     if wanted == before:
         return before
     match setting.about.tightening:
@@ -321,12 +323,12 @@ def safety_keys() -> frozenset[str]:
 
 
 def touches_safety(key: str) -> bool:
-    """Whether a setting, or something in a section, is one of them."""
+    """Whether safety depends on a setting, or on anything in a section."""
     return any(known == key or known.startswith(f"{key}.") for known in safety_keys())
 
 
 def meant_by(key: str) -> str:
-    """Return the known key that was probably meant, rather one that safety depends on; empty for none."""
+    """Return the known key that was probably meant, preferably one that safety depends on; empty if there is none."""
     section, _, name = key.rpartition(".")
     beside = {known for known in _places() if known.rpartition(".")[0] == section}
     return _likeliest(name, beside) or _likeliest(name, _places())

@@ -1,10 +1,9 @@
-"""The settings in force in one folder: the user's, tightened by what its project says and the user trusted.
+"""The settings in force in one folder: the user's, tightened by the project's file if the user trusts it.
 
-A cloned repository is not the user. Its file is read, compared with the user's settings, and everything in it that
-would loosen or decide something else is refused by name. Nothing of it holds before the user trusted it, and the
-answer is for exactly the content they saw: it is kept in the user's own folder, where no command in a sandbox can
-write, with the trusted content itself, so that a later change of the file does not loosen anything until the user has
-looked at it.
+A cloned repository is not the user. Its file is read and compared with the user's settings, and everything in it that
+would loosen or decide something else is refused by name. Nothing in it applies before the user trusts it, and the
+answer is for exactly the content they saw: it is stored in the user's own folder, where no sandboxed command can write,
+together with the trusted content, so that a later change of the file loosens nothing until the user has looked at it.
 """
 
 import asyncio
@@ -55,7 +54,7 @@ class Tightened(Struct, frozen=True):
 
 
 class ProjectProposal(Struct, frozen=True):
-    """What a project's file comes to under the user's settings."""
+    """The effect of a project's file on the user's settings."""
 
     path: Path
     text: str
@@ -65,7 +64,7 @@ class ProjectProposal(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """Stands for the content that was trusted; another content is asked about again."""
+        """Identifies the content that was trusted; the user is asked again about any other content."""
         return digest_of_text(self.text)
 
     def applied_to(self, settings: Settings) -> Settings:
@@ -83,7 +82,7 @@ def digest_of_text(text: str) -> str:
 
 
 def read_project(root: Path) -> FileText | None:
-    """Return what is in the project's file; None without a plain one of reasonable size. Blocks; never raises."""
+    """Return the project's file; None without a plain one of reasonable size. Blocks; never raises."""
     path = root / PROJECT_FOLDER / PROJECT_FILE
     try:
         if stat.S_ISLNK(path.parent.lstat().st_mode):
@@ -127,7 +126,7 @@ def proposal_of(file: FileText, user_settings: Settings) -> ProjectProposal:
 
 
 def _tightened(setting: Setting, before: object, wanted: object) -> object:
-    """Return the value that holds. Raises `ValueError` that says why a project may not set this."""
+    """Return the value in force. Raises `ValueError` that says why a project may not set this."""
     if setting.about.tightening is None:
         raise ValueError(f"refused: {_ONLY}")
     after = tightened(setting, before, wanted)
@@ -144,18 +143,18 @@ def _refused(path: Path, reason: str) -> FileText:
 Answer = Literal["trusted", "ignored"]
 
 _LARGEST_ANSWER_BYTES = 2**20
-"""A project's file has 64 KiB at most, and six signs stand for one at most."""
+"""A project's file has at most 64 KiB, and a character takes at most six when it is escaped."""
 
 
 class Trust(Struct, frozen=True):
-    """What was answered last about one project."""
+    """The last answer about one project."""
 
     digest: str = ""
     answer: Answer | None = None
     text: str = ""
     """The content that was trusted last; empty when none was."""
     is_broken: bool = False
-    """Whether there is an answer that cannot be read."""
+    """Whether there is an answer, but it cannot be read."""
 
     def answer_to(self, text: str) -> Answer | None:
         """Return the answer about this content; None when there was none."""
@@ -170,7 +169,7 @@ class ProjectTrust:
         return self._folder / f"{digest_of(str(root).encode(errors='surrogateescape'))[:32]}.json"
 
     def read(self, root: Path) -> Trust:
-        """Return what was answered about the project in `root`. Blocks. What cannot be read `is_broken`."""
+        """Return the answer about the project in `root`. Blocks. An unreadable one `is_broken`."""
         try:
             found: object = json.loads(read_plain(self.path_for(root), _LARGEST_ANSWER_BYTES))
         except FileNotFoundError:
@@ -184,7 +183,7 @@ class ProjectTrust:
         return Trust(digest, answer, text) if answer in ("trusted", "ignored") else Trust(is_broken=True)
 
     def remember(self, root: Path, text: str, answer: Answer) -> None:
-        """Keep the answer about this content. Blocks. Raises `StorageError` when that is not possible."""
+        """Store the answer about this content. Blocks. Raises `StorageError` when that is not possible."""
         record = {
             "folder": str(root),
             "digest": digest_of_text(text),
@@ -202,7 +201,7 @@ class ProjectTrust:
 
 
 class _Project(Struct, frozen=True):
-    """What stands in a project's file, and what the user said to it."""
+    """The content of a project's file, and the user's answer to it."""
 
     file: FileText | None = None
     trust: Trust = field(default_factory=Trust)
@@ -213,7 +212,7 @@ class WorkspaceSettings:
     """The settings in force in one folder: the user's, tightened by the project's file as far as it is trusted."""
 
     def __init__(self, live: LiveSettings, root: Path, trust: ProjectTrust) -> None:
-        """Touches no disk: before the first `refresh` the user's settings hold."""
+        """Touches no disk: before the first `refresh` the user's settings apply."""
         self.live = live
         self.root = root
         self._trust = trust
@@ -238,7 +237,7 @@ class WorkspaceSettings:
         return (*self.live.faults, *(() if self._goes_on else self._own_faults()))
 
     def go_on(self) -> None:
-        """Put in force what can be read, and defaults for the rest. Only the user decides that."""
+        """Put in force what can be read, and defaults for the rest. Only the user may decide that."""
         self._goes_on = True
         self.live.go_on()
 
@@ -250,12 +249,12 @@ class WorkspaceSettings:
 
     @property
     def answer(self) -> Answer | None:
-        """What the user said to the file as it is now; None when they have not been asked."""
+        """The user's answer about the file as it is now; None if they have not been asked."""
         return self._project.trust.answer_to(self._project.file.text) if self._project.file is not None else None
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there is something to decide: a file that says something, and no answer to it."""
+        """Whether there is something to decide: a file that sets something, and no answer to it."""
         proposal = self.proposal
         return (
             proposal is not None
@@ -280,7 +279,7 @@ class WorkspaceSettings:
         self._project = _Project(read_project(self.root), trust, stamps)
 
     def remember(self, answer: Answer, text: str) -> None:
-        """Keep what the user said to the file whose content is `text`. Blocks.
+        """Store the user's answer about the file with the content `text`. Blocks.
 
         Raises `UsageError` for trust in a file with a mistake that safety depends on, and `StorageError`.
         """
@@ -296,7 +295,7 @@ class WorkspaceSettings:
         self.look()
 
     def _own_faults(self) -> tuple[FileProblem, ...]:
-        """What is wrong with what was trusted, or with the record of the answer."""
+        """Return what is wrong with the trusted content, or with the record of the answer."""
         file, trust = self._project.file, self._project.trust
         if trust.is_broken and file is not None:
             message = "cannot be read: it says whether the project's settings are trusted; answer again, or remove it"
@@ -307,7 +306,7 @@ class WorkspaceSettings:
         return tuple(problem for problem in proposal.problems if problem.is_fault)
 
     def _combine(self, user_loaded: LoadedSettings) -> LoadedSettings:
-        """Return the user's settings as the project tightens them; a changed file counts as it was when trusted."""
+        """Return the user's settings tightened by the project; a changed file counts as it was when trusted."""
         file, trust = self._project.file, self._project.trust
         if file is None or not trust.text or trust.answer_to(file.text) == "ignored":
             return user_loaded

@@ -18,7 +18,7 @@ SERVICE_NAME = "desktop-agent"
 SCOPE = "desktop_agent"
 
 OTHER = "_OTHER"
-"""Stands for the name of a tool that does not exist: the model made it up, and it could be anything."""
+"""Replaces the name of a tool that does not exist: the model made it up, and it could be anything."""
 
 OPERATION = "gen_ai.operation.name"
 CONVERSATION = "gen_ai.conversation.id"
@@ -44,7 +44,7 @@ OUTPUT_MESSAGES = "gen_ai.output.messages"
 CALL_ARGUMENTS = "gen_ai.tool.call.arguments"
 CALL_RESULT = "gen_ai.tool.call.result"
 CONTENTS = frozenset({INPUT_MESSAGES, OUTPUT_MESSAGES, CALL_ARGUMENTS, CALL_RESULT})
-"""The attributes that have contents: only there if the user asked for them."""
+"""The attributes that hold contents: exported only if the user asked for them."""
 
 TURN = "desktop_agent.turn"
 END_REASON = "desktop_agent.turn.end_reason"
@@ -72,7 +72,7 @@ MetricKind = Literal["counter", "histogram", "gauge"]
 
 
 class MetricForm(Struct, frozen=True):
-    """What a metric is called, counts and is told apart by."""
+    """A metric's name, what it counts, and its attributes."""
 
     name: str
     kind: MetricKind
@@ -150,5 +150,5 @@ _PROVIDERS: Mapping[str, str] = {"openai-chat": "openai", "xai": "x_ai"}
 
 
 def provider_name(provider: str) -> str:
-    """Return what the conventions call a provider of ours; where they have no name, ours is used."""
+    """Return the conventions' name for a provider; if they have none, our own."""
     return _PROVIDERS.get(provider, provider)

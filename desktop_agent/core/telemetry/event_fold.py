@@ -64,15 +64,13 @@ def end_span(span: Span, attributes: Attributes, error: str, at_ns: int) -> None
 
 
 class SessionTrace:
-    """The spans of one session, timed by its clock. A span with nothing above it is a trace of its own."""
+    """The spans of one session, timed by its clock. A span without a parent is a trace of its own."""
 
     def __init__(self, tracer: Tracer, facts: SessionFacts) -> None:
         self._tracer = tracer
         self._facts = facts
         self.turn: Span | None = None
-        """The span of the turn that runs."""
         self.compaction: Span | None = None
-        """The span of the summary that is made."""
         self._open: dict[Span, None] = {}
 
     def now_ns(self) -> int:
@@ -113,14 +111,14 @@ class SessionTrace:
 _GOOD_ENDS: frozenset[ev.TurnEndReason] = frozenset(
     {"completed", "max_turns", "limit", "approval_required", "interrupted"}
 )
-"""The others are failures."""
+"""The other ends are failures."""
 
 CALL_METHOD = "tools/call"
 START_METHOD = "initialize"
 LIST_METHOD = "tools/list"
 READ_METHOD = "resources/read"
 _BROKEN = ("recoverable", "fatal", "cancelled")
-"""What of an MCP server's calls counts as a failure of the server."""
+"""The outcomes of an MCP server's calls that count as failures of the server."""
 _NOT_FETCHED = "mention"
 """The code of the notice about a resource that could not be fetched."""
 _FREQUENT = (ev.TextDelta, ev.ThinkingDelta, ev.ToolOutputDelta)
@@ -143,7 +141,7 @@ class EventFold:
         facts: SessionFacts,
         health: Health,
     ) -> None:
-        """With `contents`, spans have what was said and done, masked and cut."""
+        """With `contents`, spans include what was said and done, masked and cut."""
         self._trace = SessionTrace(tracer, facts)
         self._instruments = instruments
         self._contents = contents
@@ -152,16 +150,16 @@ class EventFold:
         self._prompt = ""
         self._queued: set[PromptId] = set()
         self._requests: dict[str, tuple[Span, int]] = {}
-        """The requests that are under way, each with when it was sent."""
+        """The requests under way, each with when it was sent."""
         self._answered: tuple[Span, int] | None = None
-        """The request of the turn that was answered, and when: its span waits for the message on record."""
+        """The answered request of the turn, and when it was answered: its span waits until the message is recorded."""
         self._calls: dict[CallId, _OpenCall] = {}
         self._batch = 0
         """How many calls started since the last moment without an open call."""
         self._denied: set[CallId] = set()
         self._approvals: dict[CallId, tuple[Span, str]] = {}
         self._summarised_ns: int | None = None
-        """When the summary was finished or had failed."""
+        """When the summary was finished or failed."""
 
     def apply(self, event: ev.Event) -> None:
         if not isinstance(event, _FREQUENT):

@@ -1,10 +1,9 @@
-"""One way out of the process: the SDK's providers and exporters, with bounded queues that drop what does not fit.
+"""The only way out of the process: the SDK's providers and exporters, with bounded queues that drop what does not fit.
 
 Spans and metrics go by HTTP to a receiver, or as lines of OTLP's JSON into a file
 (https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/). Nothing is made global: what other libraries trace
-by OpenTelemetry, with contents, does not come this way. What the SDK logs of our exports is kept out of the logs, since
-it repeats itself with every export; what it logs of others' exports in the same process goes where it always went.
-
+with OpenTelemetry, with contents, does not come this way. What the SDK logs about our exports is kept out of the logs,
+because it is repeated with every export; what it logs about others' exports in the same process is logged as before.
 """
 
 import asyncio
@@ -67,11 +66,11 @@ _LOGGERS = (
     "opentelemetry.sdk.trace",
     "urllib3.connectionpool",
 )
-"""Filters do not hold for the loggers below one, so each is named."""
+"""A filter does not apply to the loggers below its own, so each is named."""
 
 
 TIMEOUT_S = 5.0
-"""How long one export may take, all tries together."""
+"""How long one export may take, retries included."""
 
 
 class WatchedSpans(SpanExporter):
@@ -115,7 +114,7 @@ class WatchedMetrics(MetricExporter):
 
 
 def otlp_exporters(address: str, environ: Mapping[str, str]) -> tuple[SpanExporter, MetricExporter]:
-    """Return what sends to the receiver at `address`: to `/v1/traces` and `/v1/metrics` below it.
+    """Return the exporters to the receiver at `address`: to `/v1/traces` and `/v1/metrics` below it.
 
     Raises `ValueError` for an address that is not on the web, and `ProviderError` for a proxy that cannot be used.
     """
@@ -157,7 +156,7 @@ _PATIENCE_S = 5
 MOST_BYTES = 64 * 2**20
 """Of one file. Two earlier ones are kept, with `.1` and `.2` at the end of their names."""
 _IDS = frozenset({"traceId", "spanId", "parentSpanId"})
-"""Bytes, which OTLP's JSON has in hexadecimal and JSON of protobuf in base64."""
+"""Bytes fields, which OTLP's JSON has in hexadecimal and protobuf's JSON in base64."""
 
 
 class SpanLines(SpanExporter):
@@ -186,7 +185,7 @@ class MetricLines(MetricExporter):
 
 
 def append_line(path: Path, message: Message) -> None:
-    """Append what `message` says, whole, also when other processes append to the file. Raises `OSError`."""
+    """Append `message` whole, even while other processes append to the file. Raises `OSError`."""
     make_private_folder(path.parent)
     _make_room(path)
     fields = _with_hex_ids(MessageToDict(message, use_integers_for_enums=True))
@@ -200,7 +199,7 @@ def append_line(path: Path, message: Message) -> None:
 
 
 def _make_room(path: Path) -> None:
-    """Put a full file aside, once, whichever of several processes finds it full."""
+    """Move a full file aside, only once even if several processes find it full."""
     if not _is_full(path):
         return
     with FileLock(_beside(path, "lock"), timeout=_PATIENCE_S):
@@ -239,16 +238,16 @@ BATCH = 256
 SPANS_EVERY_S = 5.0
 METRICS_EVERY_S = 30.0
 LAST_FLUSH_S = 1.0
-"""How long the end waits for a receiver that works."""
+"""How long closing waits for a receiver that works."""
 FAILING_FLUSH_S = 0.2
-"""How long for one that did not take the last export."""
+"""How long closing waits for a receiver that did not take the last export."""
 
 
 class SdkPipeline:
-    """Makes the folds of sessions and sends their spans and metrics, in threads of its own that `aclose` ends."""
+    """Makes the folds of sessions and sends their spans and metrics, in its own threads, which `aclose` ends."""
 
     def __init__(self, wanted: TelemetrySettings, environ: Mapping[str, str], instance_id: str, health: Health) -> None:
-        """Raises `ValueError` for an address that is not one. Blocks shortly."""
+        """Raises `ValueError` for an invalid address. Blocks briefly."""
         for name in _LOGGERS:
             logging.getLogger(name).addFilter(to_health)
         self._health = health
@@ -282,7 +281,7 @@ class SdkPipeline:
         return EventFold(self._tracer, self._instruments, self._contents, facts, self._health)
 
     def server_changed(self, status: ServerStatus) -> None:
-        """Note how an MCP server is now. Never raises."""
+        """Record the current state of an MCP server. Never raises."""
         try:
             with quiet(self._health):
                 self._servers.changed(status)
@@ -336,9 +335,10 @@ def _exporters(wanted: TelemetrySettings, environ: Mapping[str, str]) -> list[tu
 
 
 def _resource(environ: Mapping[str, str], instance_id: str) -> Resource:
-    """Return what all that is exported says of this process.
+    """Return what every export says about this process.
 
-    Only these two variables count, and no detector of the SDK: one of them exports the command line, prompt and all.
+    Only these two variables count, and no detector of the SDK: one of them exports the command line, including the
+    prompt.
     """
     given: dict[str, str] = {}
     for pair in environ.get("OTEL_RESOURCE_ATTRIBUTES", "").split(","):

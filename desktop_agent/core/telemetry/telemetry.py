@@ -1,9 +1,8 @@
-"""Telemetry of the sessions of a process: one pipeline for each set of settings, made when a session first wants it.
+"""Telemetry of the sessions of a process: one pipeline for each set of settings, made when a session first needs it.
 
-
-`SessionTelemetry` listens to the events of one session while its settings want it; `Telemetry` is what the sessions of
-a process share; `Contents` decides what of a text may leave. Nothing here imports the SDK of OpenTelemetry: `pipeline`
-does, and is imported when telemetry is switched on.
+`SessionTelemetry` listens to the events of one session while its settings ask for it; `Telemetry` is what the sessions
+of a process share; `Contents` decides which part of a text may be exported. Nothing here imports the SDK of
+OpenTelemetry: `pipeline` does, and is imported when telemetry is switched on.
 """
 
 import asyncio
@@ -39,7 +38,7 @@ _BETWEEN_WORDS = " \n\r\t\"'`"
 
 
 def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the secrets of an environment, and what the headers for receivers hold: `name=value,name=value`."""
+    """Return the secrets of an environment, and the values in the headers for receivers: `name=value,name=value`."""
     texts = (text for name, text in environ.items() if name.startswith("OTEL_") and is_secret_name(name))
     headers = (pair.partition("=")[2] for text in texts for pair in text.split(","))
     words = (word for value in headers for word in (unquote(value).strip(), *unquote(value).split()))
@@ -47,7 +46,7 @@ def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 class Contents:
-    """What of texts may be exported when the user asked for it: the beginning, without what looks like a secret.
+    """The part of texts that may be exported if the user asked for it: the beginning, without what looks like a secret.
 
     `secrets` are masked whatever they look like.
     """
@@ -60,7 +59,7 @@ class Contents:
     def text(self, text: str) -> str:
         """Return the beginning of `text`, at most `MAX_BYTES` and `MAX_LINES` of it, masked; a cut is marked.
 
-        A last word that is cut is left out: it might only be recognised as a key by its end.
+        A last word that is cut is left out: perhaps only its end would identify it as a key.
         """
         masked = mask(text[: self._looked_at], self._secrets)
         is_whole = len(text) <= self._looked_at
@@ -78,7 +77,7 @@ class Contents:
         return _messages("user", [{"type": "text", "content": self.text(text)}])
 
     def answer(self, content: Sequence[AssistantBlock]) -> str:
-        """Return the texts and calls of a model's message; what it thought is left out."""
+        """Return the texts and calls of a model's message, without its thinking."""
         parts: list[Mapping[str, object]] = []
         for block in content:
             if isinstance(block, TextBlock):
@@ -110,10 +109,10 @@ _LONGEST_REASON = 500
 
 
 class Health:
-    """The state of one pipeline. May be used by several threads."""
+    """The state of one pipeline. Several threads can use it."""
 
     def __init__(self, target: str, secrets: Sequence[str]) -> None:
-        """`target` says where telemetry goes, for people; `secrets` never stand in what is said."""
+        """`target` names the receiver for users; `secrets` never appear in messages."""
         self._target = target
         self._secrets = secrets
         self._lock = threading.Lock()
@@ -160,7 +159,7 @@ def quiet(health: Health) -> Generator[None]:
 
 
 def to_health(record: logging.LogRecord) -> bool:
-    """Filter a record: what is logged within `quiet` goes to its `Health`."""
+    """Filter a record: those logged within `quiet` go to its `Health`."""
     health = _watched.get()
     if health is None:
         return True
@@ -176,7 +175,7 @@ logger = logging.getLogger(__name__)
 Listener = Callable[[ev.Event], None]
 ServerListener = Callable[[ServerStatus], None]
 SubscribeToServers = Callable[[ServerListener], Callable[[], None]]
-"""Calls a listener with every change of a server's status, until what is returned is called."""
+"""Calls a listener with every change of a server's status, until the returned function is called."""
 
 
 class EventFolding(Protocol):
@@ -207,7 +206,7 @@ class SharedPipeline:
         self.wanted = wanted
         self.health = health
         self.pipeline: Pipeline | None = None
-        """None while it is made, and when it could not be: `health` says why."""
+        """None while it is being made, and if that failed: `health` says why."""
         self.users = 0
         self.ready: asyncio.Task[None] | None = None
         self.unsubscribe: Callable[[], None] = lambda: None
@@ -223,7 +222,7 @@ class Telemetry:
         self._pipelines: dict[TelemetrySettings, SharedPipeline] = {}
 
     async def enter(self, wanted: TelemetrySettings) -> SharedPipeline | None:
-        """Return the pipeline that these settings name, until it is left; None when they name none. Never raises."""
+        """Return the pipeline for these settings, until `leave`; None if they name no receiver. Never raises."""
         if not wanted.is_on:
             return None
         shared = self._pipelines.get(wanted)
@@ -241,7 +240,7 @@ class Telemetry:
         return shared
 
     async def leave(self, shared: SharedPipeline) -> None:
-        """Give it back. The last session to leave waits briefly for the rest to be sent."""
+        """Release the pipeline. The last session to leave waits briefly for the rest to be sent."""
         shared.users -= 1
         if shared.users:
             return
@@ -275,7 +274,7 @@ class SessionTelemetry:
         observe: Callable[[Listener | None], None],
         facts: SessionFacts,
     ) -> None:
-        """`settings` are those in force now; `observe` says who hears of every event from now on."""
+        """`settings` returns those in force now; `observe` sets who hears of every event from now on."""
         self._telemetry = telemetry
         self._settings = settings
         self._observe = observe
@@ -283,10 +282,10 @@ class SessionTelemetry:
         self._shared: SharedPipeline | None = None
         self._fold: EventFolding | None = None
         self._is_outdated = False
-        """Whether the settings changed since it began."""
+        """Whether the settings changed since it started."""
 
     async def prepare(self) -> None:
-        """Begin, go on or end as the settings say now. The first time takes as long as an import. Never raises."""
+        """Start, continue or stop as the settings say now. The first start takes as long as an import. Never raises."""
         wanted = self._settings()
         known = self._shared.wanted if self._shared is not None else TelemetrySettings()
         if known == wanted and not self._is_outdated:

@@ -1,1 +1,1 @@
-"""Who asks: the accounts of the user, their keys and sign-ins, and the credentials of MCP servers."""
+"""Authentication: the user's accounts, their keys and sign-ins, and the credentials of MCP servers."""

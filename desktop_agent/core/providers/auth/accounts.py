@@ -46,15 +46,15 @@ class LoadedAccounts(Struct, frozen=True):
         return accounts_of(provider, self.added)
 
     def find(self, provider: str, name: str) -> Account | None:
-        """Return the account of this name; empty is the usual one. Raises `UsageError` for an unknown provider."""
+        """Return the account with this name; empty is the usual one. Raises `UsageError` for an unknown provider."""
         return next((account for account in self.of(provider) if is_same_name(account.name, name)), None)
 
     def of_model(self, model: ModelRef) -> Account:
-        """Return the account by which `model` is asked, at the address where that is done.
+        """Return the account for requests to `model`, with the address that they go to.
 
-        The usual account goes where the user says that the provider is; one with a name has its own address. Raises
-        `UnsafeSettingsError` for a broken file, `AccountGoneError` when it is not there or belongs elsewhere, and
-        `UsageError` for an unknown provider.
+        The usual account takes the address that `model` names, if any; an account with a name has its own address.
+        Raises `UnsafeSettingsError` for a broken file, `AccountGoneError` when it does not exist or belongs to another
+        address, and `UsageError` for an unknown provider.
         """
         if self.problems:
             raise UnsafeSettingsError(self.problems)
@@ -78,14 +78,14 @@ class LoadedAccounts(Struct, frozen=True):
 
 
 class AccountsFile:
-    """The accounts that were added. Other processes may change them, so each change reads the file first."""
+    """The accounts that the user added. Other processes can change them, so each change reads the file first."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = TableFile(path, "account", "accounts")
 
     def load(self) -> LoadedAccounts:
-        """Return every account that is sound, and name every one that is not. Blocks; never raises."""
+        """Return the valid accounts, and name every invalid one. Blocks; never raises."""
         loaded = self._file.load()
         accounts: list[Account] = []
         problems = list(loaded.problems)
@@ -97,14 +97,14 @@ class AccountsFile:
         return LoadedAccounts(tuple(accounts), tuple(problems))
 
     def address_of(self, model: ModelRef) -> str:
-        """Return the address that a model names, or its account has; empty for the provider's own. Blocks."""
+        """Return the address of a model or of its account; empty for the provider's own. Blocks."""
         if model.base_url or not model.account or known_vendor(model.provider) is None:
             return model.base_url or ""
         account = self.load().find(model.provider, model.account)
         return account.address if account is not None else ""
 
     def put(self, account: Account) -> None:
-        """Add an account, or replace the one of that name. Blocks. Raises `UsageError` and `StorageError`."""
+        """Add an account, or replace the one with its name. Blocks. Raises `UsageError` and `StorageError`."""
         self._require_sound()
         if reason := why_unusable(account):
             raise UsageError(f"The account cannot be used: {reason}.")
@@ -129,7 +129,7 @@ class AccountsFile:
         self._file.change(put)
 
     def remove(self, account: Account) -> bool:
-        """Take an account out and return whether it was there. Blocks. Raises like `put`."""
+        """Remove an account and return whether it existed. Blocks. Raises like `put`."""
         self._require_sound()
         found = False
 

@@ -1,8 +1,7 @@
-"""Profiles of Anthropic's own tools: API access that the user signed in for there, read and renewed as their SDK
-does.
+"""Profiles of Anthropic's own tools: API access that the user signed in for there, read and renewed as their SDK does.
 
-The format is that of the SDK's `lib/credentials`; a test compares the two. Claude Code's own sign-in is another
-thing, and is not read: docs/guide/sign-in.md.
+The format is that of the SDK's `lib/credentials`; a test compares the two. Claude Code's own sign-in is a different
+one, and is not read: docs/guide/sign-in.md.
 """
 
 import asyncio
@@ -33,12 +32,12 @@ _OTHERS_WRITE = 0o022
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """One profile. None of it is a secret."""
+    """One profile. It contains no secret."""
 
     name: str
     base_url: str
     workspace_id: str
-    """Empty when requests go to the default workspace."""
+    """Empty for the default workspace."""
     client_id: str
     """Empty when another program renews the tokens."""
     credentials_path: Path
@@ -57,7 +56,7 @@ class _Config(msgspec.Struct, frozen=True):
 
 
 def config_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return where the profiles are: `ANTHROPIC_CONFIG_DIR`, else the folder of the platform."""
+    """Return the folder of the profiles: `ANTHROPIC_CONFIG_DIR`, else the platform's default."""
     if named := environ.get("ANTHROPIC_CONFIG_DIR"):
         return Path(named)
     if sys.platform == "win32":
@@ -67,7 +66,7 @@ def config_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def active_name(environ: Mapping[str, str] = os.environ) -> str:
-    """Return which profile the SDK would use: `ANTHROPIC_PROFILE`, the one that was chosen, or `default`. Blocks."""
+    """Return the profile that the SDK would use: `ANTHROPIC_PROFILE`, the chosen one, or `default`. Blocks."""
     if named := environ.get("ANTHROPIC_PROFILE"):
         return named
     try:
@@ -78,7 +77,7 @@ def active_name(environ: Mapping[str, str] = os.environ) -> str:
 
 
 def profiles(environ: Mapping[str, str] = os.environ) -> tuple[Profile, ...]:
-    """Return the profiles that a user signed in for, the active one first. What cannot be used is left out. Blocks."""
+    """Return the profiles that a user signed in for, the active one first. Unusable ones are left out. Blocks."""
     try:
         names = sorted(file.stem for file in (config_folder(environ) / "configs").glob("*.json"))
     except OSError:
@@ -94,7 +93,7 @@ def profiles(environ: Mapping[str, str] = os.environ) -> tuple[Profile, ...]:
 
 
 def read_profile(name: str, environ: Mapping[str, str] = os.environ) -> Profile:
-    """Return the profile of this name. Blocks. Raises `CredentialsError` for one without a sign-in."""
+    """Return the profile with this name. Blocks. Raises `CredentialsError` for one without a sign-in."""
     if not name or name != name.strip() or name.startswith(".") or set(name) & set("/\\\0"):
         raise _unusable(name, "its name is no name of a file")
     folder = config_folder(environ)
@@ -151,7 +150,7 @@ class CredentialsFile:
         await asyncio.to_thread(self._keep, tokens)
 
     async def drop(self) -> None:
-        """Leave the file alone: signing out of it is the user's, with the tool that made it."""
+        """Leave the file alone: the user signs out with the tool that made it."""
 
     def _load(self) -> Tokens | None:
         fields = self._read()
@@ -217,11 +216,11 @@ class CredentialsFile:
 
 
 OAUTH_BETA = "oauth-2025-04-20"
-"""The `anthropic-beta` without which the API takes no access token."""
+"""The `anthropic-beta` value without which the API accepts no access token."""
 
 _TOKEN_PATH = "/v1/oauth/token"  # noqa: S105 - a path
 _LIFE_S = 3600
-"""How long a token is good when the answer does not say: what the SDK takes."""
+"""The lifetime of a token when the answer does not state it: the SDK's default."""
 
 _NAME = "Anthropic"
 
@@ -234,7 +233,7 @@ def request_headers(profile: Profile) -> Mapping[str, str]:
 def token_source(
     profile: Profile, *, lock: Callable[[], AbstractAsyncContextManager[None]], clock: Clock
 ) -> TokenSource:
-    """Return the source of the profile's tokens. `lock` is among processes of this application: the SDK has none."""
+    """Return the source of the profile's tokens. `lock` works only within this application: the SDK has none."""
     file = CredentialsFile(profile)
     if not profile.client_id:
         return RereadSource(profile, file)
@@ -252,7 +251,7 @@ def token_source(
 
 
 class RereadSource:
-    """The tokens of a profile that another program renews: the file says which one it is now."""
+    """The tokens of a profile that another program renews: they are read from its file again."""
 
     def __init__(self, profile: Profile, file: CredentialsFile) -> None:
         self._profile = profile
@@ -265,7 +264,7 @@ class RereadSource:
         return tokens.access
 
     async def refused(self, token: str) -> str:
-        """Return what is in the file, when that is another token by now."""
+        """Return the token in the file if it is a different one by now."""
         again = await self.access_token()
         if again == token:
             raise self._not_renewed("the token in the file was refused")

@@ -1,9 +1,9 @@
-"""Signing in with a service in the browser: OAuth 2 for programs on a desktop, as RFC 8252 and RFC 7636 have it.
+"""Signing in with a service in the browser: OAuth 2 for desktop programs, following RFC 8252 and RFC 7636.
 
-The answer comes back to a port of 127.0.0.1 that takes one, and is open only meanwhile (RFC 8252 7.3 and 8.3). Other
-programs and pages can reach the port as well, so a request counts only when it names this host and port (no page of
-another name can, by way of a name server), this path, and this sign-in's state. What does not is answered and changes
-nothing. Nothing is kept here, and no failure quotes a code, a token or an address with one.
+The answer comes back to a port of 127.0.0.1, which is open only during the sign-in and accepts one answer (RFC 8252 7.3
+and 8.3). Other programs and pages can reach the port as well, so a request counts only when it names this host and port
+(which prevents DNS rebinding), this path, and this sign-in's state. Any other request is answered and changes nothing.
+Nothing is stored here, and no failure quotes a code, a token or an address with one.
 
 Importing this module imports no HTTP client and opens nothing.
 """
@@ -29,11 +29,11 @@ _RANDOM_BYTES = 32
 @dataclass(frozen=True, slots=True)
 class Attempt:
     verifier: str = field(repr=False)
-    """Proves to the token endpoint that who has the code also began the sign-in: RFC 7636."""
+    """Proves to the token endpoint that the holder of the code also began the sign-in: RFC 7636."""
     state: str = field(repr=False)
-    """Comes back with the answer: RFC 6749 10.12."""
+    """Returned with the answer: RFC 6749 10.12."""
     nonce: str = field(repr=False)
-    """Comes back in the identity token: OpenID Connect Core 3.1.2.1."""
+    """Returned in the identity token: OpenID Connect Core 3.1.2.1."""
 
     @classmethod
     def new(cls) -> Self:
@@ -41,18 +41,18 @@ class Attempt:
 
     @property
     def challenge(self) -> str:
-        """What the verifier is the proof for: its SHA-256, `code_challenge_method=S256`."""
+        """The SHA-256 of the verifier: `code_challenge_method=S256`."""
         digest = hashlib.sha256(self.verifier.encode("ascii")).digest()
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
 
 
 def is_same(given: str, wanted: str) -> bool:
-    """Whether a text from outside is the secret one, in a time that says nothing about where they differ."""
+    """Compare a text from outside with a secret in constant time."""
     return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode("utf-8"))
 
 
 class RedirectPage(NamedTuple):
-    """The page on which a sign-in ends in the browser: it has nothing of the request on it, and loads nothing."""
+    """The page that ends a sign-in in the browser: it shows nothing of the request, and loads nothing."""
 
     status: int
     phrase: str
@@ -103,7 +103,7 @@ MAX_HEAD_BYTES = 32 * 2**10
 """The longest request: a code, a state, and the headers of a browser with many cookies for 127.0.0.1."""
 
 _HEAD_S = 10.0
-"""How long a connection may take to say what it wants. Browsers open some that they never use."""
+"""How long a connection may take to send its request. Browsers open some that they never use."""
 
 _MAX_PARAMETERS = 20
 
@@ -116,7 +116,7 @@ class Request(NamedTuple):
 
 
 class RedirectReceiver:
-    """Listens from entering the context to leaving it. Belongs to one event loop."""
+    """Listens while its context is entered. Belongs to one event loop."""
 
     def __init__(self, path: str, *, state: str | None, host: str = "127.0.0.1", port: int = 0) -> None:
         """Without a `state`, the path must be a secret. `host` is what the service is told; port 0: any free one."""
@@ -128,7 +128,7 @@ class RedirectReceiver:
         self._answer: asyncio.Future[Mapping[str, str]] = asyncio.get_running_loop().create_future()
         self._is_taken = False
         self.has_refused = False
-        """Whether an answer with another state came, or a malformed one."""
+        """Whether an answer with another state, or a malformed one, came."""
         self._connections: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
@@ -155,11 +155,11 @@ class RedirectReceiver:
         return f"http://{self._authority}{self._path}"
 
     def expect(self, state: str) -> None:
-        """Take only the answer with this state from now on, for a sign-in whose state is made after its address."""
+        """Accept only answers with this state from now on, for a sign-in whose state is created after its address."""
         self._state = state
 
     async def answer(self) -> Mapping[str, str]:
-        """Wait for the browser and return the parameters that it brings. They are secrets."""
+        """Wait for the browser and return the parameters of its request. They are secrets."""
         return await asyncio.shield(self._answer)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -224,7 +224,7 @@ def read_request(head: bytes) -> Request | None:
 
 
 def read_parameters(query: str) -> Mapping[str, str] | None:
-    """Return the parameters of a query, or `None` when one is there twice, or there are too many."""
+    """Return the parameters of a query, or `None` when one is repeated, or there are too many."""
     try:
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS, errors="strict")
     except ValueError:
@@ -234,11 +234,11 @@ def read_parameters(query: str) -> Mapping[str, str] | None:
 
 
 LIMIT_S = 600.0
-"""How long the user has in the browser. It may take a new account, or a code by mail."""
+"""How long the user has in the browser: they may have to create an account, or wait for a code by mail."""
 
 
 class Browser(Protocol):
-    """How the user gets to the page of a service."""
+    """Opens a service's page for the user."""
 
     async def open(self, address: str) -> bool: ...
 
@@ -270,7 +270,7 @@ async def _open(browser: Browser, address: str) -> None:
 async def _in_time(
     service: str, receiver: RedirectReceiver, clock: Clock, opening: asyncio.Future[None]
 ) -> Mapping[str, str]:
-    """Wait for the answer. A browser may take as long to be opened as it is open; what that raises is raised."""
+    """Wait for the answer until `LIMIT_S`, even while the browser is still being opened; its errors are raised."""
     answer = asyncio.ensure_future(receiver.answer())
     limit = asyncio.ensure_future(clock.sleep(LIMIT_S))
     try:

@@ -1,4 +1,4 @@
-"""What tells an address who asks: a key, a token that is renewed, or nothing."""
+"""What authenticates requests to an address: a key, a renewable token, or nothing."""
 
 import asyncio
 from collections import deque
@@ -15,24 +15,24 @@ class Credential(Protocol):
     """Belongs to one account. Its representation never shows a secret."""
 
     async def headers(self) -> Mapping[str, str]:
-        """Return what goes with a request. Raises `CredentialsError` and `ProviderError`."""
+        """Return the authentication headers of a request. Raises `CredentialsError` and `ProviderError`."""
         ...
 
     async def renew(self) -> bool:
-        """Note that the address refused it; return whether there is another to try. Raises `CredentialsError`."""
+        """Note that the address refused it; return whether there is another one to try. Raises `CredentialsError`."""
         ...
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must not be shown, in any message: everything that it has sent."""
+        """Everything that it has sent; must not appear in any message."""
         ...
 
 
 class KeyCredential:
-    """An API key. Only this one is sent, no credential that may lie around on the machine."""
+    """An API key. Only this key is sent, never another credential found on the machine."""
 
     def __init__(self, key: str, *, header: KeyHeader = "bearer", key_hint: str = "") -> None:
-        """`key_hint` tells the user where another key is entered."""
+        """`key_hint` tells the user where to enter another key."""
         self._key = key.strip()
         self._header = header
         self._hint = key_hint
@@ -42,7 +42,7 @@ class KeyCredential:
         return (self._key,)
 
     async def headers(self) -> Mapping[str, str]:
-        """Return the header with the key. Raises `ProviderError` for one that HTTP could not carry."""
+        """Return the header with the key. Raises `ProviderError` for a key that is invalid in HTTP."""
         if not (self._key and self._key.isascii() and self._key.isprintable() and " " not in self._key):
             raise ProviderError(
                 "The key is not a key: it is empty or contains characters that keys do not have.",
@@ -69,14 +69,14 @@ _REMEMBERED = 10
 
 
 class TokenCredential:
-    """Tokens of one account, as a bearer. Belongs to one event loop. The representation shows none."""
+    """Bearer tokens of one account. Belongs to one event loop. The representation shows none."""
 
     def __init__(self, source: TokenSource, headers: Mapping[str, str] | None = None) -> None:
         self._source = source
         self._headers = dict(headers or {})
         self._sent: deque[str] = deque(maxlen=_REMEMBERED)
         self._last: WeakKeyDictionary[asyncio.Task[object], str] = WeakKeyDictionary()
-        """What each task sent last: a request that was slow to be refused must not blame the token of another one."""
+        """The last token sent by each task: a late refusal must not be blamed on a newer token."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ class TokenCredential:
         return tuple(self._sent)
 
     async def headers(self) -> Mapping[str, str]:
-        """Return what goes with a request of this task. Raises `CredentialsError` and `ProviderError`."""
+        """Return the headers for a request of the current task. Raises `CredentialsError` and `ProviderError`."""
         token = await self._source.access_token()
         if token not in self._sent:
             self._sent.append(token)
@@ -93,7 +93,7 @@ class TokenCredential:
         return {"Authorization": f"Bearer {token}", **self._headers}
 
     async def renew(self) -> bool:
-        """Have the token that this task sent last renewed, as the address refused it. Raises like `headers`."""
+        """Renew the token that the current task sent last, because the address refused it. Raises like `headers`."""
         task = asyncio.current_task()
         refused = self._last.pop(task, None) if task is not None else None
         if refused is None:

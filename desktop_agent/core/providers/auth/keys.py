@@ -1,11 +1,10 @@
 """API keys: the environment first, then the system's keyring; never a file of ours, never in a representation.
 
-A keyring call is synchronous and may wait for a user who is asked to unlock it: callers on the event loop go through
-`beside`, never through an executor, whose threads the end of the process waits for. `keyring` is imported at the
-first call (75 ms). Such a call may never return: the service is silent, or its prompt is out of sight. It runs in a
-daemon thread, for which the process does not wait when it exits; its connection closes then, and the prompt with it.
-A process of its own was rejected: each call would cost the start of an interpreter, and the key would travel through
-a pipe.
+A keyring call is synchronous and can wait for a user who is asked to unlock it: callers on the event loop use `beside`,
+never an executor, because the process waits for an executor's threads at its end. `keyring` is imported at the first
+call (75 ms). A call can hang for ever: the service is silent, or its prompt is out of sight. It runs in a daemon
+thread, for which the process does not wait when it exits; this closes its connection, and the prompt with it. A
+separate process was rejected: each call would cost the start of an interpreter, and the key would pass through a pipe.
 """
 
 import asyncio
@@ -39,18 +38,18 @@ USE_ENVIRONMENT = "You can also set the key as an environment variable, for exam
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """How long is waited, in seconds."""
+    """How long to wait, in seconds."""
 
     quiet_s: float = 2.0
-    """Until it is said what is waited for."""
+    """Until the user is told what is being waited for."""
     answer_s: float = 5.0
-    """For a keyring that does not ask the user anything."""
+    """For a keyring that does not prompt the user."""
     user_s: float = 60.0
-    """For one that asks the user, or may do so."""
+    """For one that prompts the user, or might."""
 
 
 async def beside(work: Callable[[], T]) -> T:
-    """Return what blocking `work` returns. Being cancelled leaves it alone; no loop or process waits for its end."""
+    """Return the result of the blocking `work`. Cancelling does not stop it; no loop or process waits for its end."""
     return await asyncio.wrap_future(_started(work, "key"))
 
 
@@ -58,7 +57,6 @@ _LOOK_EVERY_S = 0.1
 
 
 def _started(work: Callable[[], T], name: str) -> Future[T]:
-    """Begin `work` in a daemon thread of this name, and return what it comes to."""
     future: Future[T] = Future()
     future.set_running_or_notify_cancel()  # it cannot be cancelled any more
 
@@ -83,12 +81,12 @@ SERVICE = "desktop-agent"
 """The service name of every entry in the keyring; the user name is the account's `entry_of`."""
 
 KeySource = Literal["environment", "keyring", "run"]
-"""`run`: given in this run, and kept nowhere else."""
+"""`run`: given for this run, and stored nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedKey:
-    """A key and where it was found; both `None` when there is none. Its representation never shows the value."""
+    """A key and its source; both `None` when there is none. The representation never shows the value."""
 
     value: str | None = field(repr=False)
     source: KeySource | None
@@ -102,13 +100,13 @@ class KeyringReport(Struct, frozen=True, kw_only=True):
 
 
 class _Writable(Protocol):
-    """What keyring hides of its own base class: a metaclass wraps this method and loses its signature."""
+    """A typed view of keyring's base class: a metaclass wraps this method and loses its signature."""
 
     def set_password(self, service: str, username: str, password: str, /) -> None: ...
 
 
 class SystemKeyStore:
-    """One key per entry in the system's keyring. Every call may block, and raises `CredentialsError`."""
+    """One key per entry in the system's keyring. Every call can block, and raises `CredentialsError`."""
 
     def __init__(
         self,
@@ -118,7 +116,7 @@ class SystemKeyStore:
         over: Callable[[], None] = lambda: None,
         limits: Limits | None = None,
     ) -> None:
-        """`tell` hears what is waited for when that takes long, and then `over`, both on the thread of the call."""
+        """`tell` is called with the reason when a call waits long, then `over`, both on the call's thread."""
         self._chosen = backend
         self._tell = tell
         self._over = over
@@ -167,12 +165,12 @@ class SystemKeyStore:
             self._patiently(remove)
 
     def keep_for_now(self, entry: str, key: str) -> None:
-        """Use a key in this run only: it is kept nowhere."""
+        """Use a key in this run only; it is not stored."""
         self._for_now[entry] = key.strip()
         self._changes[entry] += 1
 
     def changes(self, entry: str) -> int:
-        """Return how often the key of an entry was changed here. Never blocks."""
+        """Return how often this process changed the key of an entry. Never blocks."""
         return self._changes[entry]
 
     def kept_for_now(self, entry: str) -> str | None:
@@ -180,7 +178,7 @@ class SystemKeyStore:
         return self._for_now.get(entry)
 
     def give_up(self) -> None:
-        """Stop waiting for the keyring: the application ends."""
+        """Stop waiting for the keyring, because the application ends."""
         self._has_given_up.set()
 
     def name(self) -> str:
@@ -188,7 +186,7 @@ class SystemKeyStore:
             return self._patiently(lambda: self._backend().name, may_ask_user=False)
 
     def probe(self) -> KeyringReport:
-        """Return whether keys can be kept, found out by keeping and deleting an entry of our own. Never raises."""
+        """Test whether keys can be stored, by storing and deleting an entry of our own. Never raises."""
         name = "none"
         try:
             name = self.name()
@@ -199,7 +197,7 @@ class SystemKeyStore:
         return KeyringReport(backend=name, is_usable=True)
 
     def _patiently(self, work: Callable[[], T], *, may_ask_user: bool = True) -> T:
-        """Return what `work` returns within the limits, which depend on whether the keyring may ask the user.
+        """Return the result of `work` within the limits, which depend on whether the keyring may prompt the user.
 
         Blocks. Raises `CredentialsError` when that takes too long, and at once while an earlier call still hangs.
         """
@@ -253,14 +251,14 @@ class SystemKeyStore:
 
 
 def _load_libraries() -> None:
-    """Import what calls need before their time runs: on a busy machine that takes seconds, and no keyring is asked."""
+    """Import what calls need before their time limit starts: on a busy machine that takes seconds. Calls no keyring."""
     importlib.import_module("keyring")
     with suppress(ImportError):  # another keyring than the Secret Service
         importlib.import_module("secretstorage")
 
 
 def entry_of(account: Account) -> str:
-    """Return the entry of an account's key. It contains the address: a key goes to no other one."""
+    """Return the entry of an account's key. It contains the address, so that a key goes to no other address."""
     if account.is_usual:
         return account.provider
     entry = f"{account.provider}:{account.name.casefold()}"
@@ -270,7 +268,7 @@ def entry_of(account: Account) -> str:
 def resolve_key(account: Account, environ: Mapping[str, str], store: SystemKeyStore) -> ResolvedKey:
     """Return an account's key: the environment's for the usual account, else the one in `store`.
 
-    Blocks. Raises `CredentialsError`. A store is not asked about an account without a key.
+    Blocks. Raises `CredentialsError`. The store is not asked about accounts without a key.
     """
     if account.kind != "key":
         return ResolvedKey(None, None)
@@ -285,7 +283,7 @@ def resolve_key(account: Account, environ: Mapping[str, str], store: SystemKeySt
 
 
 def may_ask(backend: "KeyringBackend") -> bool:
-    """Whether the next call may ask the user to unlock the keyring: only the Secret Service can say. Blocks."""
+    """Whether the next call could prompt the user to unlock the keyring: only the Secret Service can tell. Blocks."""
     if type(backend).__module__ != "keyring.backends.SecretService":
         return True
     import secretstorage
@@ -303,7 +301,7 @@ _PROBE_ENTRY = "doctor-probe"
 
 @contextmanager
 def _explained(verb: str, *hidden: str) -> Generator[None]:
-    """Raise a `CredentialsError` with advice for whatever a backend raises, D-Bus and import errors included.
+    """Turn any error of a backend, including D-Bus and import errors, into a `CredentialsError` with advice.
 
     The original is not its cause: a traceback in a log must not reveal the key.
     """
@@ -347,7 +345,7 @@ _PIECE = re.compile(r"(?P<writing>[0-9a-f]{8})/(?P<count>[1-9][0-9]?):(?P<text>.
 
 
 def read_long(keyring: Keyring, name: str) -> str | None:
-    """Return the secret, or `None` when it is missing or not whole."""
+    """Return the secret, or `None` when it is missing or incomplete."""
     first = _piece(keyring.get(name))
     if first is None:
         return None
@@ -361,7 +359,7 @@ def read_long(keyring: Keyring, name: str) -> str | None:
 
 
 def write_long(keyring: Keyring, name: str, secret: str) -> None:
-    """Keep the secret, which has no white space, in place of an earlier one."""
+    """Store the secret, which must contain no white space, replacing an earlier one."""
     earlier = _piece(keyring.get(name))
     texts = [secret[start : start + PIECE_CHARS] for start in range(0, len(secret), PIECE_CHARS)]
     writing = secrets.token_hex(4)
@@ -389,7 +387,7 @@ def _piece(kept: str | None) -> re.Match[str] | None:
 
 
 def read_record(keyring: Keyring, name: str, kind: type[T]) -> T | None:
-    """Return what `write_record` kept, or `None` when there is nothing, or something of another version."""
+    """Return the record stored by `write_record`, or `None` when there is none, or one of another version."""
     kept = read_long(keyring, name)
     try:
         return msgspec.json.decode(kept, type=learned(kind)) if kept is not None else None
@@ -398,5 +396,5 @@ def read_record(keyring: Keyring, name: str, kind: type[T]) -> T | None:
 
 
 def write_record(keyring: Keyring, name: str, record: object) -> None:
-    """Keep a struct that has no white space in it."""
+    """Store a struct that contains no white space."""
     write_long(keyring, name, msgspec.json.encode(record).decode())

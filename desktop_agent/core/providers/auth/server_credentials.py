@@ -1,7 +1,7 @@
-"""What goes with the requests to an MCP server, from the keyring: its secret headers, and the tokens of a sign-in.
+"""The credentials of an MCP server from the keyring: its secret headers, and the tokens of a sign-in.
 
-The tokens are a user's, renewed where the registration says, or the application's own (RFC 6749 4.4): got when they
-are needed, and again when they end. The SDK that signs in is imported for the first sign-in.
+The tokens are either a user's, renewed as the registration says, or the application's own (RFC 6749 4.4), which are
+requested on demand and again when they expire. The SDK that signs in is imported for the first sign-in.
 """
 
 import asyncio
@@ -53,10 +53,10 @@ from desktop_agent.core.providers.auth.tokens import TokenEndpoint, Tokens
 
 
 class ServerKeyring:
-    """The entries of MCP servers. Every call may block, and raises `CredentialsError`."""
+    """The entries of MCP servers. Every call can block, and raises `CredentialsError`."""
 
     def __init__(self, keys: SystemKeyStore | None = None, *, tell: Callable[[str], None] = lambda _: None) -> None:
-        """Without `keys` the keyring of this machine; `tell` hears what is waited for when that takes long."""
+        """Without `keys`, uses this machine's keyring; `tell` is called with the reason when a call waits long."""
         self._keys = keys or SystemKeyStore(tell=tell)
 
     def get(self, entry: str) -> str | None:
@@ -79,7 +79,7 @@ class ServerKeyring:
 
 @contextmanager
 def _in_our_words() -> Generator[None]:
-    """Leave out the way round that only keys of models have: an environment variable."""
+    """Drop the advice to use an environment variable, which applies to model keys only."""
     try:
         yield
     except CredentialsError as error:
@@ -115,7 +115,7 @@ def _entry(definition: ServerDefinition) -> str:
 
 
 class KeptSignIn:
-    """What the keyring has of the sign-in with one address; blocking calls raise `CredentialsError`."""
+    """The stored sign-in for one address; blocking calls raise `CredentialsError`."""
 
     def __init__(self, keyring: Keyring, address: Address, data: Path, clock: Clock) -> None:
         self._keyring = keyring
@@ -128,7 +128,7 @@ class KeptSignIn:
         return KeyringTokens(self._keyring, self._name)
 
     def lock(self) -> AbstractAsyncContextManager[None]:
-        """Keep everybody else, also other processes, from renewing or changing it."""
+        """Keep everyone else, including other processes, from renewing or changing it."""
         digest = blake2b(self._name.encode(), digest_size=12).hexdigest()
         return renewing(self._data / "locks" / f"sign-in-{digest}.lock", self._clock)
 
@@ -136,21 +136,21 @@ class KeptSignIn:
         return read_record(self._keyring, f"{self._name}/registration", ServerRegistration)
 
     def read_challenge(self) -> str:
-        """Return the header with which the server asked for more than was granted, or nothing. Blocks."""
+        """Return the header with which the server asked for more scopes; empty if there is none. Blocks."""
         return read_long(self._keyring, f"{self._name}/challenge") or ""
 
     def write_challenge(self, header: str) -> None:
         write_long(self._keyring, f"{self._name}/challenge", header)
 
     async def keep(self, granted: GrantedAccess) -> None:
-        """Keep what a sign-in brought, in place of the one before; what the server asked for is part of it."""
+        """Store the result of a sign-in, replacing the previous one and the server's `challenge`."""
         async with self.lock():
             await self.tokens.drop()
             await beside(lambda: self._write(granted.registration))
             await self.tokens.keep(tokens_of(granted, self._clock.now()))
 
     async def keep_tokens(self, granted: GrantedAccess) -> None:
-        """Keep the tokens alone, when others are got as they were; what the server asked for is asked for again."""
+        """Store the tokens only, after they were obtained again unchanged; the server's challenge stays."""
         async with self.lock():
             await self.tokens.keep(tokens_of(granted, self._clock.now()))
 
@@ -206,7 +206,7 @@ async def granted(
 
 
 _OVER = frozenset({"invalid_grant", "invalid_client", "unauthorized_client"})
-"""Refusals after which only the user can sign in again: RFC 6749 5.2."""
+"""Refusals after which only a new sign-in by the user helps: RFC 6749 5.2."""
 
 
 def _refresh_grant(name: str, registration: ServerRegistration, clock: Clock) -> RefreshGrant:
@@ -234,7 +234,7 @@ class ClientRenewal(Renewal):
         self._clock = clock
 
     async def renewed(self, tokens: Tokens) -> Tokens:
-        """Return new ones. Raises `ServerError` and `CredentialsError`."""
+        """Raises `ServerError` and `CredentialsError`."""
         return tokens_of(await granted(self._keyring, self._definition, self._kept), self._clock.now())
 
 
@@ -251,7 +251,7 @@ def _as_server_errors(name: str) -> Generator[None]:
 
 
 class ServerTokens:
-    """The tokens for one server, for its connection, with what goes wrong as `ServerError`."""
+    """The tokens for one server's connection, with failures as `ServerError`."""
 
     def __init__(self, source: TokenSource, kept: KeptSignIn, name: str, *, asks_user: bool = True) -> None:
         self._source = source
@@ -268,7 +268,7 @@ class ServerTokens:
             return await self._source.refused(token)
 
     async def insufficient(self, token: str, challenge: Challenge) -> str:
-        """Return another token after the server wanted one that allows more, if the user has signed in since."""
+        """Return another token after the server required more scopes, if the user has signed in since."""
         with _as_server_errors(self._name):
             kept = await self._kept.tokens.load()
             if kept is not None and kept.access != token:
@@ -291,7 +291,7 @@ class KeyringCredentials:
         self._clock = clock
 
     async def headers(self, definition: ServerDefinition) -> Mapping[str, str]:
-        """Return the secret headers of a server with their values. Raises `ServerError` for one that has none."""
+        """Return the secret headers of a server with their values. Raises `ServerError` when a value is missing."""
         with _as_server_errors(definition.name):
             return await beside(lambda: read_secret_headers(self._keyring, definition))
 

@@ -1,4 +1,4 @@
-"""Signs the user in with MCP servers, and out; adds servers to the settings and takes them out with their secrets."""
+"""Signs the user in with MCP servers, and out; adds servers to the settings, and removes them with their secrets."""
 
 import asyncio
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from desktop_agent.core.providers.auth.server_credentials import (
 )
 
 _REGISTERED_PATH = "/callback"
-"""Where the browser comes back to when the client is known already: it is registered with that path."""
+"""The redirect path of a pre-registered client."""
 
 
 class ServerSignIns:
@@ -34,7 +34,7 @@ class ServerSignIns:
         self._clock = clock
 
     async def sign_in(self, definition: ServerDefinition, browser: Browser) -> None:
-        """Have the user sign in, and keep the result. Raises `UsageError`, `CredentialsError` and `ServerError`."""
+        """Have the user sign in, and store the result. Raises `UsageError`, `CredentialsError` and `ServerError`."""
         address = _address(definition)
         if any(name.lower() == "authorization" for name in (*address.headers, *address.secret_headers)):
             raise UsageError(
@@ -49,11 +49,11 @@ class ServerSignIns:
             await kept.keep(await self._by_browser(definition, address, kept, browser))
 
     async def sign_out(self, definition: ServerDefinition) -> None:
-        """Forget the sign-in, if there is one. Raises `CredentialsError`."""
+        """Remove the sign-in, if there is one. Raises `CredentialsError`."""
         await self._kept(_address(definition)).forget()
 
     async def forget(self, definition: ServerDefinition) -> None:
-        """Forget all that the keyring has of a server that is no longer defined. Raises `CredentialsError`."""
+        """Remove all keyring entries of a server that is no longer defined. Raises `CredentialsError`."""
         await beside(lambda: forget_secret_headers(self._keyring, definition))
         await beside(lambda: forget_client_secret(self._keyring, definition))
         await self.sign_out(definition)
@@ -85,7 +85,7 @@ def _address(definition: ServerDefinition) -> Address:
 
 
 def define_server(path: Path, definition: ServerDefinition, keyring: Keyring, client_secret: str = "") -> None:
-    """Define a server and keep its client's secret: both or neither. Blocks. Raises as `add_definitions`."""
+    """Define a server and store its client secret: both or neither. Blocks. Raises like `add_definitions`."""
     is_kept = False
 
     def keep() -> None:

@@ -1,4 +1,4 @@
-"""What can go wrong with a sign-in, in words for a user. No message quotes a code, a token or an address with one."""
+"""The failures of a sign-in, in words for a user. No message quotes a code, a token or an address with one."""
 
 import re
 from collections.abc import Generator
@@ -23,7 +23,7 @@ def timed_out(service: str, limit_s: float, *, has_refused: bool) -> Credentials
 
 
 def declined(service: str, code: str) -> CredentialsError:
-    """The answer in the browser is an error: RFC 6749 4.1.2.1."""
+    """Return the error for an error answer in the browser: RFC 6749 4.1.2.1."""
     if code == "access_denied":
         return CredentialsError(
             f"The sign-in with {service} was declined.",
@@ -57,7 +57,7 @@ def no_port(port: int, error: OSError) -> CredentialsError:
 
 @contextmanager
 def explained_refusals(service: str) -> Generator[None]:
-    """Raise a `CredentialsError` for a grant that is refused, and for a service that cannot be asked."""
+    """Raise a `CredentialsError` for a refused grant, and for an unreachable service."""
     try:
         yield
     except RefusedGrantError as error:
@@ -69,14 +69,14 @@ def explained_refusals(service: str) -> Generator[None]:
 
 
 def not_registered(service: str) -> CredentialsError:
-    """The answer in the browser names no client, or another one than before."""
+    """Return the error for an answer in the browser that names no client, or another one than before."""
     return CredentialsError(
         f"{service} did not register this application for your account.", hint="Sign in again, or use an API key."
     )
 
 
 def not_for_us(service: str, detail: str) -> CredentialsError:
-    """The identity token is of another sign-in, application or service."""
+    """Return the error for an identity token of another sign-in, application or service."""
     return CredentialsError(
         f"The identity that {service} sent does not belong to this sign-in. Nothing is kept.",
         hint="Sign in again. If this happens again, do not use this network.",
@@ -92,7 +92,7 @@ def another_account(service: str) -> CredentialsError:
 
 
 def not_allowed(service: str, missing: frozenset[str]) -> CredentialsError:
-    """The user, or the plan, does not allow what the sign-in is for."""
+    """Return the error for missing scopes, which the user or the plan did not grant."""
     return CredentialsError(
         f"{service} does not allow this application to use your plan.",
         hint="Sign in again and allow the use of the plan, or use an API key.",

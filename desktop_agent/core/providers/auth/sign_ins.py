@@ -1,6 +1,6 @@
-"""Signs accounts in and out, and gives out what that brought: the keyring, the browser and the accounts together.
+"""Signs accounts in and out and provides their credentials, combining the keyring, the browser and the accounts.
 
-Sign-ins of other programs on this machine are not read: `other_sign_ins` says that they are there, and why.
+Sign-ins of other programs on this machine are not read: `other_sign_ins` lists them, and says why.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ _CLAUDE_CODE = OtherSignIn(
 
 
 def other_sign_ins(environ: Mapping[str, str] = os.environ) -> tuple[OtherSignIn, ...]:
-    """Return those that are there. Looks whether files exist, which blocks; never raises."""
+    """Return the sign-ins of other programs that exist. Only checks whether files exist, which blocks; never raises."""
     codex = Path(environ.get("CODEX_HOME") or Path.home() / ".codex") / "auth.json"
     claude = Path(environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude") / ".credentials.json"
     return tuple(sign_in for file, sign_in in ((codex, _CODEX), (claude, _CLAUDE_CODE)) if _exists(file))
@@ -76,14 +76,13 @@ def _exists(file: Path) -> bool:
 
 CHATGPT_PROVIDER = "openai"
 CHATGPT_NAME = "chatgpt"
-"""What an account that signed in with ChatGPT is called, unless the user says otherwise."""
 
 OPENROUTER_PROVIDER = "openrouter"
 PROFILE_PROVIDER = "anthropic"
 
 
 class SignInServices(Struct, frozen=True):
-    """The services that can be signed in with. Tests replace their addresses."""
+    """The services that offer a sign-in. Tests replace their addresses."""
 
     chatgpt: ChatGptService = CHATGPT
     openrouter: OpenRouterService = OPENROUTER
@@ -103,7 +102,7 @@ class SignIns:
         tell: Callable[[str], None] = lambda _: None,
         services: SignInServices | None = None,
     ) -> None:
-        """`data` is the application's data folder. `tell` hears when renewed tokens could not be kept."""
+        """`data` is the application's data folder. `tell` is called when renewed tokens could not be stored."""
         self._keys = keys
         self._accounts = accounts
         self._data = data
@@ -114,7 +113,7 @@ class SignIns:
         self._sources: dict[str, TokenSource] = {}
 
     async def sign_in_with_chatgpt(self, browser: Browser, name: str = CHATGPT_NAME) -> Account:
-        """Have the user sign in, keep the tokens, and return the account, added if it is new.
+        """Have the user sign in, store the tokens, and return the account, added if it is new.
 
         Raises `CredentialsError`, `UnsafeSettingsError`, and `UsageError` for a name that another account has.
         """
@@ -138,7 +137,7 @@ class SignIns:
         return account
 
     async def sign_in_with_openrouter(self, browser: Browser, name: str = "") -> Account:
-        """Have the user sign in, keep the key, and return its account. Raises as `sign_in_with_chatgpt`."""
+        """Have the user sign in, store the key, and return its account. Raises like `sign_in_with_chatgpt`."""
         account = await self._new_or_same(Account(provider=OPENROUTER_PROVIDER, name=name))
         await self._require_keyring()
         key = await vendor_sign_ins.sign_in_with_openrouter(
@@ -159,7 +158,7 @@ class SignIns:
         return account
 
     async def sign_out(self, account: Account) -> None:
-        """Forget the credential, and remove the account unless it is the usual one. Raises `CredentialsError`.
+        """Remove the credential, and the account unless it is the usual one. Raises `CredentialsError`.
 
         The tokens of a profile stay: they belong to the tool that made it.
         """
@@ -175,7 +174,7 @@ class SignIns:
             await asyncio.to_thread(self._accounts.remove, account)
 
     async def registration(self, account: Account) -> Registration | None:
-        """Return the user who signed in, or `None`. Raises `CredentialsError`."""
+        """Return the registration of the user who signed in, or `None`. Raises `CredentialsError`."""
         return await beside(lambda: self._read_registration(entry_of(account)))
 
     async def credential(self, account: Account) -> TokenCredential:
@@ -224,7 +223,7 @@ class SignIns:
         return renewing(self._data / "locks" / f"sign-in-{name}.lock", self._clock)
 
     async def _new_or_same(self, account: Account) -> Account:
-        """Return the account as it is known, or as it would be. Raises `UsageError` when another one has its name."""
+        """Return the existing account, or the new one. Raises `UsageError` when a different account has its name."""
         loaded = await asyncio.to_thread(self._accounts.load)
         if loaded.problems:
             raise UnsafeSettingsError(loaded.problems)
@@ -245,7 +244,7 @@ class SignIns:
 
 
 def _own_address(provider: str, address: str) -> str:
-    """Return what an account says of its address: nothing when it is its vendor's own."""
+    """Return the address to store for an account: empty when it is its vendor's own."""
     return "" if address.rstrip("/") == vendor_of(provider).address.rstrip("/") else address
 
 

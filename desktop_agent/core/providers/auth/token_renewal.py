@@ -1,4 +1,4 @@
-"""An access token whenever one is wanted: kept in memory and in the keyring, renewed in time, once for all who ask.
+"""A valid access token on demand: kept in memory and in the keyring, renewed in time, once for all callers.
 
 A refresh token is good for one use, so one process at a time renews the tokens of an account.
 """
@@ -38,7 +38,7 @@ class _Access:
 
 
 class KeyringTokens:
-    """The tokens of one account in the keyring. Each call uses a thread: the keyring may ask the user."""
+    """The tokens of one account in the keyring. Each call uses a thread, because the keyring can prompt the user."""
 
     def __init__(self, keyring: Keyring, name: str) -> None:
         self._keyring = keyring
@@ -46,11 +46,11 @@ class KeyringTokens:
         self._access = f"{name}/access"
 
     async def load(self) -> Tokens | None:
-        """Return what is kept, or `None`. With a refresh token alone, the access token counts as expired."""
+        """Return the stored tokens, or `None`. With a refresh token alone, the access token counts as expired."""
         return await beside(self._load)
 
     async def keep(self, tokens: Tokens) -> None:
-        """Keep `tokens`: the refresh token first, as its predecessor is used up."""
+        """Store `tokens`: the refresh token first, as its predecessor is used up."""
         await beside(lambda: self._keep(tokens))
 
     async def drop(self) -> None:
@@ -77,17 +77,17 @@ class KeyringTokens:
 
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-"""When a token ended that is not there."""
+"""The expiry of a missing access token."""
 
 
 LIMIT_S = 120.0
-"""How long another process is waited for. It may be asking the user for the keyring, and then the network."""
+"""How long to wait for another process, which can be waiting for the user (keyring) and then the network."""
 
 _LOOK_EVERY_S = 0.1
 
 
 async def _undisturbed(work: Awaitable[T]) -> T:
-    """Return what `work` returns; being cancelled waits for its end first."""
+    """Return the result of `work`; on cancellation, wait for its end first."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
@@ -115,7 +115,7 @@ async def renewing(path: Path, clock: Clock) -> AsyncGenerator[None]:
 
 
 def _lock_at(path: Path) -> tuple[Callable[[], bool], Callable[[], None]]:
-    """Return what tries once to take the lock, and what releases it. All of it blocks; raises `CredentialsError`."""
+    """Return functions that try once to take the lock, and release it. All block, and raise `CredentialsError`."""
     from filelock import FileLock  # slow, and of no use before a token is renewed
 
     try:
@@ -146,24 +146,24 @@ def _unusable(path: Path, error: OSError) -> CredentialsError:
 
 
 MARGIN = timedelta(minutes=2)
-"""How long before its end an access token is renewed."""
+"""How long before its expiry an access token is renewed."""
 
 SETTLED_S = 60.0
-"""How long after a renewal a refusal means that renewing does not help."""
+"""A refusal this soon after a renewal means that renewing does not help."""
 
 KEEP_AGAIN_S = 60.0
-"""How long after tokens could not be kept that is tried again."""
+"""How long to wait before storing tokens is retried."""
 
 
 class TokenSource(Protocol):
-    """What a provider asks for the token of each request."""
+    """Provides a provider with the token for each request."""
 
     async def access_token(self) -> str:
-        """Return a token that is good now. Raises `CredentialsError` and `ProviderError`."""
+        """Return a token that is currently valid. Raises `CredentialsError` and `ProviderError`."""
         ...
 
     async def refused(self, token: str) -> str:
-        """Return another token after the service refused `token`. Raises like `access_token`; ask once a request."""
+        """Return another token after the service refused `token`. Raises like `access_token`; call once per request."""
         ...
 
 
@@ -171,19 +171,19 @@ class Renewal(ABC):
     """How the tokens of one service are renewed."""
 
     first: Tokens | None = None
-    """What is renewed where no tokens are kept yet; `None` where the user has to sign in first."""
+    """The tokens to renew when none are stored yet; `None` where the user has to sign in first."""
 
     def __init__(self, service: str, how_to_sign_in: str) -> None:
-        """`service` is its name for people; `how_to_sign_in` tells the user what to do when the sign-in is over."""
+        """`service` is its display name; `how_to_sign_in` tells the user what to do when the sign-in has ended."""
         self.service = service
         self.how_to_sign_in = how_to_sign_in
 
     @abstractmethod
     async def renewed(self, tokens: Tokens) -> Tokens:
-        """Exchange the refresh token, which is used up then. Raises as a `TokenSource`, and `SignedOutError`."""
+        """Exchange the refresh token, which is used up by this. Raises like a `TokenSource`, and `SignedOutError`."""
 
     def require_use(self, tokens: Tokens) -> None:  # noqa: B027 - the tokens of most services allow what they are for
-        """Raise `CredentialsError` when these tokens do not allow what they are for."""
+        """Raise `CredentialsError` when the tokens lack the rights that they are needed for."""
 
     def signed_out(self, detail: str) -> SignedOutError:
         title = f"You are not signed in with {self.service} any more."
@@ -204,9 +204,9 @@ class RefreshGrant(Renewal):
         sends_json: bool = False,
         life_s: float | None = None,
     ) -> None:
-        """`fields` go with each request; the errors in `over`, or all of them, end the sign-in.
+        """`fields` go with each request; the errors in `over`, or any error without `over`, end the sign-in.
 
-        `life_s` is how long a token is good when the answer does not say.
+        `life_s` is the lifetime of a token when the answer does not state it.
         """
         super().__init__(endpoint.service, how_to_sign_in)
         self._endpoint = endpoint
@@ -232,7 +232,7 @@ class RefreshGrant(Renewal):
 
 
 class RenewingSource:
-    """The tokens of one account. Belongs to one event loop; other processes may renew the same tokens."""
+    """The tokens of one account. Belongs to one event loop; other processes can renew the same tokens."""
 
     def __init__(
         self,
@@ -243,7 +243,7 @@ class RenewingSource:
         lock: Callable[[], AbstractAsyncContextManager[None]],
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`lock` keeps other processes from renewing meanwhile. `tell` hears when tokens could not be kept."""
+        """`lock` keeps other processes from renewing meanwhile. `tell` is called when tokens could not be stored."""
         self._kept = kept
         self._renewal = renewal
         self._clock = clock
@@ -251,12 +251,12 @@ class RenewingSource:
         self._tell = tell
         self._tokens: Tokens | None = None
         self._keep_at: float | None = None
-        """When to try again to keep the tokens; `None` when they are kept."""
+        """When to retry storing the tokens; `None` when they are stored."""
         self._renewed_at: float | None = None
         self._one_at_a_time = asyncio.Lock()
 
     async def access_token(self) -> str:
-        """Return a good token, renewed in time. While a renewal fails, a token that is still good is used."""
+        """Return a valid token, renewed in time. While a renewal fails, a token that is still valid is used."""
         async with self._one_at_a_time:
             if self._tokens is None:
                 self._tokens = await self._kept.load()
@@ -286,7 +286,7 @@ class RenewingSource:
             raise
 
     async def _renew(self, refused: str | None) -> Tokens:
-        """Return fresh tokens that are not the `refused` one: those of another process, else renewed ones."""
+        """Return fresh tokens other than the `refused` one: those of another process, else renewed ones."""
         async with self._lock():
             current = await self._current() or self._renewal.first
             if current is None:
@@ -298,7 +298,7 @@ class RenewingSource:
             return current
 
     async def _current(self) -> Tokens | None:
-        """Return the newest tokens there are: those that could not be kept, else what is kept."""
+        """Return the newest tokens: those that could not be stored, else the stored ones."""
         if self._keep_at is None:
             return await self._kept.load()
         assert self._tokens is not None
@@ -325,7 +325,7 @@ class RenewingSource:
         return tokens
 
     async def _kept_by_others(self, current: Tokens) -> Tokens | None:
-        """Return what a program that knows nothing of our lock has renewed meanwhile, or `None`."""
+        """Return tokens that a program without our lock has renewed meanwhile, or `None`."""
         with suppress(CredentialsError):
             kept = await self._kept.load()
             if kept is not None and kept.access != current.access and kept.is_fresh(self._clock.now()):
@@ -333,7 +333,7 @@ class RenewingSource:
         return None
 
     async def _keep(self, tokens: Tokens) -> None:
-        """Keep the tokens; when that fails they are used all the same, and tried to be kept the next time."""
+        """Store the tokens; when that fails they are used all the same, and storing them is retried later."""
         is_told = self._keep_at is not None
         try:
             await self._kept.keep(tokens)

@@ -1,8 +1,8 @@
-"""What a service grants, and one request to the address where it does so: a form or JSON there, JSON back.
+"""Token grants, and one request to a token endpoint: a form or JSON there, JSON back.
 
-What goes there and what comes back are secrets: no error, log or representation made here quotes either, but for the
-code that names the kind of refusal. Answers are read strictly, as RFC 6749 5.1 and OpenID Connect have them. The HTTP
-client is imported with the first request, in a thread.
+Requests and answers are secrets: no error, log or representation made here quotes either, except for the code of a
+refusal. Answers are read strictly, following RFC 6749 5.1 and OpenID Connect. The HTTP client is imported with the
+first request, in a thread.
 """
 
 import asyncio
@@ -34,25 +34,25 @@ class Tokens:
     refresh: str | None = field(default=None, repr=False)
     """`None` when another program renews the access token."""
     expires_at: datetime | None = None
-    """`None` when that is not known: the token is used until it is refused."""
+    """`None` when unknown: the token is used until it is refused."""
     scopes: frozenset[str] = frozenset()
 
     def is_fresh(self, now: datetime, margin: timedelta = timedelta()) -> bool:
-        """Whether the access token is good for `margin` more."""
+        """Whether the access token is valid for at least another `margin`."""
         return self.expires_at is None or now + margin < self.expires_at
 
 
 class KeptTokens(Protocol):
-    """Where the tokens of one account are kept, for every process of the user. All of it raises `CredentialsError`."""
+    """Stores the tokens of one account for every process of the user. All methods raise `CredentialsError`."""
 
     async def load(self) -> Tokens | None: ...
 
     async def keep(self, tokens: Tokens) -> None:
-        """Put `tokens` in the place of what is kept, the refresh token first."""
+        """Replace the stored tokens by `tokens`, the refresh token first."""
         ...
 
     async def drop(self) -> None:
-        """Forget tokens that the service takes no more. No error when there are none."""
+        """Remove tokens that the service no longer accepts. No error when there are none."""
         ...
 
 
@@ -60,12 +60,12 @@ _LONGEST_TOKEN = 16_384
 _LONGEST_LIFE_S = 10 * 366 * 24 * 3600
 
 _Secret = Annotated[str, msgspec.Meta(max_length=_LONGEST_TOKEN, pattern=r"^[\x21-\x7e]+$")]
-"""Printable, so that it can stand in a header."""
+"""Printable, so that it can be sent in a header."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenAnswer:
-    """A grant. The representation shows no token."""
+    """A granted token answer. The representation shows no token."""
 
     access_token: _Secret = field(repr=False)
     refresh_token: _Secret | None = field(default=None, repr=False)
@@ -74,10 +74,10 @@ class TokenAnswer:
     expires_in: Annotated[float, msgspec.Meta(gt=0, le=_LONGEST_LIFE_S)] | None = None
     """Seconds."""
     scope: str | None = None
-    """`None` when what was asked for is granted."""
+    """`None` when all requested scopes are granted."""
 
     def tokens(self, now: datetime, *, before: Tokens | None = None, scopes: frozenset[str] = frozenset()) -> Tokens:
-        """Return what is granted from `now` on. What the answer leaves out is as it was `before`, else `scopes`."""
+        """Return the tokens, valid from `now` on. `before` fills missing values; without it, `scopes` the scopes."""
         refresh = before.refresh if before is not None and self.refresh_token is None else self.refresh_token
         unsaid = before.scopes if before is not None else scopes
         return Tokens(
@@ -89,7 +89,7 @@ class TokenAnswer:
 
 
 def read_grant(body: bytes, service: str) -> TokenAnswer:
-    """Return the grant that a body is. Raises `ProviderError` for anything else, quoting nothing of it."""
+    """Parse the grant in a body. Raises `ProviderError` for anything else, quoting nothing of it."""
     try:
         answer = msgspec.json.decode(body, type=learned(TokenAnswer))
     except msgspec.DecodeError as error:  # its message has types and places, no values
@@ -109,13 +109,12 @@ def _no_grant(service: str, detail: str) -> ProviderError:
 
 
 ANSWER_S = 30.0
-"""How long an answer is waited for."""
 
 _CODE = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 
 class RefusedGrantError(Exception):
-    """The service hands out nothing for what it was given. `code` is its word for why, empty when it gave none."""
+    """The service refused the grant. `code` is its error code, empty when it gave none."""
 
     def __init__(self, status: int, code: str) -> None:
         super().__init__(f"HTTP {status} {code}".strip())
@@ -134,7 +133,7 @@ class TokenEndpoint:
         headers: Mapping[str, str] | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        """`service` is its name for people; `headers` go with every request."""
+        """`service` is its display name; `headers` go with every request."""
         self.service = service
         self._address = address
         self._headers = {"Accept": "application/json", "User-Agent": f"desktop-agent/{__version__}", **(headers or {})}
@@ -182,7 +181,7 @@ class TokenEndpoint:
 
 
 def _code_in(body: bytes) -> str:
-    """Return the error code of a refusal: of RFC 6749 5.2, or of an object in its place. No description is read."""
+    """Return the error code of a refusal: of RFC 6749 5.2, or of an error object. No description is read."""
     try:
         said: object = msgspec.json.decode(body)
     except msgspec.DecodeError:

@@ -1,8 +1,7 @@
-"""Signing in with ChatGPT, so that requests count against the user's plan, and with OpenRouter, which brings a key.
+"""Signing in with ChatGPT, so that requests count against the user's plan, and with OpenRouter, which returns a key.
 
-ChatGPT: https://developers.openai.com/siwc/token-sharing-open-source/sign-in. The first sign-in of an account goes
-out under a client id that all such programs share; its answer brings the account's own, which is kept and used from
-then on.
+ChatGPT: https://developers.openai.com/siwc/token-sharing-open-source/sign-in. The first sign-in of an account uses a
+client ID that all such programs share; its answer has the account's own, which is stored and used from then on.
 """
 
 import base64
@@ -52,7 +51,7 @@ class ChatGptService(Struct, frozen=True, kw_only=True):
     """For the first sign-in of an account; its answer brings the id that is used from then on."""
     agent_name: str = "Desktop Agent"
     redirect_path: str = "/auth/callback"
-    """The same each time; only the port may change."""
+    """The same each time; only the port can change."""
     scopes: tuple[str, ...] = (
         "openid",
         "profile",
@@ -65,13 +64,13 @@ class ChatGptService(Struct, frozen=True, kw_only=True):
 
 
 class OpenRouterService(Struct, frozen=True, kw_only=True):
-    """OpenRouter's sign-in, which ends with an API key of the user: https://openrouter.ai/docs/use-cases/oauth-pkce."""
+    """OpenRouter's sign-in, which returns an API key of the user: https://openrouter.ai/docs/use-cases/oauth-pkce."""
 
     name: str = "OpenRouter"
     authorize_url: str = "https://openrouter.ai/auth"
     keys_url: str = "https://openrouter.ai/api/v1/auth/keys"
     redirect_host: Literal["localhost", "127.0.0.1"] = "localhost"
-    """The host for which it documents that every port may be used."""
+    """The host for which OpenRouter documents that every port can be used."""
 
 
 CHATGPT = ChatGptService()
@@ -79,12 +78,10 @@ OPENROUTER = OpenRouterService()
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of an account after its first sign-in, kept beside its tokens. None of it is a secret."""
+    """The data of an account's first sign-in, stored beside its tokens. It contains no secret."""
 
     client_id: str
-    """What this installation is called there, for this account."""
     subject: str
-    """Who the user is there."""
     email: str = ""
 
 
@@ -122,7 +119,7 @@ def _kept(path: Path) -> str | None:
 
 
 _SKEW = timedelta(minutes=5)
-"""How far the two clocks may be apart."""
+"""The tolerated difference between the two clocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +134,7 @@ class _Claims:
 
 
 def _registration(service: ChatGptService, attempt: Attempt, client_id: str, token: str, now: datetime) -> Registration:
-    """Return who the identity token is about. Raises `CredentialsError` when it is not for this sign-in.
+    """Return the registration of the identity token's user. Raises `CredentialsError` when it is not for this sign-in.
 
     Its signature is not checked, as it comes straight from the token endpoint: OpenID Connect Core 3.1.3.7, number 6.
     """
@@ -177,7 +174,7 @@ _OVER = frozenset(
         "refresh_token_reused",
     }
 )
-"""The errors that end a sign-in. After any other the refresh token may be tried again."""
+"""The errors that end a sign-in. After any other one the refresh token can be retried."""
 
 
 async def sign_in_with_chatgpt(
@@ -188,7 +185,7 @@ async def sign_in_with_chatgpt(
     earlier: Registration | None = None,
     service: ChatGptService = CHATGPT,
 ) -> tuple[Registration, Tokens]:
-    """Have the user sign in, and return the account's registration and tokens; nothing is kept here.
+    """Have the user sign in, and return the account's registration and tokens; nothing is stored here.
 
     `earlier` is the registration of an account that signs in again. Raises `CredentialsError`.
     """
@@ -255,7 +252,6 @@ def _address(
 
 
 def _issued(service: ChatGptService, client_id: str | None, earlier: Registration | None) -> str:
-    """Return the account's own client id: the one that the answer brings, or the one it had."""
     if earlier is not None:
         if client_id not in (None, earlier.client_id):
             raise not_registered(service.name)
@@ -277,7 +273,7 @@ class _KeyAnswer:
 
 
 async def sign_in_with_openrouter(browser: Browser, *, clock: Clock, service: OpenRouterService = OPENROUTER) -> str:
-    """Have the user sign in, and return an API key; nothing is kept here. Raises `CredentialsError`."""
+    """Have the user sign in, and return an API key; nothing is stored here. Raises `CredentialsError`."""
     attempt = Attempt.new()
     receiver = RedirectReceiver(f"/sign-in/{attempt.state}", state=None, host=service.redirect_host)
     async with receiver:
