@@ -49,7 +49,7 @@ from desktop_agent.core.system.private_files import FileStamp, is_unchanged, sta
 
 
 class HeldQuestion(Struct):
-    """A question of an earlier process as the journal has it, with its answer once there is one."""
+    """A question from an earlier process as recorded in the journal, with its answer once there is one."""
 
     request: ApprovalRequest
     decision: Decision | None = None
@@ -103,11 +103,11 @@ class Approvals:
             self._held.setdefault(request.call_id, HeldQuestion(request))
 
     def held(self, call_id: CallId) -> HeldQuestion | None:
-        """Return the held question about a call. Its answer may come at any time until it is let go."""
+        """Return the held question about a call. It can be answered at any time until `let_go`."""
         return self._held.get(call_id)
 
     def let_go(self, call_id: CallId) -> None:
-        """Stop taking answers to a held question: the caller concludes it, or asks it now."""
+        """Stop accepting answers to a held question: the caller concludes it, or asks it now."""
         self._held.pop(call_id, None)
 
     def abort_all(self, reason: str) -> None:
@@ -120,15 +120,15 @@ RULES_NAME = "rules.toml"
 
 
 class LoadedRules(Struct, frozen=True):
-    """The rules in force and what was wrong with the file."""
+    """The rules in force, and the problems in the file."""
 
     rules: tuple[Rule, ...] = ()
     problems: tuple[FileProblem, ...] = ()
-    """The key of a problem with a rule is its number in the file: `rule 1`."""
+    """A problem with a rule has the rule's number in the file as its key: `rule 1`."""
 
     @property
     def is_forbidding_broken(self) -> bool:
-        """Whether a rule that forbids or asks may be among those that could not be read."""
+        """Whether an unreadable rule could be one that forbids or asks."""
         return any(problem.is_fault for problem in self.problems)
 
 
@@ -195,7 +195,7 @@ def _table(rule: Rule) -> dict[str, object]:
 
 
 def _rule(entry: object, *, known: Collection[str]) -> Rule:
-    """Return the rule of one entry. Raises `ValueError` saying what is wrong with it."""
+    """Return the rule of one entry. Raises `ValueError`, which says what is wrong with it."""
     values = table_of(entry, Rule.__struct_fields__)
     rule = Rule(
         id=text_in(values, "id", is_needed=True),
@@ -224,7 +224,7 @@ class LiveRules:
     """The lasting rules, reread when the file changes. One for all sessions, usable from any thread."""
 
     def __init__(self, file: RulesFile) -> None:
-        """Does not read yet: there are no rules before the first `look`."""
+        """Does not read the file: there are no rules before the first `look`."""
         self.file = file
         self.loaded = LoadedRules()
         self._stamp: FileStamp | None = None
@@ -257,7 +257,7 @@ class LiveRules:
 
 
 def _with_what_held(found: LoadedRules, before: LoadedRules) -> LoadedRules:
-    """Return the readable rules of a broken file, after everything that forbade or asked before."""
+    """Return a broken file's readable rules, after every earlier rule that forbade or asked."""
     held = tuple(rule for rule in before.rules if rule.effect != "allow")
     known = {rule.id for rule in held}
     return replace(found, rules=(*held, *(rule for rule in found.rules if rule.id not in known)))
@@ -295,7 +295,7 @@ class RuleBook:
         await self._report_problems()
 
     async def keep(self, rules: Sequence[Rule]) -> None:
-        """Write the lasting rules to the file. A rule that cannot be written is reported and does not count."""
+        """Write the lasting rules to the file. A rule that cannot be written is reported and has no effect."""
         lasting = [rule for rule in rules if rule.scope != "session"]
         if lasting:
             try:
@@ -306,7 +306,7 @@ class RuleBook:
         self.report()
 
     async def revoke(self, rule_id: str) -> None:
-        """Revoke a rule, wherever it is kept; an unknown one is ignored."""
+        """Revoke a rule, wherever it is stored; an unknown one is ignored."""
         try:
             await asyncio.to_thread(self._file.remove, rule_id)
         except AgentError as error:

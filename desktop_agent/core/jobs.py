@@ -1,10 +1,10 @@
 """Background commands: jobs that outlive the tool call that started them, but never the application.
 
-A session owns one `Jobs`. Closing it ends every job's whole process tree. `JobReports` tells the front ends when one
-starts or ends, and every moment while one runs.
+A session owns one `Jobs`. Closing it ends every job's whole process tree. `JobReports` tells the front ends when a job
+starts or ends, and regularly while one runs.
 
-A job's output (both streams, as written) goes to a log file of its own. It may print for ever: a log that grows beyond
-its limit is moved aside to `<log>.1`, replacing what was there.
+A job's output (both streams, as written) goes to a log file of its own. It can grow without limit: a log that exceeds
+its limit is moved to `<log>.1`, replacing the previous one.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from desktop_agent.core.system.staged_file import write_all
 from desktop_agent.core.terminal.printout import plain_text
 
 LOG_LIMIT_BYTES = 16 * 1024 * 1024
-"""When a log is moved aside. A job takes at most twice this on disk."""
+"""The size at which a log is moved aside. A job takes at most twice this on disk."""
 
 
 class JobLog:
@@ -47,7 +47,7 @@ class JobLog:
         self._size = 0
 
     def write(self, chunk: bytes) -> None:
-        """Append `chunk`. On a full disk output is lost, and the command runs on."""
+        """Append `chunk`. On a full disk the output is lost, but the command continues."""
         with suppress(OSError):
             while chunk:
                 room = self._limit_bytes - self._size
@@ -98,7 +98,7 @@ def _aside(log: Path) -> Path:
 
 TAIL_BYTES = 8 * 1024
 _LINE_BYTES = 1024
-"""How much of a log is read to find its last line."""
+"""How much of a log's end is read to find its last line."""
 
 
 class Jobs:
@@ -113,9 +113,9 @@ class Jobs:
         self.on_change: Callable[[], None] | None = None
         """Called on the loop's thread when a job has started or ended."""
         self.on_end: Callable[[str], Awaitable[None]] | None = None
-        """Awaited when nothing of a job runs any longer, before `on_change` reports its end."""
+        """Awaited when the job's whole process tree has ended, before `on_change` reports it."""
         self.on_look: Callable[[], Awaitable[None]] | None = None
-        """Awaited by `look`: records what the jobs have changed so far."""
+        """Awaited by `look`; records what the jobs have changed so far."""
 
     async def start(self, command: Command, *, shown: str, timeout_s: float | None = None) -> Job:
         """Start `command`, shown to people as `shown`. It runs until it ends, is stopped, or `timeout_s` passes.
@@ -163,7 +163,7 @@ class Jobs:
         return await asyncio.to_thread(read_tail, self._jobs[job_id].log, max_bytes)
 
     async def wait(self, job_id: str, timeout_s: float | None = None) -> Job:
-        """Return the job once nothing of it runs any longer, or as it is after `timeout_s`.
+        """Return the job when its whole process tree has ended, or as it is after `timeout_s`.
 
         Cancelling only stops the waiting. Raises `KeyError` for an unknown id.
         """
@@ -216,7 +216,7 @@ class Jobs:
 
 
 class _Running(Struct):
-    """What a job needs while it runs."""
+    """The state of a running job."""
 
     child: ChildProcess
     log: JobLog
@@ -272,7 +272,7 @@ class JobReports:
             await self._wait(is_anything_running=any(job.state == "running" for job in jobs))
 
     async def _wait(self, *, is_anything_running: bool) -> None:
-        """Return when a job started or ended, or, while one runs, when it is time to look again."""
+        """Return when a job starts or ends, or, while one runs, when it is time to poll."""
         waits: list[asyncio.Task[object]] = [asyncio.create_task(self._changed.wait())]
         if is_anything_running:
             waits.append(asyncio.create_task(self._clock.sleep(EVERY_S)))

@@ -1,7 +1,7 @@
-"""Spelling of what the user writes, by the dictionaries that are installed, and which words of a message to look up.
+"""Checks the spelling of what the user writes with the installed dictionaries, and picks the words to check.
 
-Enchant finds them: the desktop's on Linux, the system's on macOS, its own on Windows. Without it, or without a
-dictionary, nothing is checked.
+Enchant finds the dictionaries: the desktop's on Linux, the system's on macOS, its own on Windows. Without Enchant, or
+without a dictionary, nothing is checked.
 """
 
 import re
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _ALWAYS: Final = ("en_US",)
-"""Beside the user's languages: with an agent, most people write English, and so are the words of its trade."""
+"""Besides the user's languages: most people write English to an agent, and technical terms are English."""
 _MOST_SUGGESTIONS: Final = 6
 
 
 class Speller:
-    """Some dictionaries: a word in one of them is right. Blocks for tenths of a second; for one thread."""
+    """A set of dictionaries: a word is correct if one of them has it. Blocks for tenths of a second; for one thread."""
 
     def __init__(self, dictionaries: "Sequence[enchant.Dict]") -> None:
         self._dictionaries = dictionaries
@@ -29,13 +29,13 @@ class Speller:
         return frozenset(word for word in words if not self._has(_as_listed(word)))
 
     def suggestions(self, word: str) -> tuple[str, ...]:
-        """Return what may be meant instead, the likeliest first: the best of each dictionary, then the second best."""
+        """Return suggestions, likeliest first: the best of each dictionary, then the second best."""
         lists = [_ask(lambda of=of: of.suggest(_as_listed(word)), []) for of in self._dictionaries]
         found = dict.fromkeys(one for one in chain.from_iterable(zip_longest(*lists)) if one is not None)
         return tuple(found)[:_MOST_SUGGESTIONS]
 
     def learn(self, word: str) -> None:
-        """Take a word for right from now on: it goes into the user's own list, which other programs read, too."""
+        """Accept a word from now on: it goes into the user's own list, which other programs read, too."""
         _ask(lambda: self._dictionaries[0].add(_as_listed(word)), None)
 
     def _has(self, word: str) -> bool:
@@ -43,7 +43,9 @@ class Speller:
 
 
 def open_speller(languages: Iterable[str]) -> Speller | None:
-    """Open the dictionaries of these languages, best first, and English; None without. Blocks: 50 ms, 9 MB each."""
+    """Open the dictionaries of these languages, best first, and English; `None` without any. Blocks: 50 ms,
+    9 MB each.
+    """
     try:
         import enchant
     except ImportError:  # what it calls is not installed
@@ -57,7 +59,7 @@ def open_speller(languages: Iterable[str]) -> Speller | None:
 
 
 def _best(wanted: str, installed: Sequence[str]) -> str:
-    """Return the dictionary for a language: that of its country, else the one without or of the largest; or nothing."""
+    """Return the best dictionary for a language: exact, without a country, its main country, any; empty if none."""
     if wanted in installed:
         return wanted
     language = wanted.partition("_")[0]
@@ -71,7 +73,7 @@ def _as_listed(word: str) -> str:
 
 
 def _ask(ask: Callable[[], T], otherwise: T) -> T:
-    """Return what Enchant answers, or `otherwise` where it cannot."""
+    """Return what Enchant answers, or `otherwise` if it fails."""
     from enchant.errors import Error
 
     try:
@@ -87,7 +89,7 @@ _CLOSING: Final = "\"')]*~“”‘’«»‹›.,;:!?…–—"
 _PROSE: Final = re.compile(r"[^\W\d_]+(?:['’‐-][^\W\d_]+)*")
 _PART: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _FIRST_WITHOUT_SPACES: Final = "\u2e80"
-"""From here on stand the scripts of East Asia, whose words nothing separates and no dictionary lists."""
+"""The first code point of the East Asian scripts, whose words are not separated and not in any dictionary."""
 
 
 class ProseWord(NamedTuple):
@@ -101,10 +103,10 @@ class ProseWord(NamedTuple):
 
 
 def words_of(message: str) -> Iterator[ProseWord]:
-    """Yield the words of the message that a dictionary can know, in their order.
+    """Yield the words of the message that a dictionary can know, in order.
 
-    What stands between backticks is left out, and whatever looks like code: with a digit, a capital inside, in capitals
-    only, with a sign between letters other than an apostrophe or a hyphen, or a slash command.
+    Skips text between backticks, and everything that looks like code: words with a digit, with a capital inside, in
+    capitals only, with a sign between letters other than an apostrophe or a hyphen, and slash commands.
     """
     prose = _CODE.sub(lambda code: " " * len(code[0]), message)
     for token in _TOKEN.finditer(prose):

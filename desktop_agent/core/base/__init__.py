@@ -1,1 +1,1 @@
-"""What everything else stands on and what knows nothing of it: identifiers, errors, time, paths, plain text."""
+"""What everything else depends on, and what depends on nothing else: identifiers, errors, time, paths, plain text."""

@@ -1,4 +1,4 @@
-"""Time as a dependency: the core asks a `Clock`, so tests decide what time it is and never really wait."""
+"""Time as a dependency: the core asks a `Clock`, so tests control the time and never really wait."""
 
 import asyncio
 import time
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Where the core gets the time from, and the only thing in it that may wait."""
+    """The core's only source of time, and the only thing in it that waits."""
 
     def now(self) -> datetime:
         """The current wall-clock time, in UTC, for people and for the journal."""
@@ -34,5 +34,5 @@ class SystemClock:
 
 
 def is_over(ends_at: datetime, now: datetime) -> bool:
-    """Whether a time has come. One without a time zone, as in a journal that another program wrote, is UTC."""
+    """Whether a time has come. A time without a zone, as in another program's journal, counts as UTC."""
     return (ends_at if ends_at.tzinfo is not None else ends_at.replace(tzinfo=UTC)) <= now

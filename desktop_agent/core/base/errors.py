@@ -44,7 +44,7 @@ ProviderFault = Literal[
     "configuration",
     "unacceptable",
 ]
-"""What went wrong between us and the model. The turn retries only what can pass by itself."""
+"""What went wrong between the application and the model. The turn retries only faults that can be temporary."""
 
 _NO_ROOM = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
@@ -52,7 +52,7 @@ TRANSIENT_FAULTS: frozenset[ProviderFault] = frozenset({"rate_limited", "overloa
 
 
 class AgentError(Exception):
-    """Something a user must know: what happened (`title`), what to do (`hint`), and the details on demand."""
+    """An error that the user must see: what happened (`title`), what to do (`hint`), and details on demand."""
 
     exit_code: ClassVar[int] = 1
 
@@ -73,7 +73,9 @@ class UsageError(AgentError):
 
 
 class UnsafeSettingsError(UsageError):
-    """What safety depends on cannot be read, so nothing runs; `detail` names each mistake with its file and line."""
+    """Something that safety depends on cannot be read, so nothing runs; `detail` names each mistake with
+    file and line.
+    """
 
     def __init__(self, mistakes: Sequence[object]) -> None:
         super().__init__(
@@ -84,7 +86,7 @@ class UnsafeSettingsError(UsageError):
 
 
 class StorageError(AgentError):
-    """Something on disk could not be written or read. Nothing is acted on unrecorded after this."""
+    """Something on disk could not be written or read. After this, nothing is done that cannot be recorded."""
 
 
 def is_disk_full(error: BaseException) -> bool:
@@ -106,15 +108,15 @@ class WorkspaceError(AgentError):
 
 
 class SandboxError(AgentError):
-    """A command cannot be confined as asked. It is not run: never less confined instead."""
+    """A command cannot be confined as asked. It is not run, since it must never run less confined."""
 
 
 class CredentialsError(AgentError):
-    """There is no key for the provider, or the keyring refused to hand it out or take it."""
+    """There is no key for the provider, or the keyring refused to return or store it."""
 
 
 class SignedOutError(CredentialsError):
-    """A service takes a sign-in no more, or there is none: only the user can sign in again."""
+    """A service no longer accepts a sign-in, or there is none: only the user can sign in again."""
 
 
 class AccountGoneError(CredentialsError):
@@ -122,11 +124,11 @@ class AccountGoneError(CredentialsError):
 
 
 class ServerError(AgentError):
-    """An MCP server could not be started or reached, ended, or does not keep to the protocol."""
+    """An MCP server could not be started or reached, ended, or violated the protocol."""
 
 
 class ProviderError(AgentError):
-    """The model was not reached or refused; `fault` decides on another try, after `retry_after_s` if given."""
+    """The model was not reached or refused; `fault` decides whether to retry, after `retry_after_s` if given."""
 
     def __init__(
         self,
@@ -143,7 +145,7 @@ class ProviderError(AgentError):
 
     @property
     def is_transient(self) -> bool:
-        """Whether the same request may succeed later with nothing changed."""
+        """Whether the same request can succeed later, unchanged."""
         return self.fault in TRANSIENT_FAULTS
 
 
@@ -156,7 +158,7 @@ class ToolError(Exception):
 
 
 class ArgumentsError(ToolError):
-    """The arguments of a call are not what its tool takes; `fields` names the wrong ones: `todos.0.status`."""
+    """A call's arguments do not fit its tool; `fields` names the wrong ones: `todos.0.status`."""
 
     def __init__(self, message: str, fields: Sequence[str]) -> None:
         super().__init__(message, error_type="validation")

@@ -1,7 +1,7 @@
-"""What a file is by its first bytes: its type, its encoding, and of a picture its format and size in pixels.
+"""A file's type by its first bytes, its encoding, and for a picture its format and size in pixels.
 
-Only beginnings and headers are read, never pixels, so a hostile file can cost nothing but an error. Formats: PNG (W3C,
-3rd edition), JPEG (ITU-T T.81), GIF89a (CompuServe), WebP (RFC 9649).
+Only beginnings and headers are read, never pixels, so a hostile file can cause nothing worse than an error. Formats:
+PNG (W3C, 3rd edition), JPEG (ITU-T T.81), GIF89a (CompuServe), WebP (RFC 9649).
 """
 
 import codecs
@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 HEAD_BYTES = 8192
-"""How much of a file's beginning is enough to tell."""
+"""How much of a file's beginning is enough to identify its type."""
 
 MarkedEncoding = Literal["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
 _MARKS: tuple[tuple[bytes, MarkedEncoding], ...] = (
@@ -89,23 +89,23 @@ _SIGNATURES: tuple[tuple[bytes, str, PictureFormat | None], ...] = (
 
 
 def byte_order_mark(content: bytes) -> tuple[bytes, MarkedEncoding]:
-    """Return the mark that `content` begins with and the encoding it stands for; no mark means UTF-8."""
+    """Return the byte order mark at the start of `content`, and its encoding; UTF-8 without a mark."""
     return next((pair for pair in _MARKS if content.startswith(pair[0])), (b"", "utf-8"))
 
 
 def is_binary(content: bytes) -> bool:
-    """Whether `content` is no text: a NUL byte in its first 8 KiB, as git has it, unless it is marked as UTF-16."""
+    """Whether `content` is not text: it has a NUL byte in its first 8 KiB, as in git, and no UTF-16 mark."""
     return b"\0" in content[:HEAD_BYTES] and byte_order_mark(content)[1] not in ("utf-16-le", "utf-16-be")
 
 
 @cache
 def _types() -> tuple[tuple[re.Pattern[bytes], FileType], ...]:
-    """Compiled when it is first needed: that takes some milliseconds."""
+    """Compiled on first use, since it takes some milliseconds."""
     return tuple((re.compile(pattern, re.DOTALL), FileType(name, picture)) for pattern, name, picture in _SIGNATURES)
 
 
 def file_type(head: bytes) -> FileType:
-    """Return what a file is that begins with `head`: at least its first `HEAD_BYTES`, or all of it."""
+    """Return the type of a file by `head`: at least its first `HEAD_BYTES`, or all of it."""
     if not head:
         return FileType("empty file")
     found = next((what for pattern, what in _types() if pattern.match(head)), None)
@@ -127,7 +127,7 @@ PictureType = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
 
 
 class PictureError(ValueError):
-    """The bytes are not a picture of one of the four formats, or not a whole one; the message says which."""
+    """The bytes are not a complete picture in one of the four formats; the message says what is wrong."""
 
 
 class PictureInfo(Struct, frozen=True):
@@ -141,7 +141,9 @@ class PictureInfo(Struct, frozen=True):
 
 
 def inspect_picture(content: bytes) -> PictureInfo:
-    """Return format and size of a whole file. Raises `PictureError` for anything else, truncated files included."""
+    """Return the format and size of a complete picture. Raises `PictureError` for anything else, even a
+    truncated one.
+    """
     try:
         if content.startswith(PNG_SIGNATURE):
             info = _png(content)

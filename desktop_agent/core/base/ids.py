@@ -1,6 +1,6 @@
-"""Identifiers: what names a session, a turn, a tool call, a change and a stored blob.
+"""Identifiers of sessions, turns, tool calls, changes and stored blobs.
 
-All of them are plain strings or integers, so that they travel through JSON, file names and command lines unchanged.
+All are plain strings or integers, so that they pass through JSON, file names and command lines unchanged.
 """
 
 import re
@@ -24,13 +24,13 @@ changes are named `3.2~1` and `3.2~2`.
 """
 
 HunkKey = str
-"""Names a hunk by what it takes away and what it adds, so that it is known again where its lines have moved.
+"""Identifies a hunk by the lines it removes and adds, so that it is recognised when its lines have moved.
 
-See `diff.hunks`. `file`, `mode` and `endings` name what a file has besides its lines.
+See `diff.hunks`. `file`, `mode` and `endings` identify changes other than lines.
 """
 
 RuleId = str
-"""Names one rule of the user's for as long as it is kept anywhere."""
+"""Identifies one of the user's rules as long as it is stored anywhere."""
 
 Digest = str
 """BLAKE2b-256 of the content, 64 lower-case hexadecimal digits."""
@@ -62,17 +62,17 @@ def new_pin_id() -> str:
 
 
 def new_request_id() -> str:
-    """Return the id of one request to a model; it is never written down."""
+    """Return a new id for one request to a model; it is never stored."""
     return f"request-{_random_text(8)}"
 
 
 def new_question_id() -> CallId:
-    """Return a fresh id for a question that is about no call of the model."""
+    """Return a new id for a question that is not about a call of the model."""
     return f"q-{_random_text(8)}"
 
 
 def claim_id(wanted: str, used: set[str]) -> str:
-    """Add the id that is `wanted`, or one like it that is not `used` yet, to the used ones, and return it."""
+    """Add `wanted` to `used`, or a similar id if it is already used, and return it."""
     identifier, number = wanted, 2
     while identifier in used:
         identifier, number = f"{wanted}_{number}", number + 1
@@ -81,12 +81,12 @@ def claim_id(wanted: str, used: set[str]) -> str:
 
 
 def is_session_id(text: str) -> bool:
-    """Whether `text` is a whole, well-formed session id. Anything else must never reach a path."""
+    """Whether `text` is a complete, well-formed session id. Anything else must never be used in a path."""
     return _SESSION_ID.fullmatch(text) is not None
 
 
 def is_digest(text: str) -> bool:
-    """Whether `text` is a well-formed blob digest. Anything else must never reach a path."""
+    """Whether `text` is a well-formed blob digest. Anything else must never be used in a path."""
     return _DIGEST.fullmatch(text) is not None
 
 
@@ -95,12 +95,12 @@ def change_id(turn: int, number: int) -> ChangeId:
 
 
 def nth_change_id(identifier: ChangeId, occurrence: int) -> ChangeId:
-    """Return the name of the n-th change (from 1) among those to which a journal gives this id."""
+    """Return the name of the n-th change (from 1) among those with the same id in a journal."""
     return f"{identifier}~{occurrence}"
 
 
 def change_number(identifier: ChangeId) -> tuple[int, int] | None:
-    """Return the turn and the number in an id; None if the id does not have our form."""
+    """Return the turn and number in an id; `None` if the id is not of this form."""
     match = _CHANGE_ID.fullmatch(identifier)
     return (int(match[1]), int(match[2])) if match else None
 

@@ -1,8 +1,8 @@
-"""Lets msgspec learn a type in one thread at a time: two that come to it at once would end the process.
+"""Makes msgspec inspect a type in one thread at a time: two threads doing so at once would crash the process.
 
-msgspec looks at a type when it is first asked to make one, and keeps on the class what it knows so far, so that types
-may hold each other. While it looks at the next field, another thread takes that for all there is, and reads what has
-not been written yet. (Found in 0.22.)
+msgspec inspects a type on first use, and stores partial results on the class, so that types can refer to each other.
+While it inspects the next field, another thread takes the partial result for complete, and reads uninitialised memory.
+(Found in 0.22.)
 """
 
 import threading
@@ -17,7 +17,7 @@ _learning: Final = threading.RLock()
 
 
 def learned(kind: Kind) -> Kind:
-    """Return `kind`, which can be made in any thread from now on: for every `convert`, `decode` and `Decoder`."""
+    """Return `kind` after making it safe to use in any thread, with every `convert`, `decode` and `Decoder`."""
     if kind not in _learned:
         with _learning:
             Decoder(kind)  # pyright: ignore[reportArgumentType, reportCallIssue] - whatever may stand in an annotation

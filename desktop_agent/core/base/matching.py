@@ -1,7 +1,7 @@
-"""Which names a user means by a few letters, best first: files, folders, models. Pure, and made for a thread.
+"""Fuzzy matching of names (files, folders, models) by a few typed letters, best first. Pure; meant to run in a thread.
 
-`find_matches` searches a list once, `NarrowingSearch` while the user types: each key only among the names that matched
-before it. `PathIndex` ranks the paths of a large workspace by how well they match.
+`find_matches` searches a list once, `NarrowingSearch` while the user types: each key searches only the names that
+matched before it. `PathIndex` ranks the paths of a large workspace by how well they match.
 """
 
 import heapq
@@ -15,24 +15,24 @@ Span = tuple[int, int]
 
 
 class Match(NamedTuple):
-    """A name that fits, and which parts of it are why."""
+    """A name that matches, and the parts of it that do."""
 
     text: str
     spans: tuple[Span, ...]
 
 
 class Matches(NamedTuple):
-    """The best matches, and how many there are in all."""
+    """The best matches, and the total number."""
 
     best: list[Match]
     total: int
 
 
 def find_matches(names: Sequence[str], query: str, *, limit: int) -> Matches:
-    """Return the names that contain every word of `query`, in any case and order. A name is like a path, with slashes.
+    """Return the names that contain every word of `query`, in any case and order. Names can be paths, with slashes.
 
-    If no name does, one with the letters of `query` in this order is a match too: `pgpy` finds `pages.py`. Matches
-    behind the last slash come before matches in front of it, and short names before long ones.
+    If there are none, names that contain the letters of `query` in this order match: `pgpy` finds `pages.py`. Matches
+    after the last slash come before earlier ones, and short names before long ones.
     """
     return NarrowingSearch(names).find(query, limit=limit)
 
@@ -51,14 +51,14 @@ def spans_of_letters(path: str, letters: str) -> tuple[Span, ...]:
 
 
 def _from_the_end(lower: str, letters: str) -> list[int]:
-    """Return the last places of the letters, so that the last part is preferred; -1 for one that is not there."""
+    """Return the last possible position of each letter, to prefer the path's last part; -1 if one is missing."""
     end = len(lower)
     places = [end := lower.rfind(letter, 0, max(end, 0)) for letter in reversed(letters)]
     return places[::-1]
 
 
 def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Return the spans in order, those that touch or overlap as one."""
+    """Return the spans in order, merging those that touch or overlap."""
     apart: list[Span] = []
     for start, end in sorted(spans):
         if apart and start <= apart[-1][1]:
@@ -70,10 +70,10 @@ def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
 
 _SEPARATORS = "/_-. "
 _MOST_TRIED = 60
-"""Ways to place letters in one path. Names that are made to have more of them fit less well."""
+"""Ways to place the letters in one path that are tried. Only contrived paths have more, and these score worse."""
 
 _MOST_SCORED = 2_000
-"""How many paths that have the letters are looked at closely, the shortest."""
+"""How many of the paths that contain the letters are scored; the shortest are."""
 
 
 class PathIndex:
@@ -97,7 +97,7 @@ class PathIndex:
         self._names = [lower[lower.rfind("/") + 1 :] for lower in self._lower]
 
     def find(self, query: str, *, limit: int) -> list[Match]:
-        """Return the best matches, in any case; blanks separate words of which each must be there."""
+        """Return the best matches, ignoring case; all words, separated by blanks, must be present."""
         words = query.lower().split()
         if not words:
             return []
@@ -167,7 +167,7 @@ class PathIndex:
         return [Match(self.paths[at], spans if len(lower[at]) == len(self.paths[at]) else ()) for *_, at, spans in best]
 
     def _scored(self, at: int, letters: str) -> tuple[int, int, tuple[Span, ...]]:
-        """Return how badly the letters fit, how long the path is, and where they are."""
+        """Return how badly the letters match (lower is better), the path's length, and the matching spans."""
         places = self._at_words(at, letters) or _from_the_end(self._lower[at], letters)
         spans = joined((place, place + 1) for place in places)
         amid = sum(not self._is_word_start(at, start) for start, _ in spans)
@@ -175,7 +175,9 @@ class PathIndex:
         return len(spans) + 2 * amid + 2 * is_before_name, len(self.paths[at]), spans
 
     def _at_words(self, at: int, letters: str) -> list[int]:
-        """Return places where pieces of `letters` stand at beginnings of words, long ones first; else nothing."""
+        """Return positions that place pieces of `letters` at beginnings of words, long pieces first; empty if
+        impossible.
+        """
         lower = self._lower[at]
         here = (place for place, letter in enumerate(lower) if letter in letters)
         starts = [place for place in here if self._is_word_start(at, place)]
@@ -200,14 +202,14 @@ def _in_order(letters: str) -> Callable[[str], re.Match[str] | None]:
 
 
 def is_word_start(path: str, place: int) -> bool:
-    """Whether a word of a path begins at `place`: behind a sign that separates words, or with a capital."""
+    """Whether a word of a path begins at `place`: after a separator, or with a capital."""
     if place == 0 or path[place - 1] in _SEPARATORS:
         return True
     return path[place].isupper() and not path[place - 1].isupper()
 
 
 def _common(letters: str, first: int, lower: str, start: int) -> int:
-    """Return how many of `letters`, from the `first` one on, stand at `start` in a row."""
+    """Return how many of `letters`, from index `first` on, match consecutively at `start`."""
     count = 0
     while first + count < len(letters) and lower.startswith(letters[first + count], start + count):
         count += 1
@@ -215,10 +217,10 @@ def _common(letters: str, first: int, lower: str, start: int) -> int:
 
 
 class NarrowingSearch:
-    """Answers queries about `names`, one at a time. Making it takes about two microseconds for each name.
+    """Answers successive queries about `names`. Building it takes about two microseconds per name.
 
-    The names are sorted once in the order of the answers, so that the best of a kind are the first of it. No step is
-    one long call into C, so the window gets its turn meanwhile.
+    The names are sorted once by rank, so that the best of each kind come first. No step is one long call into C, so the
+    window's thread gets its turn.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -227,7 +229,7 @@ class NarrowingSearch:
         self._last_parts = [lower[lower.rfind("/") + 1 :] for lower in self._lower]
         self._query = ""
         self._fitting: Sequence[int] = range(len(self._names))
-        """What fitted the last query, by all words or, if nothing did, by its letters."""
+        """The names that matched the last query, by all words or, if none did, by its letters."""
         self._is_by_letters = False
 
     def find(self, query: str, *, limit: int) -> Matches:
@@ -248,7 +250,7 @@ class NarrowingSearch:
         return self._best_by_letters("".join(words), limit)
 
     def _best_by_words(self, words: Sequence[str], fitting: Sequence[int], limit: int) -> Matches:
-        """Return the best: all words are the last part, begin it, are in it, or are anywhere."""
+        """Return the best: the words are all of the last part, begin it, are in it, or are anywhere."""
         parts, (first, *more) = self._last_parts, dict.fromkeys(words)
         kinds = (
             (at for at in (() if more else fitting) if parts[at] == first),

@@ -1,13 +1,14 @@
-"""Stand-ins: the empty folders on which a sandbox mounts its covers, where the user has none.
+"""Stand-ins: empty folders that a sandbox mounts its covers on where the user has no folder.
 
-What must not be made by a command (a missing `.git`) is covered, and the kernel needs a real folder to cover. These are
-ours, never the command's nor the user's: no capture records one, and none outlives the commands that need it.
+Folders that a command must not create (a missing `.git`) are covered, and the kernel needs a real folder to cover.
+Stand-ins belong to the application, not to the command or the user: no capture records one, and none outlives the
+commands that need it.
 
-A stand-in is recognisable: it is empty, and its modification time is one that no clock shows any more. As soon as a
-program puts something into it, the time is another one and the folder is not ours. Every process that needs one holds a
-shared lock on it, which dies with the process; who can have the lock alone is the last, and removes it. So a killed
-application leaves nothing that the next one could not tell. A list of them on disk was rejected: it is wrong as soon as
-a folder is moved, or the list is lost.
+A stand-in is recognisable: it is empty, and its modification time is one that no clock shows any more. When a program
+puts something into it, the time changes and the folder is no longer ours. Every process that needs a stand-in holds a
+shared lock on it, which ends with the process; a process that can get the exclusive lock is the last, and removes it.
+So the next start can recognise everything that a killed application leaves. A list of them on disk was rejected: it is
+wrong as soon as a folder is moved, or the list is lost.
 """
 
 import os
@@ -18,13 +19,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 STAMP_NS = 1_073_741_824 * 10**9
-"""The modification time of every stand-in: even seconds, which every file system can keep."""
+"""The modification time of every stand-in: an even number of seconds, which every file system can store."""
 
 _FOLDER: int = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def is_stand_in(path: Path) -> bool:
-    """Whether a stand-in is at `path` now. Blocks."""
+    """Blocks."""
     try:
         status = path.lstat()
         return bears_stamp(status.st_mode, status.st_mtime_ns) and not any(path.iterdir())
@@ -39,7 +40,7 @@ def bears_stamp(mode: int, modified_ns: int) -> bool:
 
 @contextmanager
 def holding(paths: Iterable[Path]) -> Generator[None]:
-    """Have a folder at each of `paths`, outer ones first, and remove those we made. Blocks."""
+    """Ensure that a folder is at each of `paths`, outer ones first; afterwards remove those we made. Blocks."""
     with ExitStack() as ours:
         if sys.platform != "win32":
             for path in sorted(paths, key=lambda path: len(path.parts)):
@@ -60,7 +61,9 @@ if sys.platform != "win32":
     import fcntl
 
     def _held(path: Path) -> int | None:
-        """Return an open folder with our lock on it, made if need be."""
+        """Return a descriptor of the folder with our shared lock on it, created if missing; `None` if that is
+        impossible.
+        """
         while True:
             try:
                 path.mkdir(mode=0o755)
@@ -97,7 +100,6 @@ if sys.platform != "win32":
                 os.close(handle)
 
     def _is_at(path: Path, handle: int) -> bool:
-        """Whether the open folder is still the one at `path`."""
         try:
             now, held = path.lstat(), os.fstat(handle)
         except OSError:
@@ -107,4 +109,4 @@ if sys.platform != "win32":
 else:
 
     def _remove_unless_held(path: Path) -> None:
-        """Leave it: no sandbox of this system makes any."""
+        """Do nothing: sandboxes on this system create no stand-ins."""

@@ -1,8 +1,8 @@
 """Where the application keeps its files: configuration, data, cache and logs.
 
 `DESKTOP_AGENT_HOME` puts all four under one folder (tests, portable installs); otherwise the platform's own folders are
-used. Nothing here creates a folder, the first writer does that; only a spare cache folder, used when the usual one
-cannot be, is made here.
+used. Nothing here creates a folder (the first writer does), except for a spare cache folder when the usual one is
+unusable.
 """
 
 import os
@@ -20,11 +20,11 @@ from desktop_agent.core.base.package import PACKAGE_FOLDER
 
 APP_NAME = "desktop-agent"
 _LEAST_FREE_BYTES = 4 * 2**20
-"""With less free space on its disk than this, a cache counts as full."""
+"""With less free disk space than this, a cache counts as full."""
 
 
 def real_path(path: Path) -> Path:
-    """Follow all symbolic links. `Path.resolve` raises `RuntimeError` for one that leads to itself; here it stays."""
+    """Follow all symbolic links. A link that leads to itself is kept, where `Path.resolve` raises `RuntimeError`."""
     return Path(os.path.realpath(path))
 
 
@@ -40,7 +40,7 @@ class AppPaths(Struct, frozen=True):
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "AppPaths":
-        """Return the folders for this environment, with a spare cache folder if the usual one cannot be used."""
+        """Return the folders for this environment, with a spare cache folder if the usual one is unusable."""
         paths = cls._usual(environ)
         problem = problem_with_cache(paths.cache)
         spare = spare_cache(paths.cache) if problem else None
@@ -59,7 +59,7 @@ class AppPaths(Struct, frozen=True):
 
     @property
     def roots(self) -> tuple[Path, ...]:
-        """All four: what is in them is for their owner only."""
+        """All four; their contents are private to the owner."""
         return (self.config, self.data, self.cache, self.logs)
 
     @property
@@ -73,12 +73,12 @@ class AppPaths(Struct, frozen=True):
 
     @property
     def project_answers(self) -> Path:
-        """What the user answered about the settings of projects, one file a project."""
+        """The user's answers about projects' settings, one file per project."""
         return self.config / "projects"
 
     @property
     def tool_trust(self) -> Path:
-        """The definitions of MCP servers' tools as the user allowed them, one file a server."""
+        """MCP tool definitions that the user allowed, one file per server."""
         return self.config / "tools"
 
     def settings_file(self, environ: Mapping[str, str] = os.environ) -> Path:
@@ -88,7 +88,7 @@ class AppPaths(Struct, frozen=True):
 
 
 def problem_with_cache(folder: Path) -> str:
-    """Return why nothing can be kept in `folder`, which need not exist; empty if it can be used. Writes nothing."""
+    """Return why `folder`, which need not exist, cannot be used; empty if it can. Writes nothing."""
     nearest = os.fspath(folder)
     try:
         while not os.path.lexists(nearest) and (above := os.path.dirname(nearest)) != nearest:  # noqa: PTH120 -- at each start
@@ -103,7 +103,7 @@ def problem_with_cache(folder: Path) -> str:
 
 
 def spare_cache(folder: Path) -> Path | None:
-    """Return a private folder, already made, in place of the cache `folder`; None if there can be none."""
+    """Return a private folder, already created, that replaces the cache `folder`; `None` if that is impossible."""
     user = os.geteuid() if hasattr(os, "geteuid") else 0
     try:
         spare = place_of_spare_cache(folder)
@@ -118,7 +118,7 @@ def spare_cache(folder: Path) -> Path | None:
 
 
 def place_of_spare_cache(folder: Path) -> Path:
-    """Return where the stand-in for a cache folder is, or would be. Raises `OSError` without a temporary folder."""
+    """Return the path of the spare cache folder, which need not exist. Raises `OSError` without a temporary folder."""
     user = os.geteuid() if hasattr(os, "geteuid") else 0
     name = f"{APP_NAME}-{user}-{blake2b(os.fsencode(folder), digest_size=6).hexdigest()}"
     return Path(tempfile.gettempdir()) / name
@@ -132,7 +132,7 @@ def _free_bytes(folder: str) -> int:
 
 
 def resource_path(*parts: str) -> Path:
-    """Return a shipped resource: inside the package when installed from a wheel, beside it in a checkout."""
+    """Return the path of a shipped resource: in the package if installed from a wheel, next to it in a checkout."""
     package = PACKAGE_FOLDER
     inside = package / "resources"
     return (inside if inside.is_dir() else package.parent / "resources").joinpath(*parts)

@@ -21,34 +21,38 @@ HIDDEN = (
     r"\U0001fffe\U0001ffff\U000e0000-\U000e0fff"  # tags, which smuggle text, and more variation selectors
 )
 """For a character class of a regular expression. The joiners U+200C and U+200D are in `HIDING`: several scripts and
-emoji need them, so it depends on what stands before them."""
+emoji need them, so it depends on the preceding character.
+"""
 
 HIDING = re.compile(rf"[{HIDDEN}]|(?:^|(?<=[\x00-\x7f]))[\u200c\u200d]")
-"""Matches every character that must be named where the user decides by a text."""
+"""Matches every character that must be shown by name where the user bases a decision on a text."""
 
 TURNING = "\u202a-\u202e\u2066-\u2069"
-"""For a character class: what overrides the direction of writing. Prose may need other characters that cannot be seen,
-such as no-break spaces; with one of these it reads as another text."""
+"""For a character class: characters that override the writing direction. Prose can need other invisible characters,
+such as no-break spaces; these make it read as different text.
+"""
 
 SHAPING = (
     # What emoji of one colour and of many have behind them, and the blank between words of Chinese and Japanese.
     r"(?<=[\u203c\u2049\u2100-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff])\ufe0f"
     r"|(?<=[\u3001-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff9f])\u3000"
 )
-"""Compiled when it is first met, which takes 2 ms, and kept by `re`."""
+"""`re` compiles it on first use, which takes 2 ms, and caches it."""
 
 MOST_BLANKS = 40
-"""A run of this many spaces, or a fifth as many tabs, is shown as a count: it would push what follows out of sight."""
+"""A run of this many spaces, or a fifth as many tabs, is shown as a count: it would push the text after it out of
+sight.
+"""
 
 MOST_SHOWN_CHARS = 60_000
-"""Longer texts are not shown in full, so they cannot be allowed: laying them out would freeze the window."""
+"""Longer texts are not shown in full, so they cannot be allowed: their layout would freeze the window."""
 
 
 def is_hiding(text: str, index: int, *, is_content: bool = False) -> bool:
-    """Whether the character at `index` must be named.
+    """Whether the character at `index` must be shown by name.
 
-    With `is_content`, in text written to be read (a file, a message), what shapes emoji and separates words of
-    Chinese and Japanese may stay; a command or a name has no use for it.
+    With `is_content`, in text written to be read (a file, a message), characters that shape emoji or separate Chinese
+    and Japanese words are allowed; a command or a name has no use for them.
     """
     if HIDING.match(text, index) is None:
         return False
@@ -56,7 +60,7 @@ def is_hiding(text: str, index: int, *, is_content: bool = False) -> bool:
 
 
 def has_hidden(text: str) -> bool:
-    """Whether anything in `text` must be named. Tabs and line feeds need not."""
+    """Whether `text` has a character that must be shown by name. Tabs and line feeds do not count."""
     return any(match.group() not in "\t\n" for match in HIDING.finditer(text))
 
 
@@ -73,7 +77,7 @@ def name_of(char: str) -> str:
 
 
 def named(text: str) -> str:
-    """Return `text` on one line with names in place of everything that cannot be seen, blanks aside."""
+    """Return `text` on one line with names in place of invisible characters, except for blanks."""
     if text.isascii() and text.isprintable():
         return text
     return HIDING.sub(lambda match: name_of(match.group()), text)
@@ -83,12 +87,12 @@ _STEERING = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING}]")
 
 
 def without_controls(text: str) -> str:
-    """Return `text` with control characters, and those that turn the writing, as escapes; not line feed and tab."""
+    """Return `text` with control and bidirectional override characters escaped, except for line feed and tab."""
     return _STEERING.sub(lambda match: _escape(match.group()), text)
 
 
 def escaped_in_json(document: str) -> str:
-    """Return the same JSON document with escapes for control characters, which JSON allows unescaped."""
+    """Return the same JSON document with control characters escaped where JSON allows them unescaped."""
     return _STEERING.sub(lambda match: f"\\u{ord(match.group()):04x}", document)
 
 
@@ -103,7 +107,7 @@ def number_of(count: int, noun: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """Return `text`, such as a file's name, with escapes for all that cannot be seen."""
+    """Return `text`, such as a file's name, with all invisible characters escaped."""
     return HIDING.sub(lambda match: _escape(match.group()), text)
 
 
@@ -115,12 +119,12 @@ def _escape(char: str) -> str:
 
 
 _DECIMALS = ((0.1, 2), (0.01, 3), (0.0001, 4))
-"""From so many dollars on, so many decimals are enough."""
+"""The number of decimals that is enough from each amount (in dollars) on."""
 _NEEDLESS = re.compile(r"(?<=\.\d\d)(\d*?)0+$")
 
 
 def money(usd: float, *, is_least: bool = False) -> str:
-    """Return `$12.34`, `$0.042` or `$0.0042`; with `is_least`, `≥ $12.34`, which is never more than the amount."""
+    """Return `$12.34`, `$0.042` or `$0.0042`; with `is_least`, `≥ $12.34`, rounded down."""
     smallest = _DECIMALS[-1][0]
     if 0 < usd < smallest:
         return "> $0" if is_least else f"< ${smallest}"
@@ -133,12 +137,12 @@ def money(usd: float, *, is_least: bool = False) -> str:
 
 
 def cost_text(usd: float | None, *, is_partial: bool = False) -> str:
-    """Return what something cost; nothing when that is not known at all."""
+    """Return the cost as text; empty if it is unknown."""
     return "" if usd is None else money(usd, is_least=is_partial)
 
 
 def duration_text(seconds: float) -> str:
-    """Return a time as people say it: `6 ms`, `3.2 s`, `2 min 5 s`."""
+    """Return a duration in readable units: `6 ms`, `3.2 s`, `2 min 5 s`."""
     if seconds < 1:
         return f"{max(1, round(seconds * 1000))} ms"
     if seconds < 60:

@@ -1,7 +1,7 @@
-"""Keep secrets out of texts, and recognise them.
+"""Keeps secrets out of texts, and recognises them.
 
-`mask` goes over texts that leave the program on the side: details of a provider's errors, the log, exports.
-`system.environment` keeps what is recognised here out of child processes.
+`mask` is applied to texts that leave the program indirectly: details of provider errors, the log, exports.
+`system.environment` keeps the secrets that are recognised here out of child processes.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Protocol
 
 
 class Keyring(Protocol):
-    """Entries of a keyring, each with a secret. A call may block, and raises `CredentialsError`."""
+    """A keyring's entries, each with a secret. Calls can block, and raise `CredentialsError`."""
 
     def get(self, entry: str, /) -> str | None: ...
 
@@ -22,7 +22,7 @@ class Keyring(Protocol):
 
 
 HIDDEN = "***"
-"""What stands where a secret was."""
+"""Replaces a secret."""
 
 _SHORTEST_SECRET = 8
 """Shorter known keys (`none`, `ollama`) are placeholders; hiding them would only garble words."""
@@ -64,16 +64,16 @@ _IN_EVERY_KEY = (
     "ghp_", "ghs_", "ghu_", "ghr_", "github_pat_", "hf_", "npm_", "pypi-", "dop_v1_", "ya29.", "eyj", "://",
     "-----begin",
 )  # fmt: skip
-"""What matches has one of these in it, in capitals or not: to look for them takes a fiftieth of the time."""
+"""Every key contains one of these, in any case: checking for them first takes a fiftieth of the time."""
 
 _LITERAL = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*(?:"|$)', re.MULTILINE)
-"""A string of JSON, or what is left of a line when it has no end."""
+"""A JSON string, or the rest of the line if it is not closed."""
 
 _PROVIDERS_PREFIXES = ("sk-", "xai-", "AIza")
 _LONGEST_KEY = 400
 
 _DEEPEST = 4
-"""How often JSON is looked for in strings of JSON."""
+"""The nesting depth up to which JSON inside JSON strings is masked."""
 
 _SECRET_NAME = re.compile(
     r"""
@@ -90,17 +90,17 @@ _SECRET_HEADERS = ("authorization", "proxy-authorization", "cookie")
 
 
 def mask(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return `text` without the known `secrets` and without anything that has the shape of a key.
+    """Return `text` without the known `secrets` and without anything that looks like a key.
 
-    The beginning of a key-shaped token stays (`sk-ant-***`), so that people can tell which one it was. Strings of JSON
-    in it are decoded, masked, and encoded again, since an escape may stand anywhere in a key or before it.
+    The beginning of a key stays (`sk-ant-***`), so that people can tell which one it was. JSON strings in `text` are
+    decoded, masked and encoded again, since an escape can be anywhere in a key or before it.
     """
     known = sorted((secret for secret in set(secrets) if len(secret) >= _SHORTEST_SECRET), key=len, reverse=True)
     return _masked(text, known, _DEEPEST)
 
 
 def may_hold_key(text: str) -> bool:
-    """Whether something in `text` may have the shape of a key. False is certain."""
+    """Whether something in `text` could look like a key. `False` is certain."""
     if not text.isascii():
         return True  # letters such as the long s count as others do, whatever `lower` says
     lowered = text.lower()
@@ -109,7 +109,7 @@ def may_hold_key(text: str) -> bool:
 
 @cache
 def key_shaped() -> re.Pattern[str]:
-    """Return what matches anything that has the shape of a key. Compiled when first needed: it takes 2 ms."""
+    """Return a pattern that matches anything that looks like a key. Compiled on first use, which takes 2 ms."""
     return re.compile(_KEY_SHAPED, re.VERBOSE | re.IGNORECASE)
 
 
@@ -124,7 +124,7 @@ def _masked(text: str, known: Sequence[str], depth: int) -> str:
 
 
 def _masked_literal(literal: str, known: Sequence[str], depth: int) -> str:
-    """Return a string of JSON masked by what it says; as it stands when that is nothing to hide, or no JSON."""
+    """Return a JSON string with its decoded content masked; unchanged if it is not JSON or has nothing to hide."""
     if "\\" not in literal:
         return literal
     try:
@@ -148,13 +148,13 @@ def is_secret_header(name: str, value: str) -> bool:
 
 
 def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the secrets of an environment, each as a whole and word by word: `Name: Bearer KEY` has the key in it."""
+    """Return an environment's secrets, whole and word by word: `Name: Bearer KEY` contains the key."""
     values = (value for name, value in environ.items() if is_secret_name(name) or is_key(value))
     return tuple(word for value in values for word in (value, *value.split()))
 
 
 def is_key(value: str) -> bool:
-    """Whether `value` is a key as a whole: a provider's, a web token, or a private key."""
+    """Whether the whole of `value` is a key: a provider's, a web token, or a private key."""
     begun, whole = key_shaped().match(value.strip()), key_shaped().fullmatch(value.strip())
     if begun is not None and begun["block"]:  # certificates may follow
         return True

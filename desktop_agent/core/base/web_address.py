@@ -1,4 +1,4 @@
-"""Addresses of the web, taken apart without a library: what can be one, what of it is shown, where it leads."""
+"""Web addresses, parsed without a library: whether they are valid, what of them is shown, where they lead."""
 
 import argparse
 import ipaddress
@@ -33,7 +33,7 @@ def has_userinfo(url: str) -> bool:
 
 
 def without_userinfo(url: str) -> str:
-    """Return `url` without the user name and the password, also where the rest of it is malformed."""
+    """Return `url` without user name and password, even if the rest of it is malformed."""
     return _USERINFO.sub(r"\1", url)
 
 
@@ -58,7 +58,7 @@ def why_no_address(url: str) -> str:
 
 
 def address_argument(text: str) -> str:
-    """Return the address a command line gives, none if blank, for `argparse`; never quotes a refused one."""
+    """Return the address given on a command line, empty if blank, for `argparse`; never quotes a refused one."""
     text = text.strip()
     if text and (reason := why_no_address(text)):
         raise argparse.ArgumentTypeError(f"the address cannot be used: {reason}")
@@ -66,7 +66,9 @@ def address_argument(text: str) -> str:
 
 
 def address_in(host: str) -> IpAddress | None:
-    """Return the IP address that `host` spells, `127.1` and `0x7f.0.0.1` too, as resolvers do; None for a name."""
+    """Return the IP address that `host` represents, including forms such as `127.1` and `0x7f.0.0.1` that resolvers
+    accept; `None` for a name.
+    """
     text = host.rstrip(".").strip("[]").partition("%")[0]
     try:
         return ipaddress.ip_address(text)
@@ -79,7 +81,7 @@ def address_in(host: str) -> IpAddress | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether `host` is this machine, by its name alone: `localhost`, or any spelling of a loopback address."""
+    """Whether `host` is this machine, judged by the name alone: `localhost`, or any form of a loopback address."""
     host = host.rstrip(".").lower().strip("[]")
     if host == "localhost":
         return True
@@ -101,7 +103,7 @@ def is_readable_on_the_way(url: str) -> bool:
 
 
 def _is_host(host: str) -> bool:
-    """Whether a name can be looked up, or is a number; `urlsplit` has looked into the brackets of IPv6."""
+    """Whether a host can be looked up, or is a number; `urlsplit` has already validated bracketed IPv6."""
     if ":" in host:
         return True
     try:

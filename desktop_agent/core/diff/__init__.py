@@ -1,4 +1,4 @@
-"""Where two versions of a file differ, and all that drawing it needs to know. No ledger, no undo, no session, no Qt.
+"""How two versions of a file differ, and all that drawing the difference needs. No ledger, undo, session or Qt.
 
-Pure but for `comparing` and `comparison_process`, which compare big files in a process of their own.
+Pure except for `comparing` and `comparison_process`, which compare big files in a process of their own.
 """

@@ -8,13 +8,13 @@ _ALIGNED_TO = 16
 
 
 class HexExcerpt(NamedTuple):
-    """The bytes of both files from `start` on, where they first differ. A file that is shorter has fewer of them."""
+    """The bytes of both files from `start` on, around the first difference. The shorter file has fewer of them."""
 
     start: int
     before: bytes
     after: bytes
     difference: int | None = None
-    """Where exactly; `None` when there is nothing to compare, or no difference."""
+    """The offset of the first difference; `None` if there is nothing to compare, or no difference."""
 
 
 def first_difference(before: bytes, after: bytes) -> int | None:
@@ -29,7 +29,7 @@ def first_difference(before: bytes, after: bytes) -> int | None:
 
 
 def excerpt(before: bytes | None, after: bytes | None) -> HexExcerpt:
-    """Return what to show of two versions of a file (`None`: absent): from where they first differ, else the start."""
+    """Return the bytes to show of two versions (`None`: absent): where they first differ, or else their start."""
     difference = first_difference(before, after) if before is not None and after is not None else None
     start = (difference or 0) // _ALIGNED_TO * _ALIGNED_TO
     end = start + SHOWN_BYTES
@@ -37,5 +37,5 @@ def excerpt(before: bytes | None, after: bytes | None) -> HexExcerpt:
 
 
 def printable(data: bytes) -> str:
-    """Return `data` with a dot for each byte that is no printable ASCII character."""
+    """Return `data` with a dot for each byte that is not printable ASCII."""
     return "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data)

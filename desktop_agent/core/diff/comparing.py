@@ -1,8 +1,8 @@
-"""Compares files and counts their lines beside the event loop: small ones in a thread, big ones in a process.
+"""Compares files and counts their lines outside the event loop: small ones in a thread, big ones in a process.
 
-A thread would keep the window waiting: matching 100,000 lines holds the interpreter lock for 30 to 90 ms. One process
-is enough for `Comparer`, since a user looks at one file at a time. It is started for the first big comparison, replaced
-when it dies, and ended by `aclose`. `LineCounter` has one of its own for each call.
+A thread would block the window: matching 100,000 lines holds the interpreter lock for 30 to 90 ms. One process is
+enough for `Comparer`, since a user looks at one file at a time. It is started for the first big comparison, replaced if
+it dies, and ended by `aclose`. `LineCounter` uses one of its own for each call.
 """
 
 import asyncio
@@ -25,22 +25,22 @@ BIG_BYTES = 1_000_000
 BIG_LINES = 20_000
 """Both contents together: smaller ones are matched in about 5 ms."""
 TIME_LIMIT_S = 5.0
-"""For one comparison, as in VS Code. What takes longer becomes one edit: 300,000 lines and more, all mixed up."""
+"""For one comparison, as in VS Code. A slower one becomes a single edit: 300,000 lines and more, all mixed up."""
 _COARSE_LIMIT_S = 60.0
-"""For a coarse one, which never takes long: a guard against a process that hangs, on the slowest machine."""
+"""For a coarse comparison, which is never slow: a guard against a hanging process, even on the slowest machine."""
 _GRACE_S = 0.5
-"""How long a comparison without a waiting caller may go on when there is another to do."""
+"""How long a comparison without a waiting caller can continue when another one is requested."""
 _BREATH_S = 0.0001
 
 
 class Comparer:
-    """Compares the contents of files. It belongs to one event loop; `aclose` it there."""
+    """Compares the contents of files. It belongs to one event loop; call `aclose` there."""
 
     def __init__(self, *, time_limit_s: float = TIME_LIMIT_S) -> None:
         self._time_limit_s = time_limit_s
         self._turn = asyncio.Lock()
         self._process: ComparisonProcess | None = None
-        """Started and ended by the one thread that uses it; killed from anywhere."""
+        """Started and ended only by the thread that uses it; killed from any thread."""
         self._running: asyncio.Task[Answer] | None = None
         self._is_closed = False
 
@@ -62,7 +62,7 @@ class Comparer:
         return await asyncio.to_thread(assemble, outline, before or b"", after or b"", breathe)
 
     async def aclose(self) -> None:
-        """End the process. A comparison that is being made fails."""
+        """End the process. A running comparison fails."""
         self._is_closed = True
         await self._stop_running()
         if self._process:
@@ -81,7 +81,7 @@ class Comparer:
         raise _failed("\n".join(map(str, answer)))
 
     async def _ask_again_if_died(self, comparison: Comparison) -> Answer:
-        """Ask; once more when the process died, since it may have been killed for something else."""
+        """Ask, and retry once if the process died, since it can have been killed for another reason."""
         with suppress(WorkerDiedError):
             return await self._ask(comparison)
         return await self._ask(comparison)
@@ -89,7 +89,7 @@ class Comparer:
     async def _ask(self, comparison: Comparison) -> Answer:
         """Return the answer. Raises `WorkerDiedError`, and `TimeoutError` after the time limit.
 
-        When it is cancelled the comparison goes on: most take less time than a new process would need to start.
+        When this is cancelled, the comparison continues: most take less time than starting a new process.
         """
         if self._running and not self._running.done():
             await asyncio.wait([self._running], timeout=_GRACE_S)
@@ -103,7 +103,7 @@ class Comparer:
         return self._running.result()
 
     async def _stop_running(self) -> None:
-        """See that no thread is using the process."""
+        """Make sure that no thread uses the process any more."""
         while self._running and not self._running.done():
             if self._process:
                 self._process.kill()
@@ -129,7 +129,7 @@ class Comparer:
 
 
 def is_big(before: bytes | None, after: bytes | None) -> bool:
-    """Whether comparing these would be noticed in a window."""
+    """Whether comparing these in the window's process would be noticeable."""
     old, new = before or b"", after or b""
     return len(old) + len(new) > BIG_BYTES or old.count(b"\n") + new.count(b"\n") > BIG_LINES
 
@@ -151,7 +151,7 @@ class LineCounter:
     """Counts what `diff_change` would show; big files in a process of its own, until `close`.
 
     Matching 100,000 lines holds the interpreter lock for 30 to 90 ms, in any thread. The process takes 0.2 s to start;
-    only this call waits for it. It is not kept for the next call, which hardly ever has a big file.
+    only this call waits for it. It is not kept for the next call, which rarely has a big file.
     """
 
     def __init__(self, *, time_limit_s: float = TIME_LIMIT_S) -> None:
@@ -159,7 +159,7 @@ class LineCounter:
         self._process: ComparisonProcess | None = None
 
     def count(self, before: bytes | None, after: bytes | None) -> tuple[int, int]:
-        """Return how many lines were added and removed; what takes too long to match is one edit. Blocks."""
+        """Return how many lines were added and removed; if matching takes too long, as one edit. Blocks."""
         if not (before and after) or before == after or not is_big(before, after):
             return count_lines(before, after)
         if is_binary(before) or is_binary(after):

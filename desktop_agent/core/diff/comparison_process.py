@@ -1,7 +1,7 @@
 """The process that compares big files: `python -m desktop_agent.core.diff.comparison_process`.
 
-Matching the lines of big files holds the interpreter lock for tens of milliseconds, and for seconds where hardly a line
-is like another; in a thread of the window's process every frame would wait for it.
+Matching the lines of big files holds the interpreter lock for tens of milliseconds, and for seconds if hardly any lines
+match; in a thread of the window's process it would delay every frame.
 """
 
 import gc
@@ -25,9 +25,9 @@ _MODULE: Final = "desktop_agent.core.diff.comparison_process"
 
 
 class Comparison(NamedTuple):
-    """What is asked for: what `change` did, from its two contents; without a change, the lines are counted.
+    """A request: diff the two contents of `change`, or only count lines if there is no change.
 
-    `is_coarse`: everything between the first and the last difference is one edit. That never takes long.
+    `is_coarse`: everything between the first and the last difference is one edit, which is never slow.
     """
 
     change: FileChange | None
@@ -51,14 +51,14 @@ Answer = DiffOutline | LineCounts | ComparisonFailure
 
 
 class ComparisonProcess(WorkerProcess):
-    """The process, seen from the one that asks. The methods block: they are for one thread at a time."""
+    """The process, as its parent sees it. The methods block, and are for one thread at a time."""
 
     def __init__(self) -> None:
-        """Start it; it answers after about 0.1 s. Raises `OSError` when there can be no more processes."""
+        """Start it; it answers after about 0.1 s. Raises `OSError` if no process can be started."""
         super().__init__(_MODULE)
 
     def ask(self, comparison: Comparison) -> Answer:
-        """Return the answer. Raises `WorkerDiedError`; the process is of no use then."""
+        """Return the answer. Raises `WorkerDiedError`; the process is then unusable."""
         self.send(comparison)
         answer = self.receive()
         if isinstance(answer, Answer):

@@ -1,9 +1,9 @@
 """Where two versions of a file differ, line by line, from their bytes. Pure and synchronous.
 
-The line matching is libgit2's (Myers with git's indent heuristic), so a change looks here as it looks in git. It runs
-in C but holds the interpreter lock, about 60 ms for 100,000 lines and seconds where hardly a line is like another:
-callers with a window let `comparing.Comparer` do it. What lines do not show (modes, encodings, line endings, the last
-newline) is said in notes.
+The line matching is libgit2's (Myers with git's indent heuristic), so a change looks as it does in git. It runs in C
+but holds the interpreter lock, about 60 ms for 100,000 lines, and seconds if hardly any lines match: callers with a
+window use `comparing.Comparer`. Differences that lines do not show (modes, encodings, line endings, the last newline)
+are given in notes.
 """
 
 import io
@@ -25,7 +25,7 @@ _MODE_TYPES = {
 
 
 class Version(Struct, frozen=True):
-    """A file's image with its content, and its text where it has one. An absent file has no image and no bytes."""
+    """A file's image with its content, and its text if it is text. An absent file has no image and no bytes."""
 
     image: FileImage | None
     content: bytes
@@ -33,7 +33,7 @@ class Version(Struct, frozen=True):
 
     @classmethod
     def of(cls, image: FileImage | None, content: bytes | None, *, is_text_wanted: bool = True) -> "Version":
-        """Return the version with this image and content; `None` for both means that the file is absent."""
+        """`None` for both means that the file is absent."""
         data = content or b""
         return cls(image, data, read_text(data) if is_text_wanted else None)
 
@@ -119,13 +119,13 @@ def _last_newline_notes(old: Text | None, new: Text) -> Iterator[str]:
 
 
 MAX_COMPARED_BYTES = 50 * 1024 * 1024
-"""Both versions together. Beyond this, a comparison line by line would cost seconds and hundreds of megabytes."""
+"""Of both versions together. Beyond this, comparing line by line would take seconds and hundreds of megabytes."""
 MAX_COMPARED_LINES = 3_000_000
-"""Both versions together. A line takes 60 bytes of memory, however short it is."""
+"""Of both versions together. A line takes at least 60 bytes of memory."""
 
 
 Match = Callable[[bytes, bytes], list[Edit]]
-"""Says where the lines of two UTF-8 texts differ, in order."""
+"""Returns where the lines of two UTF-8 texts differ, in order."""
 
 
 def diff_change(
@@ -162,7 +162,7 @@ def diff_change(
 
 
 def count_lines(before: bytes | None, after: bytes | None, *, match: Match | None = None) -> tuple[int, int]:
-    """Return how many lines `diff_change` would show added and removed; 0 for what has no lines."""
+    """Return how many lines `diff_change` would show as added and removed; 0 for files without lines."""
     if before == after or _is_too_large(before or b"", after or b""):
         return 0, 0
     old, new = as_utf8(before or b""), as_utf8(after or b"")
@@ -189,7 +189,7 @@ def find_edits(before: bytes, after: bytes) -> list[Edit]:
 
 
 def find_middle(before: bytes, after: bytes) -> list[Edit]:
-    """Return one edit from the first to the last difference of lines: in linear time, unlike `find_edits`."""
+    """Return one edit from the first to the last differing line: in linear time, unlike `find_edits`."""
     old, new = list(io.BytesIO(before)), list(io.BytesIO(after))
     shorter = min(len(old), len(new))
     start = next((line for line in range(shorter) if old[line] != new[line]), shorter)
@@ -232,7 +232,7 @@ def _matched(before: bytes, after: bytes) -> list[Edit]:
 
 
 def _with_endings(edits: list[Edit], old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Edit]:
-    """Yield `edits` and, between them, the runs of matched lines that are not the same bytes."""
+    """Yield `edits` and, between them, the runs of matched lines whose bytes differ."""
     old_at = new_at = 0
     for edit in edits:
         yield from _differing(old, new, old_at, edit.old_start, new_at - old_at)
@@ -242,7 +242,7 @@ def _with_endings(edits: list[Edit], old: Sequence[bytes], new: Sequence[bytes])
 
 
 def _differing(old: Sequence[bytes], new: Sequence[bytes], start: int, end: int, shift: int) -> Iterator[Edit]:
-    """Yield the runs of lines from `start` to `end` that are not the same bytes as those `shift` further down."""
+    """Yield the runs of lines from `start` to `end` whose bytes differ from those of the lines `shift` further down."""
     differs = bytes(map(operator.ne, old[start:end], new[start + shift : end + shift]))
     first = differs.find(1)
     while first >= 0:
@@ -254,7 +254,7 @@ def _differing(old: Sequence[bytes], new: Sequence[bytes], start: int, end: int,
 
 
 def _sharing(old: tuple[str, ...], new: Text, edits: Sequence[Edit]) -> tuple[str, ...]:
-    """Return the lines of `new`, the unchanged ones being the very strings of `old`: half the memory, half the work."""
+    """Return the lines of `new`, reusing the strings of `old` for unchanged ones: half the memory, half the work."""
     shared: list[str] = []
     old_at = at = 0
     for edit in edits:

@@ -1,8 +1,8 @@
-"""Hunks, edits that stand close together: those that people decide about have a name, made of what they say.
+"""Hunks: groups of nearby edits. Hunks that people decide about have a key derived from their lines.
 
-The same grouping is drawn, counted, kept and undone. A key survives a restart and lines that moved; when the hunk's own
-lines change, it is another hunk, and undecided again. Blocks that moved inside a file are found here too, and
-`Landmarks` are all that drawing a diff needs, computed once and off the window's thread.
+The same grouping is drawn, counted, kept and undone. A key survives a restart and moved lines; if the hunk's own lines
+change, it is a different hunk, and undecided again. Blocks that moved inside a file are found here too, and `Landmarks`
+are all that drawing a diff needs, computed once, outside the window's thread.
 """
 
 import hashlib
@@ -21,23 +21,23 @@ from desktop_agent.core.protocol.model import Edit, FileDiff, Hunk, Landmarks, M
 
 CONTEXT_LINES = 3
 MIN_FOLDED_LINES = 4
-"""Fewer unchanged lines than this are shown: a row that says they are hidden takes nearly as much room."""
+"""Fewer unchanged lines are shown rather than folded: the row for the fold takes nearly as much room."""
 
 WHOLE_FILE: HunkKey = "file"
-"""Names all of a file that has no lines to show: binary, symlink, folder, too large, empty."""
+"""The key of a whole file without lines to show: binary, symlink, folder, too large, empty."""
 MODE: HunkKey = "mode"
 ENDINGS: HunkKey = "endings"
-"""Names all lines of a file whose ending changed and nothing else."""
+"""The key of all lines of a file that changed only in their ending."""
 RENAMING: HunkKey = "renaming"
-"""Names, of a change that renamed a file and edited it, the renaming: it can be undone while the edit stands."""
+"""The key of the renaming in a change that also edited the file: it can be undone while the edit stays."""
 
 
 def group(edits: Sequence[Edit], *, old_count: int, context: int, keep: int = 0) -> list[Hunk]:
     """Return the hunks of `edits`, each with up to `context` lines around it.
 
-    Hunks whose contexts touch are one; so are those with no more than `keep` lines between them, where a gap would
-    cost more room than what it hides. Between two edits, and before and behind them, old and new lines must run in
-    parallel, one to one.
+    Hunks whose contexts touch are merged, and so are those with at most `keep` lines between them, where a gap would
+    take more room than the lines it hides. Between two edits, and before and after them, old and new lines must
+    correspond one to one.
     """
     hunks: list[Hunk] = []
     near: list[Edit] = []
@@ -52,7 +52,7 @@ def group(edits: Sequence[Edit], *, old_count: int, context: int, keep: int = 0)
 
 
 def review_hunks(diff: FileDiff) -> list[ReviewHunk]:
-    """Return the hunks with lines, in order. Two that say the same differ by their number."""
+    """Return the hunks with lines, in order. A number distinguishes hunks with the same lines."""
     if diff.landmarks is not None:
         return list(diff.landmarks.hunks)
     if changes_kind(diff):
@@ -70,7 +70,7 @@ def review_hunks(diff: FileDiff) -> list[ReviewHunk]:
 
 
 def surplus_of(hunks: Iterable[ReviewHunk]) -> Surplus:
-    """Return where rows are to be found among these hunks without going over all their edits."""
+    """Return running totals of the edits' extra rows, so that a row is found without going over all edits."""
     edits = [edit for named in hunks for edit in named.hunk.edits]
     removed = [edit.old_end - edit.old_start for edit in edits]
     added = [edit.new_end - edit.new_start for edit in edits]
@@ -103,7 +103,7 @@ def all_keys(diff: FileDiff) -> tuple[HunkKey, ...]:
 
 
 def changes_kind(diff: FileDiff) -> bool:
-    """Whether a file became a symlink or the other way round: then all of it is one decision."""
+    """Whether a file became a symlink or vice versa: then the whole file is one decision."""
     is_change = diff.old_mode is not None and diff.new_mode is not None
     return is_change and stat.S_IFMT(diff.old_mode or 0) != stat.S_IFMT(diff.new_mode or 0)
 
@@ -134,9 +134,9 @@ def _text_key(diff: FileDiff, hunk: Hunk) -> str:
 
 
 MIN_MOVED_LINES = 3
-"""Lines with a word in them. Fewer, and the closing brackets and blank lines of the world would all have moved."""
+"""Lines with a word in them. With fewer, every closing bracket and blank line would count as moved."""
 MAX_CHANGED_LINES = 50_000
-"""Of one diff, both sides together. Beyond this nothing is marked: it would cost more than it shows."""
+"""Of one diff, both sides together. Beyond this, no moves are marked: it would cost more than it shows."""
 _MAX_CANDIDATES = 8
 """Places where the start of a block is looked for. The others are copies of the same few lines."""
 
@@ -144,7 +144,7 @@ _BlockStart = tuple[str, str, str]
 
 
 class Moves:
-    """The moved blocks of a diff, to be asked line by line."""
+    """The moved blocks of a diff, looked up by line."""
 
     def __init__(self, blocks: Sequence[MovedBlock]) -> None:
         self._by_old = sorted(blocks)
@@ -164,8 +164,8 @@ class Moves:
 def moved_blocks(diff: FileDiff) -> tuple[MovedBlock, ...]:
     """Return the blocks of lines that one edit removed and another added, in the order of the old lines.
 
-    Lines are the same when they are without the blanks around them. A line is in one block at most on each side. Takes
-    time in proportion to the changed lines, about 1 ms for a thousand; nothing for diffs with too many of them.
+    Lines are compared without leading and trailing blanks. On each side, a line is in at most one block. Takes time in
+    proportion to the changed lines, about 1 ms per thousand; returns nothing for diffs with too many of them.
     """
     if diff.landmarks is not None:
         return diff.landmarks.moved
@@ -178,7 +178,7 @@ def moved_blocks(diff: FileDiff) -> tuple[MovedBlock, ...]:
 
 
 class _ChangedLines:
-    """The changed lines of one side, one edit after the other, stripped; `edit_of` says where each belongs."""
+    """The stripped changed lines of one side, edit by edit; `edit_of` gives the edit of each line."""
 
     def __init__(self, ranges: Sequence[tuple[int, int]], lines: Sequence[str]) -> None:
         self.texts: list[str] = []
@@ -190,7 +190,9 @@ class _ChangedLines:
             self.edit_of += [number] * (end - start)
 
     def start_at(self, index: int) -> _BlockStart | None:
-        """What a block that starts here starts with; nothing when it would reach over the end of the edit."""
+        """The first lines of a block that begins here; `None` if it would cross the end of the edit or begins with a
+        blank line.
+        """
         last = index + MIN_MOVED_LINES - 1
         if last >= len(self.texts) or self.edit_of[index] != self.edit_of[last] or not self.texts[index]:
             return None
@@ -218,7 +220,7 @@ def _blocks_between(removed: _ChangedLines, added: _ChangedLines) -> Iterator[Mo
 
 
 def _block_size(removed: _ChangedLines, at: int, added: _ChangedLines, to: int, is_taken: bytearray) -> int:
-    """How many lines agree from here on; none when they are too few to mean anything, or stand in the same edit."""
+    """How many lines match from here on; 0 if they are too few, or in the same edit."""
     edit, other = removed.edit_of[at], added.edit_of[to]
     if edit == other:
         return 0
@@ -239,7 +241,7 @@ def _block_size(removed: _ChangedLines, at: int, added: _ChangedLines, to: int, 
 
 
 def landmarks_of(diff: FileDiff) -> Landmarks:
-    """Return what there is to know of this diff. Takes time in proportion to its lines."""
+    """Return the diff's landmarks. Takes time in proportion to its lines."""
     hunks = tuple(review_hunks(diff))
     return Landmarks(
         hunks=hunks,

@@ -1,7 +1,7 @@
-"""Which removed line became which added line, and which of its words changed.
+"""Matches removed lines with added ones, and finds the words that changed.
 
-Fast enough to run for the lines that are just being painted. rapidfuzz takes 17 ms to import, and only a diff on
-screen needs it.
+Fast enough to run just for the lines being painted. rapidfuzz takes 17 ms to import, and only a diff on screen needs
+it.
 """
 
 import re
@@ -10,14 +10,14 @@ from itertools import accumulate
 from typing import NamedTuple
 
 MAX_LINE_CHARS = 2_000
-"""Longer lines are compared by their common start and end only."""
+"""Longer lines are compared only by their common start and end."""
 MIN_KEPT = 0.25
-"""Lines with less in common than this share are simply different: marking nearly everything would mark nothing."""
+"""Lines that share less than this fraction count as different: marking nearly everything would mark nothing."""
 
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 _BLANKS = " \t"
 _JOIN_CHARS = 2
-"""Marks with no more than this between them, and no word in it, become one."""
+"""Marks separated by at most this many characters, without a word among them, are merged."""
 
 Spans = tuple[tuple[int, int], ...]
 """Half-open ranges of character offsets, in order, not touching."""
@@ -37,7 +37,7 @@ def get_ready() -> None:
 
 
 def changed_words(old: str, new: str) -> ChangedWords:
-    """Return what differs between two versions of a line (without their endings); nothing when they are too unlike."""
+    """Return what differs between two versions of a line (without endings); empty if they are too different."""
     if old == new or not old or not new:
         return NOTHING
     is_long = max(len(old), len(new)) > MAX_LINE_CHARS
@@ -69,7 +69,7 @@ def _add(spans: list[tuple[int, int]], start: int, end: int, line: str) -> None:
 
 
 def _is_alike(old: str, new: str, words: ChangedWords) -> bool:
-    """Whether enough of the shorter line was kept, blanks aside."""
+    """Whether enough of the shorter line was kept, not counting blanks."""
     changed = sum(_ink(old[start:end]) for start, end in words.old)
     return _ink(old) - changed >= MIN_KEPT * min(_ink(old), _ink(new))
 
@@ -91,15 +91,15 @@ def _span(start: int, end: int) -> Spans:
 
 
 MAX_PAIRS_COMPARED = 2_500
-"""Beyond this many pairs of lines, lines are paired in their order, without a look at what they say."""
+"""With more pairs of lines than this, lines are paired in order, without comparing them."""
 _COMPARED_CHARS = 200
 
 
 class Pairs:
-    """The pairs of lines of two sides, in order, that are most alike: as many rows as the longer side has."""
+    """Pairs the most similar lines of two sides, in order: as many rows as the longer side has."""
 
     def __init__(self, old_lines: Sequence[str], old: range, new_lines: Sequence[str], new: range) -> None:
-        """The sides are these ranges of the lines, which are looked at only where they are compared."""
+        """`old` and `new` are the ranges of lines to pair; lines are read only if they are compared."""
         sides = (old_lines, old), (new_lines, new)
         (short_lines, shorter), (long_lines, longer) = sides if len(old) <= len(new) else sides[::-1]
         self._count = len(shorter)
@@ -110,18 +110,20 @@ class Pairs:
             self._partners = {place: index for index, place in enumerate(self._places)}
 
     def partner(self, index: int) -> int | None:
-        """The line of the shorter side that stands beside line `index` of the longer side."""
+        """The line of the shorter side that is next to line `index` of the longer side; `None` if there is none."""
         if self._places is not None:
             return self._partners.get(index)
         return index if index < self._count else None
 
     def place(self, index: int) -> int:
-        """The line of the longer side that stands beside line `index` of the shorter side."""
+        """The line of the longer side that is next to line `index` of the shorter side."""
         return index if self._places is None else self._places[index]
 
 
 def _most_alike(shorter: Sequence[str], longer: Sequence[str]) -> list[int]:
-    """Dynamic programming: `best[i][skipped]` is how well the first i pairs can agree with so many lines left out."""
+    """Dynamic programming: `best[i][skipped]` is the best score of the first i pairs with up to that many lines left
+    out.
+    """
     from rapidfuzz.distance import Indel
 
     spare = len(longer) - len(shorter)

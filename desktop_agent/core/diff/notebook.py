@@ -1,8 +1,8 @@
 """A Jupyter notebook as the text that people wrote in it, so that two versions can be compared like any other text.
 
-Cells are written in the "percent" format that Jupytext and most editors know: a line `# %%` before each, prose behind
-`# `. Outputs are summarised, and what a run changes by itself (execution counts, metadata) is left out and named in a
-note. Format: nbformat 4, which has been stable since 2014; anything else is shown as the JSON that it is.
+Cells are written in the "percent" format that Jupytext and most editors know: a line `# %%` before each, prose after `#
+`. Outputs are summarised; what running it changes (execution counts, metadata) is left out and mentioned in a note.
+Format: nbformat 4, stable since 2014; anything else is shown as the JSON it is.
 """
 
 import json
@@ -17,12 +17,12 @@ from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.protocol.model import FileDiff
 
 MAX_NOTEBOOK_BYTES = 4 * 1024 * 1024
-"""Of one version. More is shown as JSON: reading it would hold the interpreter for too long."""
+"""Of one version. Larger ones are shown as JSON: parsing would hold the interpreter for too long."""
 MAX_VALUES = 200_000
-"""Commas, really: a notebook of nothing but tiny values would be slow to read, however few bytes it has."""
+"""Counted as commas: a notebook of many tiny values would be slow to read, however few bytes it has."""
 MAX_CELLS = 5_000
 MAX_OUTPUT_LINES = 8
-"""What an output prints beyond this is counted and not shown."""
+"""Further lines of an output are counted and not shown."""
 
 CellType = Literal["code", "markdown", "raw"]
 
@@ -34,20 +34,20 @@ _TEXT_TYPES = ("text/plain", "text/markdown", "text/latex", "application/json")
 
 
 class Cell(Struct, frozen=True):
-    """One cell: its source, and a summary of what running it gave."""
+    """One cell: its source, and a summary of its output."""
 
     type: CellType
     source: tuple[str, ...]
     """Lines without their endings."""
     outputs: tuple[str, ...] = ()
-    """One line for each thing that was printed or drawn, and the first lines of what was printed."""
+    """One line for each thing that was printed or drawn, and the first lines of printed text."""
     id: str = ""
     noise: str = ""
-    """A digest of what is left out of it: metadata, the execution count."""
+    """A digest of what is left out: metadata and the execution count."""
 
 
 class Notebook(Struct, frozen=True):
-    """The cells in order; `suffix` is that of source files in its language, `noise` a digest of its metadata."""
+    """The cells in order; `suffix` is the file suffix of its language, `noise` a digest of its metadata."""
 
     cells: tuple[Cell, ...] = ()
     suffix: str = ".py"
@@ -55,7 +55,7 @@ class Notebook(Struct, frozen=True):
 
 
 def read_notebook(content: bytes) -> Notebook | None:
-    """Return the notebook in `content`, or `None` if it is not a notebook, is damaged, or is too large to read."""
+    """Return the notebook in `content`, or `None` if it is not a notebook, damaged, or too large."""
     if len(content) > MAX_NOTEBOOK_BYTES or content.count(b",") > MAX_VALUES:
         return None
     try:
@@ -80,10 +80,10 @@ def read_notebook(content: bytes) -> Notebook | None:
 
 
 def notebook_diff(diff: FileDiff, before: bytes | None, after: bytes | None) -> FileDiff | None:
-    """Return the difference between two versions of a notebook as text, or `None` when one cannot be read as one.
+    """Return the difference between two versions of a notebook as text, or `None` if one cannot be read as a notebook.
 
     It is for reading only: its hunks are not those of the file. Its path ends with the suffix of the notebook's
-    language, so that it gets that language's colours.
+    language, for syntax highlighting.
     """
     old = Notebook() if before is None else read_notebook(before)
     new = Notebook() if after is None else read_notebook(after)
@@ -218,7 +218,7 @@ def _notes(old: Notebook, new: Notebook) -> Iterator[str]:
 
 
 def _drawn(pairs: Sequence[tuple[Cell, Cell]]) -> str:
-    """How many pictures are new in outputs that changed."""
+    """How many pictures are new in changed outputs."""
     images = sum(
         line.startswith("image/") and line not in before.outputs for before, after in pairs for line in after.outputs
     )
@@ -226,7 +226,7 @@ def _drawn(pairs: Sequence[tuple[Cell, Cell]]) -> str:
 
 
 def _paired(old: Sequence[Cell], new: Sequence[Cell]) -> tuple[list[tuple[Cell, Cell]], int, int]:
-    """Return which cell became which, how many are gone and new: by content, then by id, then by place."""
+    """Return the paired cells and the numbers of removed and added ones: by content, then by id, then by position."""
     pairs: list[tuple[Cell, Cell]] = []
     removed = added = old_at = new_at = 0
     for edit in find_edits(_keys(old), _keys(new)):
@@ -248,5 +248,5 @@ def _paired(old: Sequence[Cell], new: Sequence[Cell]) -> tuple[list[tuple[Cell, 
 
 
 def _keys(cells: Sequence[Cell]) -> bytes:
-    """One line for each cell that says what is in it, for the line comparison to match."""
+    """One line per cell that represents its content, for the line comparison to match."""
     return b"".join(f"{_digest([cell.type, *cell.source])}\n".encode() for cell in cells)

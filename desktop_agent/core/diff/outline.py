@@ -1,10 +1,9 @@
-"""A diff without its lines, small enough to be sent between processes, and how the lines are put back.
+"""A diff without its lines, small enough to be sent between processes, and how the lines are restored.
 
-A million strings cost more than a frame each time that something is done with all of them at once: to unpickle them,
-to put them into a tuple, to free them. Python holds its lock meanwhile, so no other thread helps. No user reads a
-million lines, and a caller that has the two contents needs no line from another process: `LinesOnDemand` splits them
-where they are looked at. `assemble` works in pieces of about a millisecond, so that a thread that runs it never keeps
-the window's waiting.
+Handling a million strings at once takes more than a frame: to unpickle them, to put them into a tuple, to free them.
+Python holds its lock meanwhile, so another thread does not help. No user reads a million lines, and a caller that has
+the two contents needs no line from another process: `LinesOnDemand` splits them where they are looked at. `assemble`
+works in pieces of about a millisecond, so that a thread that runs it never blocks the window's thread for long.
 """
 
 import io
@@ -24,9 +23,9 @@ from desktop_agent.core.protocol.model import Edit, FileDiff, Hunk, Landmarks, M
 
 PIECE_LINES: Final = 1_000
 PIECE_BYTES: Final = 64 * 1024
-"""What is split at once: a fraction of a millisecond. A line that is longer is a piece of its own."""
+"""How much is split at once, in a fraction of a millisecond. A longer line is a piece of its own."""
 _MAX_KEPT: Final = 32
-"""Pieces of a side: more than a page shows, also of long lines."""
+"""Pieces per side: more than a page shows, even of long lines."""
 
 
 class Pieces(NamedTuple):
@@ -37,7 +36,7 @@ class Pieces(NamedTuple):
 
 
 def pieces_of(line_sizes: Iterable[int]) -> Pieces:
-    """Cut a text whose lines have so many bytes each. Takes time in proportion to them: for another process."""
+    """Divide a text whose lines have these sizes in bytes. Takes time in proportion to them: for another process."""
     ends = list(accumulate(line_sizes, initial=0))
     lines, at = array("Q", (0,)), 0
     while at < len(ends) - 1:
@@ -48,7 +47,7 @@ def pieces_of(line_sizes: Iterable[int]) -> Pieces:
 
 
 class LinesOnDemand(Sequence[str]):
-    """Equal to the tuple of the lines of `content`, which `encoding` and the `pieces` must fit. Any thread may ask."""
+    """Equal to the tuple of lines of `content`, which `encoding` and `pieces` must fit. Usable from any thread."""
 
     __slots__ = ("_content", "_encoding", "_firsts", "_kept", "_last", "_starts")
 
@@ -59,7 +58,7 @@ class LinesOnDemand(Sequence[str]):
         self._starts = array("Q", pieces.bytes)
         self._kept: dict[int, tuple[str, ...]] = {}
         self._last: tuple[int, tuple[str, ...]] = 0, ()
-        """The piece that was looked at last, and its first line: painting asks for neighbours."""
+        """The last piece used, and its first line: painting asks for adjacent lines."""
 
     def __len__(self) -> int:
         return self._firsts[-1]
@@ -126,11 +125,11 @@ class LinesOnDemand(Sequence[str]):
 _PIECE_EDITS = 1_000
 
 YieldGil = Callable[[], None]
-"""Called between two pieces: lets other threads run."""
+"""Called between two pieces to let other threads run."""
 
 
 class DiffOutline(NamedTuple):
-    """A diff without lines, edits and landmarks, and what they are made from again: numbers, packed."""
+    """A diff without lines, edits and landmarks, and the packed numbers from which they are restored."""
 
     diff: FileDiff
     old_pieces: Pieces | None
@@ -138,16 +137,16 @@ class DiffOutline(NamedTuple):
     edits: bytes
     """Four numbers each."""
     converted: bytes
-    """The numbers of the edits that change line endings only."""
+    """Indexes of the edits that change only line endings."""
     hunks: bytes
-    """How many edits it has, the number of its first and of the one after its last, and its four line numbers."""
+    """Per hunk: its number of edits, the index of its first edit and that after its last, and its four line numbers."""
     keys: tuple[HunkKey, ...]
     moved: bytes
     surplus: tuple[bytes, bytes]
 
 
 def outline_of(diff: FileDiff, before: bytes, after: bytes) -> DiffOutline:
-    """Return what `assemble` makes this diff from again, with landmarks. `before` and `after` are the contents."""
+    """Return what `assemble` needs to restore this diff, with landmarks. `before` and `after` are the contents."""
     landmarks = landmarks_of(diff)
     converted = set(landmarks.converted)
     has_lines = bool(diff.old_lines or diff.new_lines)

@@ -1,11 +1,11 @@
-"""A diff as rows to draw, side by side or unified, with unchanged lines folded away.
+"""A diff as rows to draw, side by side or unified, with unchanged lines folded.
 
-Rows are made when they are asked for: nothing here takes time or memory in proportion to the number of lines, and what
-is made at once are a few lists of numbers, one for each hunk. A diff with 50,000 edits is shown within one frame, if it
-has its landmarks.
+Rows are created on demand: nothing here takes time or memory in proportion to the number of lines, and only a few lists
+of numbers, one entry per hunk, are built up front. A diff with 50,000 edits is shown within one frame, if it has its
+landmarks.
 
-Rows lie in blocks: a gap before each hunk, which may be empty, the hunk, and a gap behind the last. In a block they lie
-in segments, made when they are asked for.
+Rows are grouped in blocks: a gap before each hunk, which can be empty, the hunk, and a gap after the last. A block
+consists of segments, created on demand.
 """
 
 import operator
@@ -34,7 +34,7 @@ RowKind = Literal["hunk", "gap", "context", "changed", "removed", "added"]
 
 
 class RowSegment(NamedTuple):
-    """Rows of one kind that show consecutive lines, from `old` and `new` on. `edit` is where they come from."""
+    """Rows of one kind that show consecutive lines, starting at `old` and `new`. `edit` is their edit, if any."""
 
     kind: RowKind
     start: int
@@ -45,7 +45,9 @@ class RowSegment(NamedTuple):
 
 
 class HunkColumns:
-    """The hunks of a diff and what lies between them, in columns: what is the same in both modes and for all gaps."""
+    """The hunks of a diff and the gaps between them, in columns: what does not depend on the mode and on
+    opened gaps.
+    """
 
     def __init__(self, diff: FileDiff) -> None:
         self.named = review_hunks(diff)
@@ -61,15 +63,15 @@ class HunkColumns:
         self.old_ends = [hunk.old_end for hunk in hunks]
         self.new_ends = [hunk.new_end for hunk in hunks]
         self.gaps = list(map(operator.sub, (*self.old_starts, len(diff.old_lines)), (0, *self.old_ends)))
-        """How many lines each gap hides when it is folded: before each hunk, and behind the last."""
+        """How many lines each gap hides when it is folded: before each hunk, and after the last."""
         self.first_edits = list(accumulate((len(hunk.edits) for hunk in hunks), initial=0))
 
     def surplus(self, mode: RowMode) -> Sequence[int]:
-        """Return how many rows more than old lines all edits take, up to each."""
+        """Return running totals, by edit, of how many more rows the edits take than their old lines."""
         return self._surplus.side_by_side if mode == "side_by_side" else self._surplus.unified
 
     def sizes(self, mode: RowMode) -> Iterator[int]:
-        """Yield how many rows each hunk has, its head included."""
+        """Yield how many rows each hunk has, including its head."""
         above = list(map(self.surplus(mode).__getitem__, self.first_edits))
         lines = map(operator.sub, self.old_ends, self.old_starts)
         return map(operator.add, map(operator.sub, above[1:], above), (1 + count for count in lines))
@@ -82,7 +84,7 @@ class DiffRowLayout:
     """The rows of one diff in one mode, below `heads` rows that belong to no hunk."""
 
     def __init__(self, hunks: HunkColumns, mode: RowMode, opened: frozenset[int], heads: int) -> None:
-        """The gaps whose names are in `opened` are unfolded."""
+        """The gaps named in `opened` are unfolded."""
         self._hunks = hunks
         self._mode: RowMode = mode
         self._heads = range(heads)
@@ -106,7 +108,7 @@ class DiffRowLayout:
         return self._starts[2 * number + 1] + 1
 
     def is_folded(self, number: int) -> bool:
-        """Whether one row stands for a gap."""
+        """Whether a gap is shown as a single row."""
         block = 2 * number
         return _is_folded(self._hunks.gaps[number], self._starts[block + 1] - self._starts[block])
 
@@ -118,14 +120,14 @@ class DiffRowLayout:
         return next(self._segments_from(row))
 
     def cut(self, first: int, last: int) -> Iterator[tuple[RowSegment, int, int]]:
-        """Yield the segments from `first` to `last`, and from where to where these rows are in each."""
+        """Yield the segments from row `first` to `last`, each with the range of these rows in it."""
         for segment in self._segments_from(max(0, first)):
             if segment.start > last:
                 return
             yield segment, max(0, first - segment.start), min(segment.size, last - segment.start + 1)
 
     def row_of(self, number: int, edit: int) -> int:
-        """Return the first row of an edit, both by their numbers: of the hunk, and in it."""
+        """Return the first row of an edit, given the indexes of its hunk and of the edit in the hunk."""
         hunk = self._hunks.named[number].hunk
         return self.start_of_lines(number) + hunk.edits[edit].old_start - hunk.old_start + self._above(number, edit)
 
@@ -135,13 +137,13 @@ class DiffRowLayout:
         return self.start_of_lines(number) + hunk.edits[edit].old_end - hunk.old_start + above
 
     def _above(self, number: int, edit: int) -> int:
-        """How many rows more than old lines there are in a hunk above an edit."""
+        """How many more rows than old lines there are in a hunk before an edit."""
         first = self._hunks.first_edits[number]
         surplus = self._hunks.surplus(self._mode)
         return surplus[first + edit] - surplus[first]
 
     def _gap_sizes(self, opened: frozenset[int]) -> list[int]:
-        """How many rows each gap takes: one, unless it was opened or hides hardly any lines."""
+        """How many rows each gap takes: one, unless it was opened or hides only a few lines."""
         hidden = self._hunks.gaps
         sizes = [1 if lines >= MIN_FOLDED_LINES else lines for lines in hidden]
         for name in opened:
@@ -151,7 +153,7 @@ class DiffRowLayout:
         return sizes
 
     def _block_at(self, row: int) -> int:
-        """The number of the block that the row is in; -1 among the heads."""
+        """The index of the block that contains the row; -1 for a head above all blocks."""
         return bisect_right(self._starts, row) - 1 if row < len(self) else -1
 
     def _segments_from(self, row: int) -> Iterator[RowSegment]:
@@ -165,7 +167,7 @@ class DiffRowLayout:
                 yield RowSegment(kind, self._starts[block], size, *self._hunks.gap_start(block // 2))
 
     def _hunk_segments(self, number: int, row: int) -> Iterator[RowSegment]:
-        """Yield the segments of a hunk from the one with `row` on, or all of them when it is above."""
+        """Yield a hunk's segments from the one that contains `row` on; all of them if `row` is above the hunk."""
         hunk = self._hunks.named[number].hunk
         head, end = self._starts[2 * number + 1 : 2 * number + 3]
         if row <= head:
@@ -205,15 +207,15 @@ _SAID_BY: dict[HunkKey, tuple[str, ...]] = {
     MODE: ("mode ",),
     ENDINGS: ("line endings changed", "only line endings changed"),
 }
-"""How the notes begin that a head says in their place."""
+"""The beginnings of notes that a head replaces."""
 
 
 class DiffRow(NamedTuple):
     """One row. `old` and `new` are the 0-based lines it shows.
 
-    `changed` shows a removed line beside the added one that took its place (side by side only); `context` has both
-    lines, equal but perhaps for their ending. In unified mode, `peer` is the line on the other side to compare a
-    removed or added one with. `hunk` and `gap` show no line.
+    `changed` shows a removed line next to the added one that replaced it (side by side only); `context` has both lines,
+    equal except perhaps for their ending. In unified mode, `peer` is the line on the other side to compare a removed or
+    added one with. `hunk` and `gap` show no line.
     """
 
     kind: RowKind
@@ -223,7 +225,9 @@ class DiffRow(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Folded lines: `size` from `old_start` (its name) and `new_start` on; `converted` changed only their ending."""
+    """Folded lines: `size` lines from `old_start` (its name) and `new_start` on; `converted` of them changed only their
+    ending.
+    """
 
     old_start: int
     new_start: int
@@ -232,13 +236,13 @@ class Gap(NamedTuple):
 
 
 class DiffRows:
-    """The rows of one diff in one mode; the gaps whose names are in `opened` are unfolded.
+    """The rows of one diff in one mode; the gaps named in `opened` are unfolded.
 
-    With `has_heads`, everything to decide about that is not lines gets a `hunk` row of its own on top: the mode, the
-    line endings, or all of a file that has no lines to show. Such a row has a key and no hunk.
+    With `has_heads`, every decision that is not about lines gets a `hunk` row of its own on top: the mode, the line
+    endings, or a whole file without lines to show. Such a row has a key and no hunk.
 
-    From `like`, other rows of the same diff, they take what does not depend on mode and gaps: naming a thousand hunks
-    takes 10 ms.
+    `like`, other rows of the same diff, provides what does not depend on mode and gaps: computing the keys of a
+    thousand hunks takes 10 ms.
     """
 
     def __init__(
@@ -261,11 +265,11 @@ class DiffRows:
         self._layout = DiffRowLayout(self._hunks, mode, opened, len(self._heads))
         self.changes = self._layout.changes
         self.keys: list[HunkKey] = [*self._heads, *self._hunks.keys]
-        """The names of what they are the heads of."""
+        """The key of each `hunk` row."""
         self.bars = self._layout.bars
         said = tuple(start for key in self._heads for start in _SAID_BY.get(key, ()))
         self.notes = tuple(note for note in diff.notes if not (said and note.startswith(said)))
-        """The notes of the diff that no head says."""
+        """The notes of the diff that no head replaces."""
 
     def __len__(self) -> int:
         return len(self._layout)
@@ -277,7 +281,7 @@ class DiffRows:
         return self._row_in(segment, index - segment.start)
 
     def between(self, first: int, last: int) -> list[DiffRow]:
-        """Return the rows from `first` to `last`. Costs less than to ask for each, which is looked for each time."""
+        """Return the rows from `first` to `last`. Cheaper than indexing, which searches for each row."""
         cut = self._layout.cut(first, last)
         return [self._row_in(segment, offset) for segment, begin, end in cut for offset in range(begin, end)]
 
@@ -290,16 +294,16 @@ class DiffRows:
         return self.keys[number] if number >= 0 else None
 
     def change_at(self, index: int) -> int:
-        """Return the number of the change that the row at `index` is in, from 0; -1 above the first."""
+        """Return the index of the change that contains row `index`; -1 above the first."""
         return bisect_right(self.changes, index) - 1
 
     def head_note(self, index: int) -> str:
-        """Return what the notes say of a head; empty when they say nothing."""
+        """Return the note for a head; empty if there is none."""
         starts = _SAID_BY.get(self.key(index) or "", ())
         return next((note for note in self.diff.notes if starts and note.startswith(starts)), "")
 
     def converted_lines(self) -> int:
-        """Return how many lines have another ending than before, and are otherwise the same."""
+        """Return how many lines differ only in their ending."""
         return self._converted.between(0, len(self.diff.old_lines))
 
     def gap(self, index: int) -> Gap | None:
@@ -351,7 +355,7 @@ class DiffRows:
         return heads or ([WHOLE_FILE] if diff.path and not self._hunks.named else [])
 
     def _change_of(self, row: int) -> int:
-        """The number of the change that this row is the head of; -1 for any other row."""
+        """The index of the change whose head this row is; -1 for any other row."""
         number = self.change_at(row)
         return number if number >= 0 and self.changes[number] == row else -1
 
@@ -397,7 +401,7 @@ class DiffRows:
 
 
 class _LineCounts:
-    """How many old lines of some edits are in a range, in logarithmic time."""
+    """Counts the edits' old lines within a range, in logarithmic time."""
 
     def __init__(self, edits: list[Edit]) -> None:
         self._edits = edits

@@ -1,6 +1,6 @@
-"""Bytes as a user reads them: which encoding, which lines, which line endings; or that they are no text at all.
+"""Decodes a file's bytes for display: encoding, lines and line endings; or finds that they are not text.
 
-Nothing is lost on the way: encoding `Text.content` again gives the very bytes that came in.
+The conversion is lossless: encoding `Text.content` again gives the original bytes.
 """
 
 import io
@@ -18,7 +18,7 @@ BOM = "\ufeff"
 
 
 class Text(Struct, frozen=True):
-    """A file's text: a byte order mark stays, other bytes than UTF-8 are surrogates, which `is_valid` checks."""
+    """A file's text. A byte order mark is kept; invalid UTF-8 becomes surrogates, which `is_valid` checks."""
 
     content: str
     encoding: Encoding = "utf-8"
@@ -26,7 +26,7 @@ class Text(Struct, frozen=True):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Its lines, with their endings. Each access splits them again."""
+        """With their endings. Each access splits them again."""
         return split_lines(self.content)
 
     @property
@@ -35,7 +35,7 @@ class Text(Struct, frozen=True):
 
     @property
     def ends_with_newline(self) -> bool:
-        """Whether the last line is a whole one. True for a file without lines."""
+        """True for a file without lines."""
         return not self.content or self.content.endswith("\n")
 
     def encoded(self) -> bytes:
@@ -70,17 +70,17 @@ def as_utf8(content: bytes) -> bytes | None:
 
 
 def encode_lines(lines: Iterable[str], encoding: str) -> bytes:
-    """Return the bytes that these lines stand for: the inverse of `read_text`."""
+    """Return the bytes of these lines: the inverse of `read_text`."""
     return "".join(lines).encode(encoding, errors_of(encoding))
 
 
 def decoded(content: bytes, encoding: str) -> str:
-    """Return the text of some whole characters of a file that `read_text` found to be in this encoding."""
+    """Decode whole characters of a file for which `read_text` found this encoding."""
     return content.decode(encoding, errors_of(encoding))
 
 
 def errors_of(encoding: str) -> str:
-    """Return how to treat bytes that an encoding does not have: in UTF-8 they become lone surrogates."""
+    """Return the error handler for an encoding: invalid UTF-8 becomes lone surrogates."""
     return "surrogateescape" if encoding == "utf-8" else "strict"
 
 
@@ -98,12 +98,12 @@ def split_lines(text: str) -> tuple[str, ...]:
 
 
 def line_count(content: bytes) -> int:
-    """Return how many lines `content` has; a last one without a newline counts."""
+    """Return how many lines `content` has; an unterminated last line counts."""
     return content.count(b"\n") + (bool(content) and not content.endswith(b"\n"))
 
 
 def endings_of(content: bytes) -> Endings:
-    """Which line endings `content` has; empty without any. A lone carriage return is no line ending."""
+    """The line endings in `content`; empty if there are none. A lone carriage return is not a line ending."""
     if b"\n" not in content:
         return ""
     carriage_returns = content.count(b"\r\n") if b"\r" in content else 0

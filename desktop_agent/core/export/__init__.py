@@ -23,7 +23,7 @@ ExportForm = Literal["md", "html", "jsonl", "patch"]
 EXPORT_FORMS: tuple[ExportForm, ...] = ("md", "html", "jsonl", "patch")
 
 Progress = Callable[[int], object]
-"""Called with how many bytes are written; what it raises ends the export, and nothing is left of it."""
+"""Called with the number of bytes written; if it raises, the export ends and its file is removed."""
 
 
 def export_text(journal: Path, form: ExportForm, blobs: Blobs) -> Iterator[bytes]:
@@ -55,9 +55,9 @@ def export_session(
     overwrites: bool = False,
     progress: Progress = lambda _: None,
 ) -> int:
-    """Write the export to `target` and return its size in bytes. The file appears when it is complete.
+    """Write the export to `target` and return its size in bytes. The file appears only when it is complete.
 
-    Raises `UsageError` when the file exists and may not be overwritten, or can have no such name, and `StorageError`.
+    Raises `UsageError` if the file exists and must not be overwritten, or if its name is invalid, and `StorageError`.
     """
     try:
         _refuse_unusable(target, overwrites=overwrites)

@@ -1,6 +1,6 @@
-"""What documents say about a session's entries, in words that all forms share.
+"""How documents describe a session's entries, in words that all forms share.
 
-Text from any source passes through `shown`: no keys, no control characters, nothing that hides.
+Text from any source passes through `shown`: no keys, no control characters, no hidden text.
 """
 
 import json
@@ -32,14 +32,14 @@ from desktop_agent.core.transcript import (
 )
 
 MAX_CHARS = 200_000
-"""How much of one text a document shows."""
+"""The longest text that a document shows."""
 
 _UNSAFE = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING}\u061c\u200e\u200f\u2028\u2029\ufeff\ufffe\uffff]")
-"""Less than `plain_text.HIDING`: a document quotes prose, in which no-break spaces and emoji belong."""
+"""Fewer than `plain_text.HIDING`: a document quotes prose, in which no-break spaces and emoji are legitimate."""
 
 
 def shown(text: str) -> str:
-    """Return `text` for people to read; its end is left out when it is longer than `MAX_CHARS`."""
+    """Return `text` for display, with keys masked; cut at `MAX_CHARS`."""
     if len(text) > MAX_CHARS:
         text = f"{text[:MAX_CHARS]}\n[{len(text) - MAX_CHARS:,} more characters are left out here]"
     # Masked twice: a colour may separate a key from a word, and a backspace may complete one.
@@ -47,12 +47,12 @@ def shown(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return `text` with signs in place of characters that one does not see."""
+    """Return `text` with invisible characters replaced by signs."""
     return _UNSAFE.sub(lambda match: _sign(match.group()), text)
 
 
 def _sign(char: str) -> str:
-    """Return the name of a character; for C1 controls and noncharacters the replacement character."""
+    """Return the name of a character; the replacement character for C1 controls and noncharacters."""
     code = ord(char)
     if code < 0x80:
         return name_of(char)
@@ -68,7 +68,7 @@ _MAX_DAMAGES = 20
 
 
 def when(moment: datetime) -> str:
-    """A time as documents say it: of the world, not of this machine."""
+    """The time as documents show it: in UTC, not this machine's zone."""
     return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
@@ -134,7 +134,7 @@ def result_of(entry: ToolEntry) -> str:
 
 
 def diff_of(changes: Sequence[FileChange], source: ExportSource) -> str:
-    """What a call changed, as a patch to read. Files that are too large or gone are named."""
+    """What a call changed, as a patch for reading. Files that are too large or gone are only named."""
     files: list[PatchFile] = []
     notes: list[str] = []
     held = source.blobs.of_file

@@ -1,7 +1,7 @@
-"""A session as one HTML file that needs nothing else and does nothing: no script, nothing fetched, all text escaped.
+"""A session as one passive, self-contained HTML file: no script, nothing fetched, all text escaped.
 
-Its content security policy tells the browser the same: it allows one style sheet, by its hash, and pictures that are in
-the file. Markdown of a model becomes text, code in colours, and links to the web.
+Its content security policy enforces this in the browser: it allows one style sheet, by its hash, and pictures embedded
+in the file. A model's Markdown becomes text, coloured code, and web links.
 """
 
 from base64 import b64encode
@@ -77,7 +77,7 @@ def _markdown() -> MarkdownIt:
 
 
 def _picture(_self: RendererHTML, tokens: Sequence[Token], at: int, _options: OptionsDict, _env: EnvType) -> str:
-    """A picture from elsewhere is its words: to fetch it would tell others that this was read."""
+    """Render an external picture as its words: fetching it would tell others that this was read."""
     return f'<span class="picture">{escape(tokens[at].content or "picture")}</span>'
 
 
@@ -91,7 +91,7 @@ def _link(_self: RendererHTML, tokens: Sequence[Token], at: int, _options: Optio
 
 
 def _cell(_self: RendererHTML, tokens: Sequence[Token], at: int, _options: OptionsDict, _env: EnvType) -> str:
-    """A cell without its alignment, which would be a style of its own."""
+    """Render a cell without its alignment, which would need an inline style."""
     return f"<{tokens[at].tag}>"
 
 

@@ -55,7 +55,7 @@ class _Writing(Struct):
     source: ExportSource
     records: int = 0
     _written: set[str] = field(default_factory=set[str])
-    """Digests of the blobs that the file has already."""
+    """Digests of the blobs already in the file."""
     _problems: list[str] = field(default_factory=list[str])
     _changes: int = 0
 
@@ -97,7 +97,7 @@ class _Writing(Struct):
         return {mask(name): self._value(item, blobs) for name, item in fields.items()}
 
     def _reference(self, fields: JsonObject, blobs: list[JsonObject]) -> JsonObject:
-        """Put what `fields` refers to before its line, masked if it is text; return the reference to that."""
+        """Add the referenced blob to `blobs`, masked if it is text; return the new reference to it."""
         size, media_type = fields["size"], str(fields["media_type"])
         if not isinstance(size, int) or not 0 <= size <= MAX_BLOB_BYTES:
             self._problems.append(f"a content of {size} bytes ({media_type}) is too large")

@@ -1,7 +1,7 @@
-"""A session as one Markdown document, to read or to put into an issue.
+"""A session as one Markdown document, for reading or for an issue.
 
-What the model and the user wrote stays Markdown, but cannot do anything: HTML in it is text, pictures from elsewhere
-and links that are not of the web are text too, and an open code fence ends with the message.
+What the model and the user wrote stays Markdown, but is made harmless: HTML, external pictures and non-web links become
+text, and an open code fence ends with the message.
 """
 
 import re
@@ -94,7 +94,7 @@ def _fenced(text: str, language: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Text in a line of ours, with nothing that Markdown or HTML would take for more."""
+    """Return text for one of our lines, with nothing that Markdown or HTML would interpret."""
     escaped = one_line(text, 600).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]!|])", r"\\\1", escaped)
 
@@ -104,7 +104,7 @@ def _code(text: str) -> str:
 
 
 def harmless(text: str) -> str:
-    """Return foreign Markdown so that it only formats. Code stays as it is; a fence that is open is closed."""
+    """Return foreign Markdown so that it only formats. Code stays as it is; an open fence is closed."""
     lines: list[str] = []
     prose: list[str] = []
     fence = ""

@@ -38,13 +38,13 @@ from desktop_agent.core.system.workspace import why_no_workspace
 from desktop_agent.core.transcript.entries import first_line
 
 _LOOKED_AT = 200
-"""Lines. A file may begin with some that several programs could have written."""
+"""In lines. A file can begin with some that several programs could have written."""
 _MAX_NAMED = 20
 _MAX_TITLE = 200
 
 
 class ImportPlan(Struct, frozen=True, kw_only=True):
-    """Everything about the new session that the file does not say."""
+    """What the file does not say about the new session."""
 
     session_id: SessionId
     now: datetime
@@ -55,9 +55,9 @@ class ImportPlan(Struct, frozen=True, kw_only=True):
     workspace: Path | None = None
     """The folder to go on in; None for the one that the file names."""
     fallback: Path | None = None
-    """The folder if the one that the file names is not here."""
+    """The folder to use if the one that the file names is not on this machine."""
     is_again: bool = False
-    """Whether a conversation that was imported already is imported once more."""
+    """Whether to import a conversation that was imported before."""
 
 
 class Imported(Struct, frozen=True, kw_only=True):
@@ -82,9 +82,9 @@ class AlreadyImportedError(UsageError):
 
 
 def import_conversation(file: Path, data: Path, blobs: Blobs, plan: ImportPlan) -> Imported:
-    """Make a session in the data folder of what is in `file`. Blocks.
+    """Create a session in the data folder from the conversation in `file`. Blocks.
 
-    Raises `UsageError` when the file is no conversation that is known, has nothing in it, or its folder is not here;
+    Raises `UsageError` if the file is not a known kind of conversation, is empty, or its folder is not on this machine;
     `AlreadyImportedError`; and `StorageError`. Then there is no new session.
     """
     kind = _kind_of(file)
@@ -144,7 +144,7 @@ def _write(file: Path, folder: Path, facts: FileFacts, plan: ImportPlan, place: 
 
 
 class _Writer:
-    """Numbers the records and writes them. The first one is preceded by the opening, with its time."""
+    """Numbers the records and writes them. The opening comes before the first one, with its time."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
@@ -163,17 +163,17 @@ class _Writer:
 
 
 class _Place(Struct, frozen=True):
-    """Where the new session goes on, and why that is not the folder that the file names."""
+    """Where the new session continues, and why that is not the folder that the file names."""
 
     workspace: Path
     note: str = ""
 
 
 def _workspace(plan: ImportPlan, named: str) -> _Place:
-    """The folder of the new session. One that the file names counts only if it is a project on this machine.
+    """Return the folder of the new session. One that the file names counts only if it is a project on this machine.
 
-    The file may come from another user. If it could choose the home or the whole disk, a command would be confined to
-    that.
+    The file can come from another user. If it could choose the home or the whole disk, that would be all that confines
+    a command.
     """
     if plan.workspace is not None:
         return _Place(plan.workspace)
@@ -242,7 +242,7 @@ _FORMATS: dict[SourceKind, _Format] = {
 
 
 def _kind_of(path: Path) -> SourceKind:
-    """Return which program wrote the file, by what its first lines say; its name does not count."""
+    """Return which program wrote the file, judging by its first lines; its name does not count."""
     problems: list[str] = []
     for _, fields in islice(read_objects(path, problems), _LOOKED_AT):
         for kind, form in _FORMATS.items():
@@ -261,7 +261,7 @@ LOG_NAME = "imports.jsonl"
 class ImportMark(Struct, frozen=True, kw_only=True):
     """One import: which file, of which conversation, became which session.
 
-    It keeps the same conversation from coming twice by mistake, and nothing depends on it.
+    It prevents importing a conversation twice by mistake; nothing else depends on it.
     """
 
     digest: str

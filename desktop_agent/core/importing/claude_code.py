@@ -1,10 +1,10 @@
 """Session files of Claude Code: `~/.claude/projects/<folder>/<uuid>.jsonl`.
 
-The format is internal to that program; this follows what its files hold (versions 1.0 to 2.1). Lines of `type` user and
-assistant carry a message of the Messages API; `uuid` and `parentUuid` make them a tree, in which an edited prompt is a
-branch. The branch that ends last is imported, and with it what belongs to its messages: one message stands on several
-lines (one for each block, with the same `message.id`), and the results of calls that were made at once hang on
-different ones. Where the chain is broken, the line before in the file takes its place.
+The format is internal to that program; this follows what its files contain (versions 1.0 to 2.1). Lines of `type` user
+and assistant carry a message of the Messages API; `uuid` and `parentUuid` make them a tree, in which an edited prompt
+starts a branch. The branch that ends last is imported, with everything that belongs to its messages: one message takes
+several lines (one for each block, with the same `message.id`), and the results of parallel calls are attached to
+different ones. Where the chain is broken, the preceding line of the file is used.
 
 Left out and counted: other branches, side conversations of sub-agents (`isSidechain`), slash commands, and lines that
 the program wrote for itself (`isMeta`).
@@ -50,7 +50,7 @@ class _Tree(Struct):
     nodes: dict[str, _Node] = field(default_factory=dict[str, _Node])
 
     def wanted(self) -> set[int]:
-        """Return the numbers of the lines that belong to the branch that ends last."""
+        """Return the numbers of the lines on the branch that ends last."""
         order = sorted(self.nodes.values(), key=lambda node: node.number)
         said = [node for node in order if node.kind in ("user", "assistant")]
         chain: dict[int, _Node] = {}
@@ -120,7 +120,7 @@ def import_claude_code(path: Path, facts: FileFacts, conversation: ConversationW
 
 
 class _Telling(Struct):
-    """The conversation while it is read: the blocks of a message are collected until the next one begins."""
+    """The conversation while it is read: the blocks of a message are collected until the next message begins."""
 
     conversation: ConversationWriter
     _message: list[JsonObject] = field(default_factory=list[JsonObject])

@@ -1,12 +1,12 @@
 """Session files of Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<uuid>.jsonl`.
 
-Each line is `{"timestamp", "type", "payload"}`. `session_meta` is first; `response_item` lines are the items of the
-Responses API that make the conversation: messages, reasoning, calls (`function_call`, `custom_tool_call`,
-`local_shell_call`, `web_search_call`) and their outputs. The items between two of the user's or two outputs are one
-message here. `event_msg` repeats what the items say, and adds titles, aborted turns and rollbacks; `compacted`
-replaces the conversation by a summary. The first versions wrote the items themselves, without an envelope.
+Each line is `{"timestamp", "type", "payload"}`. `session_meta` is first; `response_item` lines are the Responses API
+items that make up the conversation: messages, reasoning, calls (`function_call`, `custom_tool_call`,
+`local_shell_call`, `web_search_call`) and their outputs. The items between two user messages or outputs become one
+message here. `event_msg` repeats what the items say, and adds titles, aborted turns and rollbacks; `compacted` replaces
+the conversation by a summary. The first versions wrote the items themselves, without an envelope.
 
-Left out and counted: what the program put in front of prompts (its instructions and the environment), and encrypted
+Left out and counted: what the program prepended to prompts (its instructions and the environment), and encrypted
 reasoning.
 """
 
@@ -69,7 +69,7 @@ def import_codex(path: Path, facts: FileFacts, conversation: ConversationWriter)
 
 
 class _Telling(Struct):
-    """The conversation while it is read: items of the model are collected until something else comes."""
+    """The conversation while it is read: the model's items are collected until another kind follows."""
 
     conversation: ConversationWriter
     _blocks: list[AssistantBlock] = field(default_factory=list[AssistantBlock])
@@ -164,7 +164,7 @@ class _Telling(Struct):
         self._blocks.append(ToolUseBlock(id=call_id, name=name or text_in(item, "name"), arguments=arguments))
 
     def _search(self, item: JsonObject, at: datetime | None) -> None:
-        """A search that the provider made itself: its result is part of what the model says next."""
+        """Record a search that the provider ran itself: its result is part of what the model says next."""
         call_id = text_in(item, "id") or f"search-{self.conversation.calls}-{len(self._blocks)}"
         query = text_in(object_in(item, "action"), "query")
         self._blocks.append(ToolUseBlock(id=call_id, name="web_search", arguments={"query": query}))
@@ -190,7 +190,7 @@ def _shell_arguments(action: JsonObject) -> JsonObject:
 
 
 def _output(item: JsonObject) -> tuple[str, bool, list[str]]:
-    """The text of an output, whether it failed, and its pictures. Its shape changed several times."""
+    """Return an output's text, whether it failed, and its pictures. The format changed several times."""
     output = item.get("output")
     is_error = False
     if isinstance(output, dict):  # {"content": …, "success": …}

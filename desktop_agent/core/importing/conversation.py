@@ -1,7 +1,7 @@
-"""A conversation of another program, added step by step, as records of ours.
+"""A conversation of another program, added step by step and written as our records.
 
-The records are a valid session for any order of steps: turns follow each other and end, every call gets
-one result, no call id is used twice, times lie in the past. Nothing is run, and no permission comes with it.
+The records are a valid session for any order of steps: turns follow each other and end, every call gets one result, no
+call id is used twice, times are in the past. Nothing is run, and no permission is imported.
 """
 
 from base64 import b64decode
@@ -37,7 +37,7 @@ from desktop_agent.core.providers.strict_json import is_too_deep
 from desktop_agent.core.store.blobs import Blobs
 
 MAX_RESULT_CHARS = 40_000
-"""How much of a result the model reads again; the whole of a longer one is kept beside it."""
+"""The part of a result that the model reads again; the whole of a longer one is stored separately."""
 MAX_PICTURE_BYTES = 8 * 2**20
 
 
@@ -62,14 +62,14 @@ _CHARS_PER_TOKEN = 4
 
 
 class ConversationWriter(Struct):
-    """Takes the steps and records them. `finish` must be called at the end."""
+    """Records the steps. `finish` must be called at the end."""
 
     record: Callable[[ev.KnownEvent], None]
     blobs: Blobs
     model: ModelRef
     now: datetime
     left_out: Counter[str] = field(default_factory=Counter[str])
-    """What is not imported, in words, and how many of it."""
+    """What is not imported, described in words, and how often it occurs."""
     turn: int = 0
     messages: int = 0
     calls: int = 0
@@ -77,10 +77,10 @@ class ConversationWriter(Struct):
     _is_open: bool = False
     _begun_at: datetime = ev.UNSTAMPED
     _chars: int = 0
-    """What was said so far, for an estimate of its tokens."""
+    """Characters so far, for an estimate of the tokens."""
     _requests: int = 0
     _waiting: dict[CallId, CallId] = field(default_factory=dict[CallId, CallId])
-    """Calls without a result: their ids in the file, and ours."""
+    """Calls without a result: our ids by the file's ids."""
     _started_at: dict[CallId, datetime] = field(default_factory=dict[CallId, datetime])
     _used: set[CallId] = field(default_factory=set[CallId])
 
@@ -141,7 +141,7 @@ class ConversationWriter(Struct):
         pictures: Sequence[str] = (),
         images: tuple[BlobRef, ...] = (),
     ) -> None:
-        """Record a call's result; `pictures` are in base64. One that no call waits for is left out."""
+        """Record a call's result; `pictures` are in base64. A result without a waiting call is left out."""
         self._move_to(at)
         ours = self._waiting.pop(call_id, None)
         if ours is None:
@@ -156,7 +156,7 @@ class ConversationWriter(Struct):
             self._add(ev.UsageReported(turn=self.turn, usage=usage.paid_elsewhere()))
 
     def end(self, reason: ev.TurnEndReason, at: datetime | None) -> None:
-        """The turn is over, if there is one. Calls that have no result get one that says so."""
+        """End the turn, if there is one. Calls without a result get one that says so."""
         self._move_to(at)
         if not self._is_open:
             return
@@ -221,7 +221,7 @@ class ConversationWriter(Struct):
         self._add(ev.TurnStarted(turn=self.turn, model=self.model))
 
     def _is_wanted(self, block: AssistantBlock) -> bool:
-        """Whether a block can come along: what only its own provider understands would go into requests unread."""
+        """Whether a block can be imported: what only its own provider understands would go into requests unread."""
         if isinstance(block, OpaqueBlock) and block.call is not None:
             return True
         if isinstance(block, OpaqueBlock | RedactedThinkingBlock):
@@ -289,7 +289,7 @@ class ConversationWriter(Struct):
         )
 
     def _since(self, moment: datetime) -> float:
-        """Seconds by the file's times; an import knows no better."""
+        """The seconds since `moment` by the file's times; an import has no better source."""
         return max(0.0, (self._at - moment).total_seconds()) if moment != ev.UNSTAMPED else 0.0
 
 

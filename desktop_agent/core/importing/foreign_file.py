@@ -1,4 +1,4 @@
-"""The file of another program's conversation: its lines of JSON, and what a first look through it finds."""
+"""The file of another program's conversation: its JSON lines, and what a first pass through it finds."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -29,9 +29,9 @@ class FileFacts(Struct):
     title: str = ""
     is_title_given: bool = False
     wanted: set[int] = field(default_factory=set[int])
-    """Numbers of the lines that are the conversation, where that is not all of them."""
+    """Numbers of the lines that form the conversation, if not all of them do."""
     problems: list[str] = field(default_factory=list[str])
-    """Lines that cannot be read, each with its number."""
+    """Unreadable lines, each with its number."""
     left_out: Counter[str] = field(default_factory=Counter[str])
 
 
@@ -42,7 +42,7 @@ def whole_in(fields: JsonObject, key: str) -> int:
 
 
 def time_in(fields: JsonObject, key: str) -> datetime | None:
-    """Return the time under `key`, if it has a time zone."""
+    """Return the time under `key`; `None` if it is missing or has no time zone."""
     try:
         moment = datetime.fromisoformat(text_in(fields, key))
     except ValueError:

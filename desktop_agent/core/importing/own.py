@@ -1,7 +1,8 @@
-"""Our own files: what `sessions export --format jsonl` writes, and a journal as it is.
+"""Our own files: what `sessions export --format jsonl` writes, and plain journals.
 
-The conversation is recorded again, like that of any other program. What grants a permission (answers to questions,
-rules, the mode) and the undo history are not imported; pictures and long outputs only if the file contains them.
+The conversation is recorded again, like that of any other program. Anything that grants a permission (answers to
+questions, rules, the mode) and the undo history are not imported; pictures and long outputs only if the file contains
+them.
 """
 
 from base64 import b64decode
@@ -23,7 +24,7 @@ _SILENT = frozenset({
     "session_pinned", "session_forked", "guidance_loaded", "command_run", "review_marked", "summary_edited",
     "compaction_undone",
 })  # fmt: skip
-"""Records about this machine or the window, or derived again from the others."""
+"""Records about this machine or the window, or derivable from the others."""
 
 
 def is_own(fields: JsonObject) -> bool:
@@ -70,7 +71,7 @@ def import_own(path: Path, facts: FileFacts, conversation: ConversationWriter) -
 class _Telling(Struct):
     conversation: ConversationWriter
     _blobs: set[str] = field(default_factory=set[str])
-    """Digests of the contents that the file brought."""
+    """Digests of the contents that came with the file."""
     _turns: dict[int, int] = field(default_factory=dict[int, int])
 
     def keep_blob(self, fields: JsonObject) -> None:

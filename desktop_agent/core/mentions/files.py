@@ -1,12 +1,13 @@
-"""What a mention of a file, folder or symbol brings into the conversation: read as `read_file` would, or not at all.
+"""What a mention of a file, folder or symbol brings into the conversation: what `read_file` would read, or nothing.
 
-A file outside of the workspace, one that the policy would ask about (secrets), and one that is no text and no picture
-are refused in words. Of a long file the model reads the beginning, and how to read on. A file that the user names for a
-prompt otherwise, as on the command line, is included the same way, also from outside: no text of others can name it.
+A file outside the workspace, one that the policy would ask about (secrets), and one that is neither text nor a picture
+are refused with an explanation. Of a long file the model reads the beginning, and how to read on. A file that the user
+names for a prompt in another way, such as on the command line, is included the same way, even from outside the
+workspace: no text written by others can name it.
 
-    @symbol:src/app.py:load         what this file defines by this name, as it is when the prompt is sent
-    @symbol:src/app.py:12:load      the one in or next to this line, where the file has several
-    @symbol:load                    what the workspace defines by this name, if it is one thing only
+@symbol:src/app.py:load what this file defines by this name, as it is when the prompt is sent @symbol:src/app.py:12:load
+the definition at or nearest to this line, if the file has several @symbol:load what the workspace defines by this name,
+if there is only one definition
 """
 
 import asyncio
@@ -69,7 +70,7 @@ class FileMentions(Struct, eq=False):
     """Says whether the model that answers is known to take pictures, or not to."""
 
     async def attach(self, mention: PathMention) -> Attachment | None:
-        """Return what the mention stands for; None for mere text. Raises `UsageError` and `StorageError`."""
+        """Return the attachment, or `None` if the mention is only text. Raises `UsageError` and `StorageError`."""
         boundary = self._box.boundary()
         place = await asyncio.to_thread(_find, mention, boundary)
         if place is None:
@@ -103,9 +104,10 @@ class FileMentions(Struct, eq=False):
         return read
 
     async def _require_allowed(self, place: ResolvedPath, instead: str) -> None:
-        """Raise `UsageError` for what `read_file` would be asked about or refused. The mention is the user's own call.
+        """Raise `UsageError` if `read_file` would be refused or would need approval.
 
-        So the policy that asks before every call of the model's does not count, and rules do.
+        The mention is the user's own call, so the policy that asks before every call of the model does not apply; rules
+        do.
         """
         disguised = await asyncio.to_thread(self._box.secrets().behind, [place.relative])
         facts = CallFacts(
@@ -158,7 +160,7 @@ class FileMentions(Struct, eq=False):
         return replace(read, media_type=_TEXT, lines=mention.lines, size=shown, text=part.text)
 
     def _picture(self, read: Attachment, file: BufferedReader, beginning: bytes) -> Attachment:
-        """Return a binary file as a picture. Raises `UsageError` for one that no model takes."""
+        """Return a binary file as a picture. Raises `UsageError` if no model accepts it."""
         file.seek(0)
         content = file.read(LARGEST_PICTURE_BYTES + 1)
         try:
@@ -177,7 +179,7 @@ class FileMentions(Struct, eq=False):
 
 
 def _find(mention: PathMention, boundary: Boundary) -> ResolvedPath | None:
-    """Return where a mention leads; None where it is text. Blocks."""
+    """Return the path that a mention leads to; `None` if the mention is text. Blocks."""
     path = os.path.expanduser(mention.path) if mention.path.startswith("~/") else mention.path  # noqa: PTH111  # text
     try:
         place = boundary.follow(boundary.for_reading(path))
@@ -227,7 +229,7 @@ def _whole_text(mention: PathMention, place: ResolvedPath, boundary: Boundary) -
 
 
 def _named(path: str, boundary: Boundary) -> ResolvedPath:
-    """Return where a file is that the user named. Blocks."""
+    """Resolve a path that the user named, inside the workspace or not. Raises `UsageError`. Blocks."""
     try:
         place = boundary.follow(boundary.for_reading(path))
     except ToolError as error:
@@ -289,11 +291,11 @@ def _too_large(size: int, picture: PictureInfo | None) -> UsageError:
 
 _TARGET = re.compile(r"(?:(?P<path>.+?):(?:(?P<line>[0-9]{1,7}):)?)?(?P<name>[^\s:/]+)")
 _MOST_NAMED = 3
-"""Of the definitions that a name may mean."""
+"""How many candidate definitions a hint lists."""
 
 
 class SymbolTarget(Struct, frozen=True):
-    """What a mention of a symbol says."""
+    """The parsed target of a symbol mention."""
 
     name: str
     path: str = ""
@@ -303,7 +305,7 @@ class SymbolTarget(Struct, frozen=True):
 
     @classmethod
     def read(cls, target: str) -> "SymbolTarget | None":
-        """Return what a mention says behind its source; None where it names nothing."""
+        """Parse the target of a mention; `None` if it names no symbol."""
         match = _TARGET.fullmatch(target)
         if match is None or not can_be_a_name(match["name"]):
             return None
@@ -317,7 +319,7 @@ class SymbolMentions(Struct, eq=False):
     _box: Toolbox
 
     async def attach(self, mention: Mention) -> Attachment:
-        """Return the definition as it is now. Raises `UsageError` that says what is in the way, and `StorageError`."""
+        """Return the definition as it is now. Raises `UsageError`, which names the obstacle, and `StorageError`."""
         target = SymbolTarget.read(mention.target)
         if target is None:
             raise UsageError("It names no function, class or constant.")
@@ -362,7 +364,7 @@ class SymbolMentions(Struct, eq=False):
 
 
 def _extent(target: SymbolTarget, text: str) -> tuple[int, int] | None:
-    """Return the lines of the definition, from 1: of several the one next to the line that is meant. For a thread."""
+    """Return the first and last line (from 1) of the definition nearest to the target line. Run it in a thread."""
     lines = text.replace("\r\n", "\n").split("\n")
     places = [
         at

@@ -1,18 +1,15 @@
 r"""Reads mentions in a prompt: `@source:target`, or `@path` of a file or folder. Pure.
 
-    @docs:readme                    a resource of the MCP server `docs`, by its name
-    @docs:note://one                by its address
-    @docs:"Release notes"           quoted, for blanks; inside, `\"` and `\\` stand for what follows the backslash
-    @src/app.py                     a file, relative to the workspace, with `/`
-    @src/app.py:10-40               some of its lines; `:10` is one line
-    @src/                           a folder
-    @"docs/my notes.md"             quoted, for blanks; the lines stand behind: `@"my notes.md":3`
+@docs:readme a resource of the MCP server `docs`, by its name @docs:note://one by its address @docs:"Release notes"
+quoted, if it has spaces; inside, `\"` and `\\` stand for what follows the backslash @src/app.py a file, relative to the
+workspace, with `/` @src/app.py:10-40 some of its lines; `:10` is one line @src/ a folder @"docs/my notes.md" quoted, if
+it has spaces; lines follow the quotes: `@"my notes.md":3`
 
-The `@` stands at the beginning, or behind a blank, an opening bracket or a quotation mark: so `me@example.org:8080` is
-no mention. Without quotes a mention ends at a blank, and punctuation at its end belongs to the sentence. Nothing in
-backquotes or in a fenced block is a mention. Whether a source exists is for the caller to know. `@` has other meanings
-in texts (`@property`, `@types/node`), so what looks like a path, by its ending, its lines or its quotation marks, must
-be there; anything else is a mention only if it is.
+The `@` must be at the beginning or follow white space, an opening bracket or a quotation mark, so `me@example.org:8080`
+is not a mention. An unquoted mention ends at white space, and punctuation at its end belongs to the sentence. Nothing
+in backquotes or in a fenced block is a mention. The caller checks whether a source exists. `@` has other meanings in
+texts (`@property`, `@types/node`): a file must exist only if the mention looks like a path, by its ending, its lines or
+its quotation marks; anything else without a file is plain text.
 """
 
 import re
@@ -20,7 +17,7 @@ import re
 from msgspec import Struct
 
 BEFORE = r"(?<![^\s(\[{\"'“‘«])"
-"""What an `@` stands behind that begins a mention."""
+"""Lookbehind: what can precede the `@` of a mention."""
 
 _SOURCE = r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}"
 _MENTION = re.compile(
@@ -44,16 +41,16 @@ class Mention(Struct, frozen=True):
     source: str
     target: str
     written: str
-    """With the `@`, and the quotation marks if there are some."""
+    """Including the `@` and any quotation marks."""
     start: int
 
 
 class TypedMention(Struct, frozen=True):
-    """The beginning of a mention before the cursor."""
+    """A mention that is being typed before the cursor."""
 
     start: int
     source: str
-    """Empty while no colon stands there; then `target` is a part of a path, or the beginning of a source."""
+    """Empty until a colon is typed; until then `target` is part of a path, or the beginning of a source."""
     target: str
 
 
@@ -91,7 +88,7 @@ def typed_before(text: str, cursor: int) -> TypedMention | None:
 
 
 def written(source: str, target: str) -> str:
-    """Return the mention of `target`, in quotes where it needs them. A line feed cannot be written."""
+    """Return the mention of `target`, in quotes if needed. A line feed cannot be represented."""
     bare = f"@{source}:{target}"
     found = mentions_in(bare)
     if len(found) == 1 and found[0].target == target and found[0].written == bare and "`" not in target:
@@ -109,12 +106,12 @@ def unescaped(text: str) -> str:
 
 
 def code_in(text: str) -> list[tuple[int, int]]:
-    """Return where backquotes and fenced blocks are: nothing in there is a mention."""
+    """Return the spans of backquotes and fenced blocks, in which nothing is a mention."""
     return [match.span() for match in _CODE.finditer(text)]
 
 
 def without_punctuation(target: str) -> str:
-    """Return what belongs to the mention: a closing bracket only if it was opened there."""
+    """Return `target` without trailing punctuation; a closing bracket stays if it was opened in `target`."""
     while target:
         last = target[-1]
         opening = _BRACKETS.get(last)
@@ -138,7 +135,7 @@ _LOOKS_LIKE_A_PATH = re.compile(
     r"|[^/:()]+\.(?:bash|c|cc|cfg|conf|cpp|cs|css|csv|gif|go|h|hpp|html|ini|ipynb|java|jpeg|jpg|js|json|jsonl|jsx|kt|lock"
     r"|log|lua|md|mjs|pdf|php|png|ps1|py|pyi|rb|rs|rst|scss|sh|sql|svg|swift|toml|ts|tsv|tsx|txt|webp|xml|yaml|yml|zig)"
 )
-"""`@app.route` and `@angular/core` do not."""
+"""`@app.route` and `@angular/core` do not match."""
 
 
 class PathMention(Struct, frozen=True):
@@ -146,22 +143,22 @@ class PathMention(Struct, frozen=True):
 
     path: str
     written: str
-    """With the `@`, the quotation marks and the lines if there are some."""
+    """Including the `@`, any quotation marks and any lines."""
     start: int
     first: int = 0
     """The first line meant, counted from 1; 0 means the whole file."""
     last: int = 0
     is_certain: bool = True
-    """Whether it is meant as a path for sure; otherwise it is text if there is no such file."""
+    """Whether it is certainly meant as a path; otherwise it is text if there is no such file."""
 
     @property
     def lines(self) -> str:
-        """The lines meant, as they are written; empty for the whole file."""
+        """The line range as written; empty for the whole file."""
         return lines_text(self.first, self.last)
 
 
 def paths_in(text: str) -> tuple[PathMention, ...]:
-    """Return the mentions of paths in `text`, in their order. `@docs:x` is among them, and not certain."""
+    """Return the mentions of paths in `text`, in order. `@docs:x` is among them, as not certain."""
     if "@" not in text:
         return ()
     code = code_in(text)
@@ -190,7 +187,7 @@ def _mention(text: str, match: re.Match[str]) -> PathMention | None:
 
 
 def _numbers(lines: re.Match[str] | None) -> tuple[int, int]:
-    """Return the first and the last line; the other way round they mean the same."""
+    """Return the first and the last line, in ascending order even if written the other way round."""
     if lines is None:
         return 0, 0
     numbers = sorted((int(lines[1]), int(lines[2] or lines[1])))
@@ -204,7 +201,7 @@ def lines_text(first: int, last: int) -> str:
 
 
 def written_path(path: str) -> str:
-    """Return the mention of a path, in quotation marks where it needs them. A line feed cannot be written."""
+    """Return the mention of a path, in quotes if needed. A line feed cannot be represented."""
     bare = f"@{path}"
     found = paths_in(bare)
     is_read_as_meant = len(found) == 1 and (found[0].path, found[0].written) == (path, bare)

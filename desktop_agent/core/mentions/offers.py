@@ -1,6 +1,6 @@
-"""What can be mentioned that fits what is being typed, best first: data for a list. Pure, and made for a thread.
+"""Suggestions for a mention that is being typed, best first, as data for a list. Pure; meant to run in a thread.
 
-Also which resource of a server a mention means, and how the address of a template is filled in, part by part.
+Also finds the resource of a server that a mention means, and fills in the address of a template part by part.
 """
 
 import re
@@ -28,8 +28,8 @@ VARIABLE = re.compile(r"\{[+#./;?&]?([^{}]*)\}")
 def meant_by(target: str, resources: Sequence[OfferedResource]) -> OfferedResource | None:
     """Return the resource that `target` names, by its address, its name or its title, in this order.
 
-    An address that is not listed, as those of templates are not, counts as it is. Returns `None` for what is neither.
-    Raises `UsageError` for a name of several, and for a template that is not filled in.
+    An unlisted address, such as one built from a template, is accepted as it is. Returns `None` if `target` is neither.
+    Raises `UsageError` for an ambiguous name, and for a template that is not filled in.
     """
     for found in resources:
         if found.uri == target:
@@ -51,7 +51,7 @@ def meant_by(target: str, resources: Sequence[OfferedResource]) -> OfferedResour
 
 
 def ways_to_mention(server: str, resources: Sequence[OfferedResource]) -> tuple[tuple[OfferedResource, str], ...]:
-    """Return the resources that can be written in a prompt, each by its name if that is unique and visible."""
+    """Return the resources that can be mentioned, each with its mention: by name if that is unique and visible."""
     names = Counter(found.name for found in resources)
     uris = {found.uri for found in resources}
     ways: list[tuple[OfferedResource, str]] = []
@@ -81,14 +81,15 @@ OfferKind = Literal["file", "folder", "session", "resource", "template", "source
 class MentionOffer(Struct, frozen=True, kw_only=True):
     kind: OfferKind
     label: str
-    """What it is called: a path, a title, a name."""
     written: str
-    """How it stands in the prompt."""
+    """The mention as it is written in the prompt."""
     detail: str = ""
     spans: tuple[Span, ...] = ()
-    """Which parts of `label` are why it fits."""
+    """The parts of `label` that match what was typed."""
     is_close: bool = True
-    """Whether it has what was typed in one piece, or at the beginnings of words; else it may not be meant at all."""
+    """Whether the typed text matches in one piece or at the beginnings of words; otherwise it may not be
+    meant at all.
+    """
 
     @property
     def is_whole(self) -> bool:
@@ -99,11 +100,11 @@ class OfferedSession(Struct, frozen=True):
     id: str
     title: str
     folder: str
-    """The last part of the folder that it worked in."""
+    """The last part of the path of the folder that the session worked in."""
 
 
 class FolderPaths:
-    """The files of a workspace and the folders above them, prepared for being searched. Building it blocks."""
+    """The files and folders of a workspace, prepared for searching. Building it blocks."""
 
     def __init__(self, files: Sequence[str] = ()) -> None:
         self.folders = frozenset(_folders_above(files))
@@ -117,7 +118,7 @@ class FolderPaths:
         return plain in self.files or plain in self.folders
 
     def offers(self, typed: str, limit: int) -> Iterator[MentionOffer]:
-        """Yield those that fit, the best first; those of the top for nothing typed."""
+        """Yield the matches, best first; the top level if nothing is typed."""
         if typed.endswith("/") and (within := typed.removesuffix("/")) in self.folders:
             below = (path for path in chain(sorted(self.folders), self.files) if path.rpartition("/")[0] == within)
             matches: Iterable[Match] = (
@@ -140,7 +141,7 @@ class FolderPaths:
 class MentionSources(Struct, frozen=True, kw_only=True):
     paths: FolderPaths
     sessions: tuple[OfferedSession, ...] = ()
-    """The last used first."""
+    """Most recently used first."""
     servers: tuple[ServerStatus, ...] = ()
 
 
@@ -157,14 +158,14 @@ def offers_for(typed: TypedMention, sources: MentionSources) -> tuple[MentionOff
 
 
 def with_symbols(offers: Sequence[MentionOffer], symbols: Sequence[MentionOffer]) -> tuple[MentionOffer, ...]:
-    """Return what fits with the symbols that were found meanwhile, behind the best of each other kind."""
+    """Return the offers with the later found `symbols` inserted after the best of every other kind."""
     others = [at for at, offer in enumerate(offers) if offer.kind not in ("file", "folder")]
     at = max(min(len(offers), _FIRST_PATHS), others[-1] + 1 if others else 0)
     return (*offers[:at], *symbols, *offers[at:])
 
 
 def _of_others(typed: str, sources: MentionSources) -> Iterator[MentionOffer]:
-    """Yield the sources whose name begins like this, then sessions and resources of that name."""
+    """Yield the sources whose name begins with what is typed, then matching sessions and resources."""
     with_resources = [server for server in sources.servers if server.resources or server.templates]
     names = [server.name for server in with_resources]
     if sources.sessions and SESSION_SOURCE not in names:
@@ -202,7 +203,7 @@ def _of_sessions(sessions: Sequence[OfferedSession], typed: str, limit: int) -> 
 
 
 def _of_server(server: ServerStatus, typed: str) -> Iterator[MentionOffer]:
-    """Yield the resources of a server that fit, then its templates. All texts are the server's."""
+    """Yield the matching resources of a server, then its templates. All texts come from the server."""
     ways = ways_to_mention(server.name, server.resources)
     labels = [shown_text(found.title or found.name) for found, _ in ways]
     for place, spans in _fitting(labels, [found.uri for found, _ in ways], typed):
@@ -224,7 +225,9 @@ def _of_server(server: ServerStatus, typed: str) -> Iterator[MentionOffer]:
 
 
 def _fitting(labels: Sequence[str], addresses: Sequence[str], typed: str) -> list[tuple[int, tuple[Span, ...]]]:
-    """Return which labels fit, or have an address that begins like this; all for nothing typed."""
+    """Return the index and match of each label that fits, or whose address begins with `typed`; all if nothing is
+    typed.
+    """
     if not typed:
         return [(place, ()) for place in range(len(labels))]
     spans = {match.text: match.spans for match in find_matches(labels, typed, limit=MOST_OFFERED).best}
@@ -258,12 +261,12 @@ class TypedPart(Struct, frozen=True):
     value: str
     before: str
     after: str
-    """What the template has behind it, up to the next part."""
+    """The template's text after this part, up to the next part."""
     others: tuple[tuple[str, str], ...]
 
 
 def part_typed(target: str, templates: Sequence[ResourceTemplate]) -> TypedPart | None:
-    """Return which part of which template is being typed; None where none is, or it is not a simple one (`{name}`)."""
+    """Return the template part being typed; `None` if there is none, or it is not a simple one (`{name}`)."""
     for template in templates:
         if (part := _part_of(template.uri_template, target)) is not None:
             return part

@@ -1,6 +1,6 @@
-"""What is pasted into a message and is no text, or too much of it: kept for a while, and mentioned as `@pasted:NAME`.
+"""Pasted content that is not text, or is too long: kept for a while, and mentioned as `@pasted:NAME`.
 
-Once the message was sent, the journal has its content, and the file here is not needed any more.
+Once the message is sent, the journal has the content and the file here is no longer needed.
 """
 
 import asyncio
@@ -27,19 +27,19 @@ from desktop_agent.core.tools.output import OutputLimits, fit
 from desktop_agent.core.tools.servers.results import Keep, read_parts
 
 PASTED_SOURCE = "pasted"
-"""What a mention of it begins with, unless an MCP server has that name."""
+"""What a mention of pasted content begins with, unless an MCP server has that name."""
 
 LARGEST_BYTES = 10 * 2**20
 KEPT = timedelta(days=30)
-"""How long a content is kept that is in no message, such as a draft's."""
+"""How long content is kept that is in no sent message, such as a draft's."""
 
 _NAME = re.compile(r"[a-z]{1,20}-[0-9]{1,10}(?:-[0-9]{1,4})?\.(?:png|jpg|txt)")
 _TEXT_LIMIT = OutputLimits(max_bytes=400_000, max_lines=400_000)
-"""What the model reads of a text: of one that is longer, the beginning and the end."""
+"""How much of a text the model reads; of a longer one, the beginning and the end."""
 
 
 class PastedContents(Struct, eq=False):
-    """The folder of what was pasted. Methods block."""
+    """The folder of pasted contents. Methods block."""
 
     _folder: Path
 
@@ -48,7 +48,7 @@ class PastedContents(Struct, eq=False):
         return cls(paths.data / "pasted")
 
     def keep(self, content: bytes, kind: str, suffix: str, now: datetime) -> str:
-        """Keep a content, drop what is too old, and return its name. Raises `UsageError` and `StorageError`."""
+        """Store content, delete expired content, and return the new name. Raises `UsageError` and `StorageError`."""
         if len(content) > LARGEST_BYTES:
             size = f"What was pasted has {len(content) / 2**20:,.1f} MiB"
             raise UsageError(
@@ -65,7 +65,7 @@ class PastedContents(Struct, eq=False):
         return path.name
 
     def read(self, name: str) -> bytes:
-        """Return a content. Raises `UsageError` when there is none of that name any more."""
+        """Return the content. Raises `UsageError` if there is none of that name any more."""
         if _NAME.fullmatch(name) is None:
             raise UsageError("Nothing of that name was pasted.")
         try:
@@ -83,7 +83,7 @@ class PastedContents(Struct, eq=False):
 
 
 class PastedMentions(Struct, eq=False):
-    """What messages of one session bring along of it."""
+    """Resolves the mentions of pasted content in one session's messages."""
 
     _contents: PastedContents
     _keep: Keep
@@ -91,7 +91,7 @@ class PastedMentions(Struct, eq=False):
     """Says whether the model that answers is known to take pictures, or not to."""
 
     async def attach(self, mention: Mention) -> Attachment:
-        """Return what was pasted. Raises `UsageError` and `StorageError`."""
+        """Return the pasted content. Raises `UsageError` and `StorageError`."""
         read = await asyncio.to_thread(self._attachment, mention)
         if read.kind == "picture" and await self._takes_pictures() is False:
             raise UsageError("It is a picture, and the model of this session takes none.", hint="Choose another model.")

@@ -1,4 +1,4 @@
-"""What a prompt mentions, of whatever kind, fetched before it enters the conversation: all of it, or none.
+"""Fetches everything that a prompt mentions before it enters the conversation: all of it, or none.
 
 A prompt whose mention cannot be fetched is not sent: the user wrote it for a model that has read what it mentions.
 """
@@ -20,7 +20,7 @@ from desktop_agent.core.protocol.model import Attachment
 MOST_MENTIONS = 20
 
 MOST_LOOKED_AT = 500
-"""Words with an `@` that may be a file or not. A text with more of them is no list of files."""
+"""How many words with an `@` are checked for being files. A text with more of them is not a list of files."""
 
 AnyMention = Mention | PathMention
 
@@ -33,7 +33,9 @@ class PromptMentions(Struct, eq=False):
     _pasted: PastedMentions
 
     def found_in(self, text: str) -> tuple[AnyMention, ...]:
-        """Return what a prompt may mention, each once, in its order. Looks at no file: some may turn out as text."""
+        """Return the possible mentions in a prompt, each once, in order. Looks at no file, so some may turn out to be
+        text.
+        """
         found: dict[int, AnyMention] = {each.start: each for each in paths_in(text)}
         if sourced := mentions_in(text):
             sources = {*self._resources.names(), SYMBOL_SOURCE, SESSION_SOURCE, PASTED_SOURCE}
@@ -42,7 +44,9 @@ class PromptMentions(Struct, eq=False):
         return tuple(sorted(once.values(), key=lambda mention: mention.start))
 
     async def fetched(self, mentions: Sequence[AnyMention], include: Sequence[str] = ()) -> tuple[Attachment, ...]:
-        """Return what the mentions stand for, starting servers. Raises `AgentError` and `StorageError`."""
+        """Return the attachments of the mentions, starting servers if needed. Raises `AgentError` and
+        `StorageError`.
+        """
         certain = sum(not isinstance(each, PathMention) or each.is_certain for each in mentions)
         _require_few(certain + len(include))
         including = [asyncio.create_task(self._include(path)) for path in dict.fromkeys(include)]
@@ -89,7 +93,7 @@ class PromptMentions(Struct, eq=False):
 
 
 def _meaning(mention: AnyMention) -> tuple[str, ...]:
-    """Return what two mentions of the same have in common."""
+    """Return a key that is equal for two mentions of the same thing."""
     if isinstance(mention, PathMention):
         return mention.path, mention.lines
     return "", mention.source, mention.target

@@ -1,7 +1,7 @@
 """What a mention of another session, or of a server's resource, brings into the conversation.
 
-`@session:ID`, or a session's whole title: the model reads it as it is exported, the beginning and the end of a long
-one. `@server:resource` is fetched from the server.
+`@session:` takes a session's id or its whole title: the model reads the session's export, or the beginning and the end
+of a long one. `@server:resource` is fetched from the server.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ class SessionMentions(Struct, eq=False):
         )
 
     def _meant(self, target: str) -> SessionSummary:
-        """Return the session of that title, else of that id."""
+        """Return the session with that title, or else with that id."""
         summaries = self._catalog.summaries()
         titled = [each for each in summaries if each.title.casefold() == target.casefold()]
         if len(titled) > 1:
@@ -70,7 +70,9 @@ class SessionMentions(Struct, eq=False):
         return named
 
     def _exported(self, found: SessionSummary) -> tuple[str, int]:
-        """Return what the model reads of it, and the size of all of it. Of a long one it holds both ends only."""
+        """Return the text that the model reads, and the size of the whole export in bytes. Keeps only both ends in
+        memory.
+        """
         head, tail = bytearray(), bytearray()
         size, lines = 0, 0
         for piece in export_text(self._catalog.journal_path(found.id), "md", self._blobs):
@@ -85,7 +87,7 @@ class SessionMentions(Struct, eq=False):
 
 
 LARGEST_RESOURCE_BYTES = 10 * 1024 * 1024
-"""What a resource may have. Of a long text the model reads the beginning and the end."""
+"""A larger resource is refused. Of a long text the model reads the beginning and the end."""
 
 READ_TIMEOUT_S = 60.0
 
@@ -93,7 +95,7 @@ _LONGEST_FIELD = 1_000
 
 
 class ResourceMentions(Struct, eq=False):
-    """The mentions of one session, by the servers that it may use."""
+    """Resolves mentions of resources of the servers that a session may use."""
 
     _servers: Callable[[], Sequence[Connection]]
     _keep: Keep
@@ -102,7 +104,7 @@ class ResourceMentions(Struct, eq=False):
         return frozenset(each.definition.name for each in self._servers())
 
     async def attach(self, mention: Mention) -> Attachment:
-        """Return what a mention stands for, starting its server. Raises `AgentError` and `StorageError`."""
+        """Return the mentioned resource, starting its server if needed. Raises `AgentError` and `StorageError`."""
         server = next((each for each in self._servers() if each.definition.name == mention.source), None)
         if server is None:
             raise UsageError(f"There is no server {mention.source} any more.")
@@ -113,7 +115,7 @@ class ResourceMentions(Struct, eq=False):
         return await asyncio.to_thread(self._attachment, mention, found, parts)
 
     def _attachment(self, mention: Mention, found: OfferedResource, parts: Sequence[Part]) -> Attachment:
-        """Keep what the model and the user get of it. Blocks."""
+        """Store the parts for the model and the user, and return the attachment. Blocks."""
         size = sum(map(_size, parts))
         if size > LARGEST_RESOURCE_BYTES:
             raise _too_large(size)
@@ -136,7 +138,7 @@ class ResourceMentions(Struct, eq=False):
 
 
 async def _meant(mention: Mention, server: Connection) -> OfferedResource:
-    """Return the resource; of a server that does not list it (any more), what it lists now counts."""
+    """Return the mentioned resource; if it is not among the known ones, list the server's resources again."""
     await server.tools()  # and its resources
     found = meant_by(mention.target, server.status.resources)
     if found is None:
@@ -147,7 +149,7 @@ async def _meant(mention: Mention, server: Connection) -> OfferedResource:
 
 
 def _plain(parts: Sequence[Part], uri: str) -> Sequence[Part]:
-    """Return a resource that is one text without its address, which stands in the frame."""
+    """Return a resource that is a single text without its address, which the frame around it has."""
     match parts:
         case [ResourcePart(uri=address, text=text)] if address == uri:
             return [TextPart(text)]
@@ -168,7 +170,7 @@ def _size(part: Part) -> int:
 
 
 def _media_type(parts: Sequence[Part]) -> str:
-    """Return what its first part is, for a resource that is not listed."""
+    """Return the media type of the first part, for a resource that is not listed."""
     first = parts[0] if parts else None
     return first.media_type if isinstance(first, MediaPart | ResourcePart) else ""
 

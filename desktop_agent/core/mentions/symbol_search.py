@@ -1,7 +1,7 @@
-"""Finds the definitions of a workspace that have what is typed in their name, and says which of them fit best.
+"""Finds the definitions of a workspace whose name contains what is typed, and ranks them.
 
-Ripgrep reads the files, without those that are ignored, hidden or often hold secrets; what it finds is looked at in
-threads. The search ends when it is cancelled, and when it has more than anybody looks through.
+Ripgrep reads the files except those that are ignored, hidden or often hold secrets; its matches are parsed in threads.
+The search ends when it is cancelled, and when it has more matches than anybody looks through.
 """
 
 import asyncio
@@ -24,12 +24,12 @@ from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.tools.files.ripgrep import SearchGround, prepare, run_ripgrep
 
 MOST_COLLECTED = 2_000
-"""Symbols. Of more, the user has to type on."""
+"""In symbols. If there are more, the user has to type on."""
 
 _MOST_LINES = 50_000
 _MOST_OF_A_FILE = 200
 _SHORTEST = 2
-"""Letters, before which no symbols stand among files."""
+"""How many letters must be typed before symbols are offered among files."""
 
 Batch = Callable[[Sequence[FoundSymbol]], Awaitable[None]]
 
@@ -42,7 +42,7 @@ def name_typed(typed: TypedMention) -> str:
 
 
 async def search_symbols(name: str, ground: SearchGround, found: Batch, *, path: str = "./") -> bool:
-    """Give the symbols with `name` in theirs to `found`; whether these are all. Raises `ToolError`."""
+    """Pass the symbols whose name contains `name` to `found`; return whether these are all. Raises `ToolError`."""
     command = await asyncio.to_thread(_command, name, ground, path)
     lines: list[bytes] = []
     came = asyncio.Event()
@@ -123,7 +123,9 @@ def with_name(symbols: Sequence[FoundSymbol], name: str) -> list[FoundSymbol]:
 
 
 def symbol_offers(symbols: Sequence[FoundSymbol], name: str, limit: int = MOST_OFFERED) -> tuple[MentionOffer, ...]:
-    """Return the best of symbols that all have `name` in theirs: all of it, its beginning, that of a word in it."""
+    """Return the best of symbols that contain `name`: exact matches, then prefixes, then prefixes of a word in the
+    name.
+    """
     best = sorted(symbols, key=lambda symbol: _rank(symbol, name))[:limit]
     return tuple(_offers_of(best, name, _ambiguous(symbols)))
 
@@ -158,5 +160,5 @@ def _offers_of(
 
 
 def written_symbol(name: str, path: str, line: int = 0) -> str:
-    """Return the mention of a definition; with the line where the file has several of that name."""
+    """Return the mention of a definition; `line` is needed if the file has several of that name."""
     return written(SYMBOL_SOURCE, f"{path}:{line}:{name}" if line else f"{path}:{name}")

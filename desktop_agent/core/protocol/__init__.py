@@ -1,1 +1,1 @@
-"""The vocabulary that everything shares: data, events and their form in JSON, ops."""
+"""The vocabulary that everything shares: data, events and their JSON form, and ops."""

@@ -1,8 +1,8 @@
 """The versioned codec between events and JSON: one flat object each, distinguished by `type`.
 
-`decode_event(encode_event(e)) == e` for every event, and a line of an unknown type or a later version survives a round
-trip byte for byte in meaning: it becomes an `UnknownEvent` that holds the whole object. JSON of a foreign shape is read
-with `text_in`, `object_in` and the like: whatever is there, the answer has the type that was asked for.
+`decode_event(encode_event(e)) == e` for every event. A line of an unknown type or a later version survives a round trip
+with the same content: it becomes an `UnknownEvent` that holds the whole object. JSON of unknown shape is read with
+`text_in`, `object_in` and the like, which return the requested type whatever is there.
 """
 
 from collections.abc import Iterable, Mapping
@@ -71,7 +71,7 @@ def encode_event(event: Event) -> JsonObject:
 
 
 def decode_event(fields: JsonObject) -> JournalEvent:
-    """Return the event that `fields` describes. Raises `MalformedLineError`; never drops what it does not know."""
+    """Return the event that `fields` describes. Raises `MalformedLineError`; never drops unknown content."""
     kind = fields.get("type")
     if not isinstance(kind, str):
         raise MalformedLineError("a journal line needs a 'type'")
@@ -97,13 +97,13 @@ def _encode_blocks(blocks: Iterable[Struct]) -> list[JsonObject]:
 
 
 def _tag_last(fields: JsonObject, tag: str) -> JsonObject:
-    """Move the tag, which msgspec writes first, to where journals have always had it."""
+    """Move the tag, which msgspec writes first, to the end, where journals have always had it."""
     fields[tag] = fields.pop(tag)
     return fields
 
 
 def _lists_for_tuples(value: object) -> object:
-    """Put, in place, the list for each tuple that reading the JSON of `value` gives; return it."""
+    """Replace all tuples by lists, as in parsed JSON; objects are changed in place."""
     # Most parts are texts and numbers: a call for each of them would double the time.
     if isinstance(value, dict):
         fields = cast("JsonObject", value)
@@ -122,7 +122,7 @@ def _encode_other(value: object) -> str:
 
 
 _EVENTS: Mapping[str, type[KnownEvent]] = {kind.__struct_defaults__[-1]: kind for kind in get_args(KnownEvent)}
-"""By the default of the field `type`, which each declares last."""
+"""By the default of `type`, which each event declares last."""
 
 
 def _explain(error: ValidationError) -> str:

@@ -1,7 +1,7 @@
 """Events: what happened in a session. Past-tense names; the journal of the durable ones *is* the session.
 
 Durable events carry a sequence number (from 1, without gaps) and a time, both set by the session when it writes them.
-Live events exist only while something runs: a durable event repeats their content, whole, later.
+Live events exist only while something runs: a durable event later repeats their whole content.
 """
 
 from datetime import UTC, datetime
@@ -100,12 +100,12 @@ class SessionOpened(DurableEvent, frozen=True, kw_only=True):
     purpose: SessionPurpose = "conversation"
     format: int = FORMAT_VERSION
     folder: FolderIdentity | None = None
-    """The identity of the folder at `workspace`, so that no other folder is later taken for it."""
+    """The identity of the folder at `workspace`, so that another folder is not mistaken for it later."""
     type: Literal["session_opened"] = "session_opened"
 
 
 class FolderAccepted(DurableEvent, frozen=True, kw_only=True):
-    """The session goes on in this folder at its path. Before, it was another one, or its identity was not known."""
+    """The session goes on in this folder at its path. Before, it was another folder, or its identity was not known."""
 
     folder: FolderIdentity
     type: Literal["folder_accepted"] = "folder_accepted"
@@ -116,37 +116,37 @@ class SessionRenamed(DurableEvent, frozen=True, kw_only=True):
 
     title: str
     is_generated: bool = False
-    """Whether the model made it up; a title that the user gave is never replaced by one of those."""
+    """Whether the model generated it. A generated title never replaces one that the user gave."""
     type: Literal["session_renamed"] = "session_renamed"
 
 
 class SessionForked(DurableEvent, frozen=True, kw_only=True):
-    """Everything before this line but the first is a copy of another session's, which happened there."""
+    """Everything between the first line and this one is a copy of another session's, which happened there."""
 
     source: SessionId
     title: str
-    """Of the source, then."""
+    """The title of the source at that time."""
     before_turn: int | None = None
     """The first turn that was left out; None when everything was copied."""
     type: Literal["session_forked"] = "session_forked"
 
 
 class SessionArchived(DurableEvent, frozen=True, kw_only=True):
-    """The user put the session away, or took it back. It is listed apart; nothing of it is removed."""
+    """The user archived the session, or restored it. It is listed separately; nothing is removed."""
 
     is_archived: bool
     type: Literal["session_archived"] = "session_archived"
 
 
 class SessionPinned(DurableEvent, frozen=True, kw_only=True):
-    """The user wants the session at the top of the list, or no longer."""
+    """The user pinned the session to the top of the list, or unpinned it."""
 
     is_pinned: bool
     type: Literal["session_pinned"] = "session_pinned"
 
 
 class ModeSet(DurableEvent, frozen=True, kw_only=True):
-    """The model, the approval policy or the sandbox changed; all are given as they are from now on."""
+    """The model, the approval policy or the sandbox changed; all three are given as they are from now on."""
 
     model: ModelRef
     approval: ApprovalPolicy
@@ -173,15 +173,15 @@ class Notice(DurableEvent, frozen=True, kw_only=True):
 
 
 class Queued(DurableEvent, frozen=True, kw_only=True):
-    """A prompt waits for the running turn to end; one that waited before changes its place, or whether it steers."""
+    """A prompt waits for the running turn to end. If it waited before, its place changed, or whether it steers."""
 
     prompt_id: PromptId
     text: str
     attachments: tuple[Attachment, ...] = ()
     is_steering: bool = False
-    """Whether it waits only for the next request of the turn, and for its end if there is none."""
+    """Whether it waits only for the next request of the turn, or for the turn's end if there is none."""
     before: PromptId = ""
-    """The waiting prompt that it comes before; without one, it comes after all of them."""
+    """The waiting prompt that it comes before; empty if it comes last."""
     type: Literal["queued"] = "queued"
 
 
@@ -203,7 +203,7 @@ class PromptSubmitted(DurableEvent, frozen=True, kw_only=True):
 
 
 class Steered(DurableEvent, frozen=True, kw_only=True):
-    """A message of the user entered the conversation in the middle of `turn`: the next request has it."""
+    """A message of the user entered the conversation in the middle of `turn`; the next request includes it."""
 
     turn: int
     prompt_id: PromptId
@@ -213,7 +213,7 @@ class Steered(DurableEvent, frozen=True, kw_only=True):
 
 
 class TurnStarted(DurableEvent, frozen=True, kw_only=True):
-    """The agent works on `turn`."""
+    """The agent began to work on `turn`."""
 
     turn: int
     model: ModelRef
@@ -221,7 +221,7 @@ class TurnStarted(DurableEvent, frozen=True, kw_only=True):
 
 
 class MessageDone(DurableEvent, frozen=True, kw_only=True):
-    """The model finished one message: text, thinking and tool calls in their order."""
+    """The model finished one message: text, thinking and tool calls in order."""
 
     turn: int
     message_id: str
@@ -237,9 +237,9 @@ class UsageReported(DurableEvent, frozen=True, kw_only=True):
     turn: int
     usage: Usage
     model: ModelRef | None = None
-    """Who answered it; None in a journal that is older than prices."""
+    """The model that answered; `None` in a journal from before prices were recorded."""
     is_aside: bool = False
-    """Whether the request was not the conversation: it says nothing about how full the context is."""
+    """Whether the request was not part of the conversation, so that it says nothing about how full the context is."""
     cache_miss: CacheMiss | None = None
     """Why the provider's cache was not used, if it should have been."""
     type: Literal["usage_reported"] = "usage_reported"
@@ -252,10 +252,11 @@ class TurnEnded(DurableEvent, frozen=True, kw_only=True):
     reason: TurnEndReason
     requests: int
     duration_s: Finite
-    """How long it worked, or a lower bound if it `is_cut_off`. 0: not known."""
+    """How long it worked, or a lower bound if it `is_cut_off`; 0 if not known."""
     is_cut_off: bool = False
-    """Whether the application ended in the middle of it, for instance was killed. Then the next opening recorded
-    this."""
+    """Whether the application ended during the turn, for instance because it was killed. The next opening recorded
+    this.
+    """
     type: Literal["turn_ended"] = "turn_ended"
 
 
@@ -263,9 +264,9 @@ class TurnEnded(DurableEvent, frozen=True, kw_only=True):
 
 
 class Compacted(DurableEvent, frozen=True, kw_only=True):
-    """The model sees `summary` from now on instead of everything up to and with `through_turn`.
+    """The model sees `summary` from now on instead of everything up to and including `through_turn`.
 
-    Nothing is removed from the journal. A second compaction summarises the first one's summary, too.
+    Nothing is removed from the journal. A second compaction also summarises the first one's summary.
     """
 
     compaction_id: str
@@ -276,14 +277,14 @@ class Compacted(DurableEvent, frozen=True, kw_only=True):
     is_automatic: bool = False
     tokens_before: int = 0
     tokens_after: int = 0
-    """Both of the whole request, estimated."""
+    """Like `tokens_before`, an estimate for the whole request."""
     shortened: tuple[CallId, ...] = ()
-    """Calls in what is kept of whose results the model sees only the beginning and the end from now on."""
+    """Kept calls of whose results the model sees only the beginning and the end from now on."""
     type: Literal["compacted"] = "compacted"
 
 
 class SummaryEdited(DurableEvent, frozen=True, kw_only=True):
-    """The user rewrote the summary of a compaction; the model sees theirs."""
+    """The user rewrote the summary of a compaction; the model sees the new one."""
 
     compaction_id: str
     summary: Summary
@@ -305,7 +306,7 @@ class Pinned(DurableEvent, frozen=True, kw_only=True):
 
 
 class Unpinned(DurableEvent, frozen=True, kw_only=True):
-    """A pin was removed, or its time was over."""
+    """A pin was removed, or expired."""
 
     pin_id: str
     is_expired: bool = False
@@ -313,14 +314,14 @@ class Unpinned(DurableEvent, frozen=True, kw_only=True):
 
 
 class GuidanceLoaded(DurableEvent, frozen=True, kw_only=True):
-    """The AGENTS.md files that hold from now on, all of them; recorded whenever one of them changed."""
+    """All AGENTS.md files in force from now on; recorded whenever one of them changed."""
 
     files: tuple[GuidanceFile, ...]
     type: Literal["guidance_loaded"] = "guidance_loaded"
 
 
 class CommandRun(DurableEvent, frozen=True, kw_only=True):
-    """A slash command was carried out, without asking the model. The model does not see it."""
+    """A slash command was run without asking the model. The model does not see it."""
 
     text: str
     """As it was written: `/pin add --ttl=60 keep it short`."""
@@ -328,7 +329,7 @@ class CommandRun(DurableEvent, frozen=True, kw_only=True):
     """What it says, as markdown."""
     is_error: bool = False
     opens: SessionId = ""
-    """The session that a front end should show now, for a command that made one."""
+    """The session that a front end should show now, if the command created one."""
     type: Literal["command_run"] = "command_run"
 
 
@@ -336,7 +337,7 @@ class CommandRun(DurableEvent, frozen=True, kw_only=True):
 
 
 class ToolCallStarted(DurableEvent, frozen=True, kw_only=True):
-    """A tool call was taken up: it is validated and, if it must, waits for an approval before it acts."""
+    """The handling of a tool call began: it is validated and, if it must, waits for an approval before it acts."""
 
     turn: int
     call: ToolCall
@@ -349,14 +350,14 @@ class ToolCallStarted(DurableEvent, frozen=True, kw_only=True):
 
 
 class ToolCallFinished(DurableEvent, frozen=True, kw_only=True):
-    """A tool call came to its one result. Every `tool_use` of a message gets exactly one of these."""
+    """A tool call got its one result. Every `tool_use` of a message gets exactly one of these."""
 
     turn: int
     call_id: CallId
     state: Literal["completed", "failed"]
     result: ToolResult
     duration_s: Finite
-    """Without the time it waited for the user."""
+    """Without the time spent waiting for the user."""
     type: Literal["tool_call_finished"] = "tool_call_finished"
 
 
@@ -378,7 +379,7 @@ class ApprovalResolved(DurableEvent, frozen=True, kw_only=True):
 
 
 class RuleRevoked(DurableEvent, frozen=True, kw_only=True):
-    """The user took back a rule that they had made of an answer."""
+    """The user revoked a rule that an earlier answer had made."""
 
     rule_id: str
     type: Literal["rule_revoked"] = "rule_revoked"
@@ -397,7 +398,7 @@ class UnknownEvent(DurableEvent, frozen=True, kw_only=True):
 ChangePurpose = Literal["apply", "undo", "redo"]
 
 REFUSALS: Final = frozenset({"busy", "nothing_selected", "unclear_selection", "not_undone", "not_redone", "storage"})
-"""The codes of notices that an undo or redo was not carried out. It ends with one of them, or with its record."""
+"""The notice codes of an undo or redo that was not carried out. Each ends with such a notice, or with its record."""
 
 
 class ChangesPrepared(DurableEvent, frozen=True, kw_only=True):
@@ -411,18 +412,20 @@ class ChangesPrepared(DurableEvent, frozen=True, kw_only=True):
     purpose: ChangePurpose
     changes: tuple[FileChange, ...]
     snapshot: int | None = None
-    """For a command, whose changes are not known before: the snapshot of the folder that shows them afterwards."""
+    """For a command, whose changes are not known in advance: the snapshot of the folder that reveals them
+    afterwards.
+    """
     is_background: bool = False
-    """Whether the command goes on in the background: it is looked at again and again, until a last time."""
+    """Whether the command goes on in the background: its changes are looked for repeatedly, until a last time."""
     author: Author = "shell"
-    """Whose work the changes are that the snapshot will show."""
+    """The author of the changes that the snapshot will reveal."""
     type: Literal["changes_prepared"] = "changes_prepared"
 
 
 class ChangesRecorded(DurableEvent, frozen=True, kw_only=True):
-    """A call changed these files; what could not be captured is named.
+    """A call changed these files; files that could not be captured are listed.
 
-    Without a call they are the user's own changes, noticed before something of the agent's came on top of them.
+    Without a call they are the user's own changes, noticed before a change of the agent's was made on top of them.
     """
 
     turn: int
@@ -434,22 +437,22 @@ class ChangesRecorded(DurableEvent, frozen=True, kw_only=True):
     outside: tuple[OutsideFile, ...] = ()
     """Files outside the workspace, and git's own, that it destroyed; only a recovery puts them back."""
     is_recoverable: bool = False
-    """Whether the command was one that destroys, and a safety copy was made before it ran."""
+    """Whether the command was a destructive one, and a safety copy was made before it ran."""
     is_last_look: bool = False
-    """Whether a background command has ended, so that nothing more of it will come."""
+    """Whether a background command has ended, so that no more changes of it will come."""
     type: Literal["changes_recorded"] = "changes_recorded"
 
 
 class ChangesUndone(DurableEvent, frozen=True, kw_only=True):
-    """Changes were taken back; files that changed since in the same place were left alone and are listed."""
+    """Changes were undone; files that changed since in the same place were left alone and are listed."""
 
     selection: ChangeSelection
     change_ids: tuple[ChangeId, ...]
     outcomes: tuple[FileOutcome, ...]
     changes: tuple[FileChange, ...] = ()
-    """What was written, as entries of the ledger like any other: by `undo`, each with what it reverts."""
+    """What was written, as ledger entries by `undo`, each with what it reverts."""
     reason: str = ""
-    """A word of the user's to the model."""
+    """The user's message to the model."""
     refs: tuple[RefChange, ...] = ()
     """Branches, tags and stash entries that were put back."""
     outside: tuple[OutsideFile, ...] = ()
@@ -494,7 +497,7 @@ class CommentsRemoved(DurableEvent, frozen=True, kw_only=True):
 class Rewound(DurableEvent, frozen=True, kw_only=True):
     """The user went back to before `turn`: with the conversation, the files, or both.
 
-    A rewound conversation is still in the journal; the model does not see it any more.
+    A rewound conversation is still in the journal, but the model no longer sees it.
     """
 
     turn: int
@@ -503,7 +506,7 @@ class Rewound(DurableEvent, frozen=True, kw_only=True):
 
 
 RequestPurpose = Literal["turn", "summary", "title", "server"]
-"""What a request to a model is for: the conversation, a summary of it, its title, or an MCP server that asks."""
+"""What a request to a model is for: the conversation, a summary of it, its title, or a question of an MCP server."""
 
 
 # A provider streams the next four events without `turn` and `at`; the turn adds these when it emits them.
@@ -526,7 +529,7 @@ class ThinkingDelta(Struct, frozen=True, kw_only=True):
 
 
 class ToolProgress(Struct, frozen=True, kw_only=True):
-    """How far something is that takes a while: a call the model is still writing, a search, a scan."""
+    """The progress of something slow: a call the model is still writing, a search, a scan."""
 
     turn: int = 0
     call_id: CallId
@@ -554,9 +557,9 @@ class ToolOutputDelta(Struct, frozen=True, kw_only=True):
 
 
 class PromptRejected(Struct, frozen=True, kw_only=True):
-    """A prompt could not be taken: nothing can be written, or what it mentions was not to be had, as a notice says.
+    """A prompt was rejected: nothing can be written, or a mention could not be fetched, as a notice says.
 
-    Here is its text back, so that it is not lost.
+    The event returns its text, so that it is not lost.
     """
 
     text: str
@@ -564,17 +567,17 @@ class PromptRejected(Struct, frozen=True, kw_only=True):
 
 
 class RetryWaitReported(Struct, frozen=True, kw_only=True):
-    """A turn waits before it asks the model again, as the notice `retrying` before it says, or waits no longer."""
+    """A turn waits before it asks the model again, as the preceding notice `retrying` says, or no longer waits."""
 
     turn: int
     is_waiting: bool
     delay_s: Finite = 0.0
-    """How long it waits from now, unless the user skips it; 0 when it waits no longer."""
+    """How long it waits from now, unless the user skips it; 0 when it no longer waits."""
     type: Literal["retry_wait_reported"] = "retry_wait_reported"
 
 
 class ModelRequestReported(Struct, frozen=True, kw_only=True):
-    """A request was sent to a model, or has come to its end; told of each try, and of those beside the conversation."""
+    """A request was sent to a model, or has ended; reported for each try, also for requests beside the conversation."""
 
     turn: int
     request_id: str
@@ -585,10 +588,10 @@ class ModelRequestReported(Struct, frozen=True, kw_only=True):
     purpose: RequestPurpose = "turn"
     fault: ProviderFault | None = None
     message_id: str = ""
-    """What the provider calls the answer."""
+    """The provider's id of the answer."""
     stop_reason: StopReason | None = None
     usage: Usage | None = None
-    """What it took; `usage_reported` says it again, on record."""
+    """What it used; `usage_reported` records it again."""
     type: Literal["model_request_reported"] = "model_request_reported"
 
 
@@ -621,14 +624,14 @@ class ContextInspected(Struct, frozen=True, kw_only=True):
 
 
 class CommandJudged(Struct, frozen=True, kw_only=True):
-    """What there is to know of a command as the user edits it: the answer to `JudgeCommand`, in one or two steps."""
+    """What is known about a command as the user edits it: the answer to `JudgeCommand`, in one or two steps."""
 
     call_id: CallId
     command: str
     request: ApprovalRequest | None
-    """The question as it would be about this command; None when it must not run."""
+    """The question as it would be asked about this command; `None` if it must not run."""
     digest: Digest | None = None
-    """What an answer to it carries (`Allowed.judged`); None while the safety copy is still being found out."""
+    """What an answer to it must carry (`Allowed.judged`); `None` while the safety copy is still being determined."""
     obstacle: str = ""
     type: Literal["command_judged"] = "command_judged"
 
@@ -691,12 +694,12 @@ Event = JournalEvent | LiveEvent
 
 
 class EventLog(Protocol):
-    """The one way an event becomes real."""
+    """The only way to record and emit events."""
 
     async def record(self, event: KnownEvent) -> None:
-        """Write `event`, send it to the front end, then return. Raises `StorageError`: then nothing may be acted on."""
+        """Write `event`, send it to the front end, then return. Raises `StorageError`: then the caller must not act."""
         ...
 
     def emit(self, event: LiveEvent) -> None:
-        """Tell the front end at once; never written."""
+        """Send a live event to the front end at once; it is never written."""
         ...

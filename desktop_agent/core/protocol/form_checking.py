@@ -1,4 +1,4 @@
-"""Whether an answer is one to a server's form, in words for the field: the same for the window and for the session."""
+"""Validates answers to a server's form, with messages for the user: the same for the window and the session."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
 
 def mistake_in_answers(question: ServerQuestion, answers: Mapping[str, Answer]) -> str:
-    """Return what is wrong with the answers to a form, of the first field that has a mistake; empty for none."""
+    """Return the first mistake in the answers to a form; empty if there is none."""
     if unknown := answers.keys() - {field.name for field in question.fields}:
         return f"There is no field {min(unknown)}."
     for field in question.fields:
@@ -25,7 +25,7 @@ def mistake_in_answers(question: ServerQuestion, answers: Mapping[str, Answer]) 
 
 
 def mistake_in(field: FormField, answer: Answer | None) -> str:
-    """Return what is wrong with the answer in a field, or with none; empty when it can be sent."""
+    """Return what is wrong with a field's answer, or with a missing one; empty if it can be sent."""
     if answer is None:
         return "This is needed." if field.is_required else ""
     match field.kind:
@@ -44,7 +44,7 @@ def mistake_in(field: FormField, answer: Answer | None) -> str:
 
 
 def number_in(field: FormField, written: str) -> Answer:
-    """Return the number that was written, or else the text as it is, which `mistake_in` then explains."""
+    """Return the number that was written, or the text as it is, for which `mistake_in` then returns an error."""
     try:
         return int(written) if field.kind == "integer" else float(written)
     except ValueError:

@@ -32,7 +32,7 @@ class SubmitPrompt(Struct, frozen=True, kw_only=True):
 
     text: str
     include: tuple[str, ...] = ()
-    """Paths of files that come along, relative to the workspace or absolute; the user may name some outside of it."""
+    """Paths of files to attach, relative to the workspace or absolute; they can be outside of it."""
     type: Literal["submit_prompt"] = "submit_prompt"
 
 
@@ -44,7 +44,7 @@ class Unqueue(Struct, frozen=True, kw_only=True):
 
 
 class MoveQueued(Struct, frozen=True, kw_only=True):
-    """Give a queued prompt another place: before another one, or after all of them."""
+    """Move a queued prompt before another one, or to the end."""
 
     prompt_id: PromptId
     before: PromptId = ""
@@ -59,27 +59,27 @@ class SendQueued(Struct, frozen=True, kw_only=True):
 
 
 class Steer(Struct, frozen=True, kw_only=True):
-    """Let the running turn have this message before it asks the model again, between no call and its result.
+    """Send this message to the running turn before its next request, never between a call and its result.
 
-    It waits until then like a queued prompt. If the turn ends before, it is the next prompt; without a turn, it starts
-    one.
+    Until then it waits like a queued prompt. If the turn ends first, it becomes the next prompt; without a turn, it
+    starts one.
     """
 
     text: str
     include: tuple[str, ...] = ()
-    """Paths of files that come along, as with `SubmitPrompt`."""
+    """Paths of files to attach, as with `SubmitPrompt`."""
     type: Literal["steer"] = "steer"
 
 
 class SteerQueued(Struct, frozen=True, kw_only=True):
-    """Let the running turn have a queued prompt, as `Steer` does with a new one. Does nothing when no turn runs."""
+    """Send a queued prompt to the running turn, as `Steer` does with a new message. Does nothing when no turn runs."""
 
     prompt_id: PromptId
     type: Literal["steer_queued"] = "steer_queued"
 
 
 class AnswerApproval(Struct, frozen=True, kw_only=True):
-    """Answer the pending approval of `call_id`. Late and double answers are ignored."""
+    """Answer the pending approval of `call_id`. Late and duplicate answers are ignored."""
 
     call_id: CallId
     decision: Decision
@@ -87,7 +87,7 @@ class AnswerApproval(Struct, frozen=True, kw_only=True):
 
 
 class JudgeCommand(Struct, frozen=True, kw_only=True):
-    """Tell what there is to know of `command`, which the user makes of the one that `call_id` asks about."""
+    """Report what is known about `command`, the user's edit of the command that `call_id` asks about."""
 
     call_id: CallId
     command: str
@@ -101,40 +101,42 @@ class Interrupt(Struct, frozen=True, kw_only=True):
 
 
 class TryNow(Struct, frozen=True, kw_only=True):
-    """Skip the wait of the running turn before it asks the model again. Does nothing when no turn waits."""
+    """Skip the running turn's wait before it asks the model again. Does nothing when no turn waits."""
 
     type: Literal["try_now"] = "try_now"
 
 
 class UndoChanges(Struct, frozen=True, kw_only=True):
-    """Take the selected changes back, in whatever order they were made. Refused while a turn is running."""
+    """Undo the selected changes, whatever the order they were made in. Refused while a turn is running."""
 
     selection: ChangeSelection
     reason: str = ""
-    """A message to the model, which reads of the undo with the next prompt."""
+    """A message to the model, which learns of the undo with the next prompt."""
     is_recovery: bool = False
     """Whether branches, tags and stash entries that the selected calls moved or dropped are put back, too."""
     includes_others: bool = False
-    """Whether what is not the agent's is undone, too, because the user was asked. Otherwise it is left alone."""
+    """Whether changes that are not the agent's are undone, too, because the user was asked. Otherwise they are left
+    alone.
+    """
     further: tuple[ChangeSelection, ...] = ()
-    """More selections, for other files, that are undone in the same step."""
+    """More selections, for other files, to undo in the same step."""
     type: Literal["undo_changes"] = "undo_changes"
 
 
 class UndoDifferences(Struct, frozen=True, kw_only=True):
-    """Take back how files differ from a commit, whoever changed them.
+    """Undo the differences between files and a commit, whoever made them.
 
-    Refused while a turn is running. A file that is no longer as the user saw it is left alone, and so is what is not
-    the agent's, unless the op `includes_others`.
+    Refused while a turn is running. A file that changed since the user saw it is left alone, and so are changes that
+    are not the agent's, unless the op `includes_others`.
     """
 
     files: tuple[CommittedFile, ...]
     hunks: tuple[HunkKey, ...] = ()
-    """Only these hunks of the one file's difference."""
+    """Only these hunks of the single file's difference."""
     includes_others: bool = False
-    """Whether what is not the agent's is undone, too, because the user was asked."""
+    """Whether changes that are not the agent's are undone, too, because the user was asked."""
     reason: str = ""
-    """A message to the model, which reads of the undo with the next prompt."""
+    """A message to the model, which learns of the undo with the next prompt."""
     type: Literal["undo_differences"] = "undo_differences"
 
 
@@ -147,21 +149,21 @@ class RedoChanges(Struct, frozen=True, kw_only=True):
 
 
 class RedoSteps(Struct, frozen=True, kw_only=True):
-    """Take undos back, each as the one step it was: to the very bytes from before it where nothing changed since.
+    """Take undos back, each as one step: to the exact bytes from before it, where nothing changed since.
 
     Refused while a turn is running.
     """
 
     steps: tuple[int, ...] = ()
-    """The undos, by the numbers (`seq`) of their events; none for the last one that was not taken back."""
+    """The undos, by the sequence numbers (`seq`) of their events; empty for the last one that was not taken back."""
     is_all: bool = False
-    """All that were not, in one."""
+    """Whether to take back all undos that were not yet, at once."""
     reason: str = ""
     type: Literal["redo_steps"] = "redo_steps"
 
 
 class WriteFile(Struct, frozen=True, kw_only=True):
-    """Write a file as the user wants it: an edit in the diff, or how a clash is to be settled.
+    """Write a file for the user: an edit in the diff, or the resolution of a clash.
 
     Nothing is written unless the file on disk still has the digest `expected` (`None`: there is no file).
     """
@@ -171,25 +173,25 @@ class WriteFile(Struct, frozen=True, kw_only=True):
     content: bytes | None
     """The whole new content; `None` removes the file."""
     like: FileImage | None = None
-    """What it becomes, also where something of another kind stands now; without it, kind and mode stay as they are."""
+    """The kind and mode to write, even over something of another kind; without it, both stay as they are."""
     reverts: tuple[Reverted, ...] = ()
-    """What counts as undone or redone by it."""
+    """The changes that then count as undone or redone."""
     purpose: Literal["edit", "undo", "redo"] = "edit"
     type: Literal["write_file"] = "write_file"
 
 
 class MoveFile(Struct, frozen=True, kw_only=True):
-    """Give a file or folder another path in the workspace, as the user wants it. Refused while a turn is running.
+    """Move a file or folder within the workspace for the user. Refused while a turn is running.
 
-    Nothing is done unless the file still has the digest `expected`, and nothing is at `to`. A folder has that of
-    nothing; it goes with all that is in it, or not at all if that could not be undone exactly.
+    Nothing is done unless the file still has the digest `expected`, and nothing is at `to`. A folder has the digest of
+    empty content; it moves with everything in it, or not at all if that could not be undone exactly.
     """
 
     path: str
     to: str
     expected: Digest
     is_folder: bool = False
-    """Whether it is a folder; a file is not taken for one, nor the other way round."""
+    """Whether a folder is to be moved; a file there does not match, and vice versa."""
     type: Literal["move_file"] = "move_file"
 
 
@@ -248,21 +250,21 @@ class RenameSession(Struct, frozen=True, kw_only=True):
 
 
 class ArchiveSession(Struct, frozen=True, kw_only=True):
-    """Put the session away, or take it back."""
+    """Archive the session, or restore it."""
 
     is_archived: bool = True
     type: Literal["archive_session"] = "archive_session"
 
 
 class PinSession(Struct, frozen=True, kw_only=True):
-    """Keep the session at the top of the list, or no longer."""
+    """Pin the session to the top of the list, or unpin it."""
 
     is_pinned: bool = True
     type: Literal["pin_session"] = "pin_session"
 
 
 class Compact(Struct, frozen=True, kw_only=True):
-    """Summarise the conversation but for its last turns, by asking the model. Refused while a turn is running."""
+    """Summarise the conversation except its last turns, by asking the model. Refused while a turn is running."""
 
     focus: str = ""
     """What to keep above all."""
@@ -283,7 +285,7 @@ class UndoCompaction(Struct, frozen=True, kw_only=True):
 
 
 class AddPin(Struct, frozen=True, kw_only=True):
-    """Keep `text` in the model's sight, for `ttl_s` seconds or until it is removed."""
+    """Keep `text` in the model's context, for `ttl_s` seconds or until it is removed."""
 
     text: str
     ttl_s: float | None = None
@@ -298,45 +300,45 @@ class RemovePin(Struct, frozen=True, kw_only=True):
 
 
 class InspectContext(Struct, frozen=True, kw_only=True):
-    """Tell what the model would see now, part by part, as `ContextInspected`."""
+    """Report what the model would see now, part by part, as `ContextInspected`."""
 
     type: Literal["inspect_context"] = "inspect_context"
 
 
 class RunCommand(Struct, frozen=True, kw_only=True):
-    """Carry out a slash command; what it says comes as `CommandRun`. One of the user's own becomes a prompt."""
+    """Run a slash command; its answer comes as `CommandRun`. One of the user's own becomes a prompt."""
 
     text: str
     type: Literal["run_command"] = "run_command"
 
 
 class LookAtChanges(Struct, frozen=True, kw_only=True):
-    """Have it recorded what background commands have changed so far: the user looks at the review."""
+    """Record what background commands have changed so far, because the user looks at the review."""
 
     type: Literal["look_at_changes"] = "look_at_changes"
 
 
 class StopJob(Struct, frozen=True, kw_only=True):
-    """End a background command with everything it started."""
+    """Stop a background command and everything it started."""
 
     job_id: str
     type: Literal["stop_job"] = "stop_job"
 
 
 class RevokeRule(Struct, frozen=True, kw_only=True):
-    """Take back what an earlier answer allowed or forbade for calls to come."""
+    """Revoke what an earlier answer allowed or forbade for future calls."""
 
     rule_id: str
     type: Literal["revoke_rule"] = "revoke_rule"
 
 
 class Shutdown(Struct, frozen=True, kw_only=True):
-    """Interrupt what runs, write what is pending, and close. The session accepts nothing after this."""
+    """Interrupt what runs, write what is pending, and close. The session accepts no ops after this."""
 
     when_idle: bool = False
-    """Whether to close when no turn runs and no prompt waits for one, in place of now. Until then ops are accepted."""
+    """Whether to close only once no turn runs and no prompt waits for one. Until then ops are accepted."""
     keeps_questions: bool = False
-    """Whether a turn that only waits for the user is left waiting: the next opening asks again."""
+    """Whether a turn that waits only for the user is left waiting: the next opening asks again."""
     type: Literal["shutdown"] = "shutdown"
 
 
@@ -381,7 +383,7 @@ Op = (
 
 
 class MalformedOpError(ValueError):
-    """What should be an op is no JSON object with a known type, or its fields are not those of the type."""
+    """The input is not a JSON object with a known op type, or its fields do not match the type."""
 
 
 def decode_op(fields: object) -> Op:
@@ -406,4 +408,4 @@ def decode_op(fields: object) -> Op:
 
 
 _OPS: Mapping[str, type[Op]] = {kind.__struct_defaults__[-1]: kind for kind in get_args(Op)}
-"""By the default of the field `type`, which each declares last."""
+"""By the default of `type`, which each op declares last."""

@@ -1,15 +1,15 @@
 """Bubblewrap: the command sees the machine's files read-only, in namespaces of its own (files, processes, network).
 
 Home folders are empty except for what work needs (`home`). Secrets and `/run` are covered; `/tmp` is the session's
-private folder. When the command ends, or we do, the kernel ends everything that it started, including daemons: they
-live in its process namespace.
+private folder. When the command or the application ends, the kernel ends everything the command started, including
+daemons: they live in its process namespace.
 
-What must not even be created (a missing `.git`) is covered by an empty folder, for which the kernel needs a real one to
-stand on: a stand-in (`stand_ins`), which is there as long as a command that needs it.
+Anything that must not even be created (a missing `.git`) is covered by an empty folder. The kernel needs a real folder
+to mount it on: a stand-in (`stand_ins`), which exists as long as a command needs it.
 
-A filter of system calls keeps the command from Unix sockets: D-Bus, X11, an ssh agent or Docker would do for it what it
-may not do itself. A read-only mount does not stop a connect. Covering the sockets that the kernel lists was rejected:
-the list has relative names, and a program may begin to listen while the command runs. The filter also refuses dangerous
+A system call filter denies the command Unix sockets: D-Bus, X11, an ssh agent or Docker would do for it what it cannot
+do itself. A read-only mount does not prevent connecting. Covering the sockets that the kernel lists was rejected: the
+list has relative names, and a program can start to listen while the command runs. The filter also refuses dangerous
 modes (`seccomp`): a set-user-ID program in the workspace would run as the user for whoever starts it outside.
 """
 
@@ -37,9 +37,11 @@ class Bubblewrap(Struct, frozen=True):
     program: str
     guards: Guards
     can_forbid_namespaces: bool = True
-    """Whether it knows `--disable-userns` (0.8.0). Without, a command can make namespaces but gains nothing in them."""
+    """Whether it supports `--disable-userns` (0.8.0). Without it, a command can create namespaces but gains nothing in
+    them.
+    """
     is_supervised: bool = True
-    """Whether a supervisor sets access lists and answers `umask`: from Linux 5.19 on."""
+    """Whether a supervisor sets access lists and answers `umask`: on Linux 5.19 and later."""
     name: str = "bubblewrap"
 
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
@@ -61,11 +63,11 @@ class Bubblewrap(Struct, frozen=True):
 
 
 class _View(Struct):
-    """The files as the command sees them: what is mounted where. A deeper mount covers a higher one."""
+    """The file system as the command sees it: what is mounted where. A deeper mount covers a higher one."""
 
     mounts: dict[Path, tuple[str, ...]] = field(default_factory=dict[Path, tuple[str, ...]])
     covered: dict[Path, None] = field(default_factory=dict[Path, None])
-    """Where something else stands than what is really there."""
+    """Paths where something other than the real file is mounted."""
     stand_ins: list[Path] = field(default_factory=list[Path])
 
     def show(self, path: Path, *, is_writable: bool) -> None:
@@ -77,7 +79,7 @@ class _View(Struct):
         self.covered[path] = None
 
     def hide(self, path: Path) -> None:
-        """Put nothing where `path` is, unless it cannot be seen anyway, or is what the user opened."""
+        """Mount something empty over `path`, unless it is invisible anyway, or the user opened it."""
         try:
             is_folder = stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - first, and fast: most are not there
         except OSError:
@@ -106,7 +108,7 @@ class _View(Struct):
         self.stand_ins.append(path)
 
     def pin(self, roots: Iterable[Path]) -> None:
-        """Mount folders above something special so that they cannot be renamed. Moves across them copy."""
+        """Mount each folder above a mount on itself, so that it cannot be renamed. Moves across these folders copy."""
         for path in folders_above(list(self.mounts), tuple(roots)):
             nearest = next(folder for folder in path.parents if folder in self.mounts)
             if path not in self.mounts and self.mounts[nearest][0] == "--bind" and path.is_dir():
@@ -123,7 +125,6 @@ class _View(Struct):
         return options
 
     def _shows(self, path: Path) -> bool:
-        """Whether the command would see what really is at `path`."""
         nearest = next((folder for folder in path.parents if folder in self.mounts), None)
         return nearest is None or nearest not in self.covered
 

@@ -13,9 +13,10 @@ from desktop_agent.core.system.processes.runner import Command
 
 
 class ConfinementSpec(Struct, frozen=True, kw_only=True):
-    """What one command may do. It reads the system's files, not home folders nor secrets; the rest is named here.
+    """What one command is allowed to do.
 
-    It has no network but for `way_out`. Inside every writable folder `.git` and `.desktop-agent` stay read-only, and
+    It can read the system's files, but not home folders or secrets; everything else it can access is listed here. It
+    has no network except for `way_out`. Inside every writable folder, `.git` and `.desktop-agent` stay read-only, and
     secrets stay hidden.
     """
 
@@ -25,43 +26,43 @@ class ConfinementSpec(Struct, frozen=True, kw_only=True):
     """The session's private folder for temporary files, always writable: `/tmp` (bubblewrap) or `TMPDIR` (others)."""
     writable: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
-    """What it may read although it lies in a hidden place, such as the logs of the session's jobs."""
+    """Readable although in a hidden place, such as the logs of the session's jobs."""
     visible: tuple[Path, ...] = ()
-    """What it may read in a home folder beside tool chains: the user chose it."""
+    """Readable in a home folder in addition to tool chains: chosen by the user."""
     programs: tuple[Path, ...] = ()
-    """Programs that its command line names. In `/tmp` they are visible with what was installed with them."""
+    """Programs named on its command line. Those in `/tmp` are visible, with what was installed with them."""
     search: tuple[Path, ...] = ()
-    """Folders of programs beside those of `PATH`, which the user named: visible with what was installed with them."""
+    """Program folders in addition to `PATH`, named by the user: visible, with what was installed with them."""
     secrets_in: Callable[[Iterable[Path]], tuple[Path, ...]] = lambda _: ()
     """Returns what stays hidden in folders of the real `/tmp` that are visible because of programs. May block."""
     hidden: tuple[Path, ...] = ()
-    """What it must not read although it lies in the workspace. Only bubblewrap can do that."""
+    """Unreadable although in the workspace. Only bubblewrap can enforce this."""
     repositories: tuple[Path, ...] = ()
-    """Every `.git` that is known in the writable folders, at any depth; a short look of the sandbox's own adds more."""
+    """Every known `.git` in the writable folders, at any depth; the sandbox adds those it finds in a quick search."""
     way_out: str = ""
-    """The name, in `temp`, at which a proxy waits for the only connections that it may have. Only for bubblewrap."""
+    """The name, in `temp`, of the proxy's socket: the only network access of the command. Only for bubblewrap."""
     has_terminal: bool = False
     """Whether it runs on a terminal of its own and stays in that terminal's session, so that Ctrl+C reaches it."""
 
     @property
     def roots(self) -> tuple[Path, ...]:
-        """The folders of the user that it may write, absolute and without symbolic links. Blocks."""
+        """The user's folders that it can write to, absolute and without symbolic links. Blocks."""
         workspace = (self.workspace,) if self.is_workspace_writable else ()
         return tuple(dict.fromkeys(path.resolve() for path in (*workspace, *self.writable)))
 
     @property
     def shown(self) -> tuple[Path, ...]:
-        """What it may read even where that lies in a hidden place: the workspace and `readable`, resolved. Blocks."""
+        """What it can read even in a hidden place: the workspace and `readable`, resolved. Blocks."""
         return (self.workspace.resolve(), *(path.resolve() for path in self.readable))
 
 
 def confinement_for(
     mode: Literal["strict", "restricted"], workspace: Path, temp: Path, allowed_paths: Iterable[Path]
 ) -> ConfinementSpec:
-    """Return what `mode` lets a command do.
+    """Return the confinement for `mode`.
 
-    Even `strict` has the private temporary folder: compilers, shells and test runners fail without one, and it holds
-    nothing of the user's. `strict` ignores `allowed_paths`.
+    Even `strict` allows the private temporary folder: compilers, shells and test runners fail without one, and it
+    contains none of the user's data. `strict` ignores `allowed_paths`.
     """
     is_restricted = mode == "restricted"
     return ConfinementSpec(
@@ -88,7 +89,9 @@ def check(command: Command, confinement: ConfinementSpec) -> None:
 
 
 def require_no_way_out(confinement: ConfinementSpec, name: str) -> None:
-    """Raise `SandboxError` when some hosts are to be reached, in a sandbox that gives all of the network or none."""
+    """Raise `SandboxError` if network access is limited to some hosts, for a sandbox that can only allow or deny all of
+    it.
+    """
     if confinement.way_out:
         raise SandboxError(
             f"The sandbox of this machine ({name}) cannot let a program reach some hosts only.",
@@ -102,14 +105,16 @@ _UNSAFE = re.compile(
     r"LD_.*|DYLD_.*|GLIBC_TUNABLES|MALLOC_.*|GCONV_PATH|GETCONF_DIR|HOSTALIASES|LOCALDOMAIN|LOCPATH|NIS_PATH|NLSPATH"
     r"|RESOLV_HOST_CONF|RES_OPTIONS|TZDIR|PYTHON.*|ENV|BASH_ENV|BASHOPTS|SHELLOPTS|PS4|IFS|CDPATH"
 )
-"""What steers the dynamic loader (its own list for set-uid programs), Python, or a shell before its first line."""
+"""Variables that steer the dynamic loader (its own list for set-uid programs), Python, or a shell before its first
+line.
+"""
 
 
 def split_environment(environ: Mapping[str, str], temp: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return what the sandbox's own program may see of an environment, and what only the command gets.
+    """Return the variables for the sandbox's own program, and those that only the command gets.
 
-    The program starts outside the sandbox, so nothing of what could make it run code may reach it.
-    The model chooses variables of its commands; `LD_PRELOAD` in bubblewrap's own environment would be a way out.
+    The program starts outside the sandbox, so no variable that could make it run code may reach it. The model chooses
+    variables of its commands; `LD_PRELOAD` in bubblewrap's own environment would be an escape.
     """
     outer: dict[str, str] = {}
     inner: dict[str, str] = {}
@@ -121,10 +126,12 @@ def split_environment(environ: Mapping[str, str], temp: str) -> tuple[dict[str, 
 
 
 class Folders(Struct, frozen=True):
-    """Some folders, asked what lies in them: as text, because a command is held up by thousands of these questions."""
+    """A set of folders that answers what is inside them. It compares text, because every command waits for thousands of
+    these checks.
+    """
 
     prefixes: tuple[str, ...]
-    """Each folder with a slash at its end."""
+    """Each folder with a trailing slash."""
 
     @classmethod
     def of(cls, paths: Iterable[Path]) -> "Folders":

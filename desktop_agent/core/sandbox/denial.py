@@ -1,13 +1,12 @@
-"""Whether a command failed because the sandbox stopped it, read from what it printed. A guess, made to be seldom wrong.
+"""Guesses from its output whether a command failed because the sandbox stopped it. Made to be wrong rarely.
 
-It decides only whether a way out of the sandbox is offered to a user: missing a denial costs a question less, seeing
-one where there is none costs a needless question. So a successful command never counts, nor does a refusal that would
-come without a sandbox too.
+The guess decides only whether the user is offered to run the command outside the sandbox: after a missed denial the
+question is not asked, after a false one it is asked needlessly. So a successful command never counts, nor does a
+refusal that would happen without a sandbox too.
 
-A program that a command did not find may be on this machine all the same. A shell names what it misses without a path:
-`foo: not found`. So the names are looked up where the application would find them, and in the folders that people
-install programs in. A program that is named by its path may be a link to what is hidden, or a script whose interpreter
-is.
+A program that a command did not find can still be on this machine. A shell names a missing program without its path:
+`foo: not found`. So these names are looked up where the application would find them, and in the usual installation
+folders. A program that is given by its path can be a link to a hidden file, or a script with a hidden interpreter.
 """
 
 import os
@@ -33,7 +32,7 @@ _NOT_FOUND = (
     rf"\bspawn {_NAME} ENOENT\b",  # Node
     rf"exec: {_QUOTED}: executable file not found",  # Go
 )
-"""Compiled when a command has failed: 20 ms that no other start has to wait for."""
+"""Compiled only after a command has failed, which spares every start 20 ms."""
 _MOST_NAMES = 5
 _PROGRAM_PATH = r"(?P<path>(?:[^\s:'\"‘’`]+(?: [^\s:'\"‘’`]+)*)?/[^:'\"‘’`\n]+)"
 _PATH_NOT_FOUND = (
@@ -55,13 +54,13 @@ _OF_THE_SYSTEM = (
     "/usr/local/bin", "/usr/local/sbin", "/usr/bin", "/usr/sbin", "/bin", "/sbin", "/opt/bin", "/opt/*/bin", "/opt/*",
     "/snap/bin", "/usr/local/go/bin", "/opt/homebrew/bin", "/home/linuxbrew/.linuxbrew/bin", "/usr/lib/jvm/*/bin",
 )  # fmt: skip
-"""Where programs are that are not on everybody's `PATH`. A window's `PATH` is shorter than that of a terminal."""
+"""Program folders that are not on everybody's `PATH`. A window's `PATH` is shorter than a terminal's."""
 
 
 class MissingProgram(Struct, frozen=True):
     path: Path
     hidden: str
-    """What of a home the sandbox hides it in, such as `~/apps`; empty where it is visible, but not on `PATH`."""
+    """The part of a home in which the sandbox hides it, such as `~/apps`; empty if it is visible but not on `PATH`."""
 
 
 def names_in(text: str) -> tuple[str, ...]:
@@ -70,7 +69,7 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def missing_program(name: str, homes: Homes, is_hidden: Callable[[Path], str]) -> MissingProgram | None:
-    """Return where a program is that the command does not find; None if that explains nothing. Blocks."""
+    """Find a program that the command did not find; `None` if that explains nothing. Blocks."""
     installed = list(_programs(name, homes.search))
     if any(not is_hidden(path) for path in installed):
         return None  # it could be found, so something else is the matter
@@ -81,7 +80,7 @@ def missing_program(name: str, homes: Homes, is_hidden: Callable[[Path], str]) -
 
 
 def program_behind_path(text: str, folder: Path, is_hidden: Callable[[Path], str]) -> MissingProgram | None:
-    """Return what hides a program that is not at its path: a link's target or a script's interpreter. Blocks."""
+    """Return the hidden file that makes a program at a path fail: a link's target or a script's interpreter. Blocks."""
     found = dict.fromkeys(match["path"] for pattern in _PATH_NOT_FOUND for match in re.finditer(pattern, text))
     for named in tuple(found)[-_MOST_NAMES:]:
         path = folder / named
@@ -105,7 +104,7 @@ def _interpreter_of(script: Path) -> Iterator[Path]:
 
 
 def _programs(name: str, folders: Iterable[Path]) -> Iterator[Path]:
-    """Yield where a program of this name is in these folders, which may have `*` for any name."""
+    """Yield where a program of this name is in these folders, which can contain `*` as a wildcard."""
     for folder in folders:
         for place in _matching(folder):
             path = place / name
@@ -121,7 +120,7 @@ def _matching(folder: Path) -> Iterable[Path]:
 
 
 _LOOKED_AT = 16_000
-"""Characters from the end: the reason for a failure is printed last."""
+"""Characters from the end of the output: the reason for a failure is printed last."""
 _LONGEST_LINE = 400
 _LONGEST_NAMED = 120
 
@@ -173,12 +172,12 @@ def denial_in(
     homes: Homes | None = None,
     folder: Path | None = None,
 ) -> str:
-    """Return a sentence that says what the sandbox seems to have refused; empty when nothing points to it.
+    """Return a sentence that says what the sandbox seems to have refused; empty if nothing suggests a denial.
 
-    `has_closed_top`: nothing may be made or removed directly in the workspace, though it may be written (Landlock).
-    `is_hidden` says what a path lies in that the command does not see although it is there, empty for nothing. Programs
-    that it did not find by their names are looked for in `homes`, and where programs usually are; those that it did not
-    find by their paths, from the `folder` where it ran.
+    `has_closed_top`: nothing can be created or removed directly in the workspace, although it is writable (Landlock).
+    `is_hidden` returns the hidden place that contains a path which exists but is invisible to the command, else empty.
+    Programs that the command did not find by name are looked up in `homes` and in the usual places; those it did not
+    find by path, starting from `folder`, in which it ran.
     """
     if exit_code == 0:
         return ""
@@ -230,7 +229,7 @@ def _missing_programs(
 
 
 def _named_paths(text: str) -> Iterator[Path]:
-    """Yield the absolute paths of lines that say that something is not there, or refused."""
+    """Yield the absolute paths in lines that report a missing file or a refusal."""
     lines = [line for line in text.splitlines() if re.search(_MISSING, line)]
     found = dict.fromkeys(match[0].rstrip(".,:;)") for line in lines for match in re.finditer(_ABSOLUTE, line))
     yield from map(Path, list(found)[-_MOST_PATHS:])
@@ -264,7 +263,7 @@ def _is_ours(path: str, why: str, exit_code: int, confinement: ConfinementSpec) 
 
 
 def _is_in_top(path: str, confinement: ConfinementSpec) -> bool:
-    """Whether a path names something directly in the workspace, as far as its text shows."""
+    """Whether a path names something directly in the workspace, judging by its text."""
     relative = path.removeprefix(f"{confinement.workspace}/").removeprefix("./")
     return bool(relative) and "/" not in relative.rstrip("/")
 

@@ -1,6 +1,6 @@
-"""Which sandbox this machine has: found out by confining a command for real, never by versions or settings.
+"""Which sandbox this machine has, determined by confining a real command, never by versions or settings.
 
-Whatever goes wrong while trying counts as not available. The reports say why, and what would help, for the doctor.
+Any failure while trying counts as not available. The reports state the reason and what would help, for the doctor.
 """
 
 import os
@@ -26,11 +26,11 @@ from desktop_agent.core.system.processes.shell import find_program
 _PROBE_TIMEOUT_S = 10.0
 _INSTALL = "Install it: `apt install bubblewrap`, `dnf install bubblewrap` or `pacman -S bubblewrap`."
 _TRIAL = 'touch "$TMPDIR/mine" && ! touch ./ours 2>/dev/null && ! touch "$OUTSIDE/theirs" 2>/dev/null && echo confined'
-"""A shell command that succeeds only in a sandbox: it can write its own folder, and neither of two others."""
+"""A shell command that succeeds only in a sandbox: it can write to its own folder, and to neither of two others."""
 
 
 class Sandbox(Protocol):
-    """One way to confine commands that works here: a command goes in, the same one, confined, comes out."""
+    """A working way to confine commands: it turns a command into its confined form."""
 
     @property
     def name(self) -> str: ...
@@ -46,12 +46,14 @@ class Sandbox(Protocol):
 
 
 class SandboxReport(Struct, frozen=True, kw_only=True):
-    """What is known of one sandbox on this machine. `reason` and `hint` are for people, empty when it just works."""
+    """What is known of one sandbox on this machine. `reason` and `hint` are for people, empty if it works without
+    restriction.
+    """
 
     name: str
     is_available: bool
     reason: str = ""
-    """Why it is not available; or, of one that is, what it cannot do."""
+    """Why it is not available; for an available one, what it cannot do."""
     hint: str = ""
 
 
@@ -63,14 +65,14 @@ class SandboxSearch(Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> str:
-        """What confines commands here, in a sentence."""
+        """A sentence that says how commands are confined here."""
         if self.sandbox is None:
             return "Commands cannot be confined here, so each of them asks before it runs."
         return f"Commands are confined by {self.sandbox.name}."
 
     @property
     def shortcoming(self) -> str:
-        """The verdict, why nothing better confines them, and what would help; empty where the best sandbox works."""
+        """The verdict, why the best sandbox does not work, and what would help; empty if it works."""
         best = self.reports[0]
         if best.is_available:
             return ""
@@ -198,7 +200,7 @@ def _run(command: Command) -> str:
 
 
 def _hint_for(problem: str) -> str:
-    """Return what would help, by what the kernel says about user namespaces here."""
+    """Return what would help, judging by the trial's error and the kernel's settings for user namespaces."""
     if _kernel_setting("user/max_user_namespaces") == "0":
         return "User namespaces are switched off: set the sysctl user.max_user_namespaces to 15000 or more."
     if _kernel_setting("kernel/unprivileged_userns_clone") == "0":

@@ -1,4 +1,6 @@
-"""What no command may touch in any folder: secrets are hidden, what steers us and git is read-only."""
+"""What no command may touch in any folder: secrets are hidden; git's files and those that steer this application are
+read-only.
+"""
 
 import os
 import re
@@ -39,7 +41,9 @@ class Guards(Struct, frozen=True):
     hidden: tuple[Path, ...]
     read_only: tuple[Path, ...]
     own: tuple[Path, ...] = ()
-    """The application's folders. While one is missing it must not be made either: it would be full of forged rules."""
+    """The application's folders. A missing one must not be created either: a command would fill it with
+    forged rules.
+    """
     homes: Homes = field(default_factory=Homes)
     """The home folders, which are empty but for what work needs."""
 
@@ -60,11 +64,13 @@ def places_of_secrets(environ: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 class Protection(Struct, frozen=True):
-    """What stays read-only inside the folders that one command may write."""
+    """What stays read-only in the folders that one command can write to."""
 
     existing: tuple[Path, ...]
     missing_folders: tuple[Path, ...]
-    """Must not be made either: a program that makes a `.git` chooses what runs when the user asks for its status."""
+    """Must not be created either: a program that creates a `.git` controls what runs when the user asks for
+    its status.
+    """
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -72,7 +78,7 @@ class Protection(Struct, frozen=True):
 
 
 def protection_in(confinement: ConfinementSpec, guards: Guards) -> Protection:
-    """Blocks. Raises `SandboxError` where a symbolic link stands for what must be protected: it could be replaced."""
+    """Blocks. Raises `SandboxError` if a symbolic link is in the place of something protected: it could be replaced."""
     roots = confinement.roots
     existing: dict[Path, None] = dict.fromkeys(
         path for path in guards.read_only if is_within(path, roots) and path not in roots and path.exists()
@@ -101,27 +107,27 @@ def protection_in(confinement: ConfinementSpec, guards: Guards) -> Protection:
 
 
 def folders_above(paths: Iterable[Path], roots: Iterable[Path]) -> tuple[Path, ...]:
-    """Return folders that must keep their names, highest first: a command could move them away and make new ones."""
+    """Return folders that must keep their names, highest first: a command could move them away and create new ones."""
     above = {parent for path in paths for parent in path.parents if any(root in parent.parents for root in roots)}
     return tuple(sorted(above, key=lambda path: len(path.parts)))
 
 
 def places_of_stand_ins(roots: Iterable[Path]) -> tuple[Path, ...]:
-    """Return where a command that a killed process ran in `roots` may have left stand-ins. Blocks."""
+    """Return where a command in `roots` could have left stand-ins when its process was killed. Blocks."""
     roots = tuple(roots)
     fixed = (root / name for root in roots for name in (OWN_FOLDER, ".ssh", ".git"))
     return (*fixed, *(folder / ".git" for folder in _submodules(roots)))
 
 
 def homes_in(confinement: ConfinementSpec, guards: Guards) -> HomeView:
-    """Return how a command sees the home folders: with the repository that its workspace lies in. Blocks."""
+    """Return how a command sees the home folders, including the repository that contains its workspace. Blocks."""
     repository = tuple(_repository_around(confinement.workspace.resolve()))
     confinement = replace(confinement, visible=(*confinement.visible, *repository))
     return view_of_homes(guards.homes, confinement, guards.hidden)
 
 
 def hidden_from(confinement: ConfinementSpec, guards: Guards) -> Callable[[Path], str]:
-    """Return what says of a path, as a command printed it, what of a home hides it; empty for nothing. Both block."""
+    """Return a function that maps a printed path to the part of a home that hides it; empty if none. Both block."""
     view = homes_in(confinement, guards)
     opened = (*confinement.shown, *confinement.roots, confinement.temp.resolve())
 
@@ -134,7 +140,7 @@ def hidden_from(confinement: ConfinementSpec, guards: Guards) -> Callable[[Path]
 
 
 def _repository_around(workspace: Path) -> Iterator[Path]:
-    """Yield what git and whole-repository builds read outside the workspace, where a command can write nothing."""
+    """Yield what git and whole-repository builds read outside the workspace, where a command cannot write."""
     for folder in (workspace, *workspace.parents):
         dot_git = folder / ".git"
         if os.path.isdir(dot_git):  # noqa: PTH112 - a folder above may be closed to us, which `Path` does not forgive
@@ -146,7 +152,7 @@ def _repository_around(workspace: Path) -> Iterator[Path]:
 
 
 def _git_folders(dot_git: Path) -> tuple[Path, ...]:
-    """Return where a repository's files are: its folder, and for a worktree the one it shares, too."""
+    """Return the folders with a repository's files: its own, and for a worktree also the shared one."""
     if dot_git.is_dir():
         return (dot_git,)
     try:

@@ -1,12 +1,12 @@
-"""Home folders as a command finds them: empty, but for what is known to be needed.
+"""Home folders as a command sees them: empty except for what is known to be needed.
 
-A list of the places that hold secrets is never complete: the next application keeps its token in a place of its own. So
-`path_lists` has what may be seen, and everything else in a home folder is absent. What `guarded` lists stays hidden
-also inside what may be seen.
+A list of places with secrets is never complete: the next application keeps its token somewhere else. So `path_lists`
+has what can be seen, and everything else in a home folder is absent. What `guarded` lists stays hidden even inside
+visible places.
 
-`/tmp` is treated alike, where a sandbox shows another one. What the model writes never decides what is visible of a
-home: the places come from the application's own environment, from the user's settings, and from links in folders that
-a command cannot write. Of `/tmp`, a program that the command line names is visible with what was installed with it.
+`/tmp` is treated alike by a sandbox that has its own. What the model writes never decides what is visible of a home:
+the places come from the application's own environment, from the user's settings, and from links in folders that a
+command cannot write to. In `/tmp`, a program that the command line names is visible, with what was installed with it.
 """
 
 import os
@@ -34,7 +34,7 @@ _NO_HOMES = frozenset(
         "/Users", "/System", "/Library", "/Applications",
     )
 )  # fmt: skip
-"""Folders that some entry calls a home, and without which nothing runs."""
+"""Folders that some user entries call a home, and without which nothing runs."""
 _FIRST_USER, _NOBODY = 1000, 65534
 
 _MOST_LINKS = 40
@@ -59,17 +59,17 @@ def home_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 class Homes(Struct, frozen=True):
-    """The home folders of this machine, and what in them a command may need."""
+    """The home folders of this machine, and what a command can need in them."""
 
     own: tuple[Path, ...] = ()
-    """The user's, as they are named; what leads to them may be a link."""
+    """The user's homes under their usual names, which can contain links."""
     folders: tuple[Path, ...] = ()
-    """All that a command finds empty: these, and the folders that hold the homes of others; resolved."""
+    """All folders that a command finds empty: these, and the parents of other users' homes; resolved."""
     needed: tuple[Path, ...] = ()
-    """What a command may see of them. The paths may lead over links, and need not exist."""
+    """What a command can see in them. The paths can contain links, and need not exist."""
     search: tuple[Path, ...] = ()
     settings: tuple[Path, ...] = ()
-    """Settings of tools that are visible only while they hold no credentials."""
+    """Tool settings that are visible only while they hold no credentials."""
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> "Homes":
@@ -101,13 +101,13 @@ class HomeView(Struct, frozen=True):
 
     emptied: tuple[Path, ...] = ()
     shown: tuple[Path, ...] = ()
-    """What is in them nevertheless, or in the other `/tmp`, read-only."""
+    """What stays visible in them, or in the sandbox's own `/tmp`; read-only."""
     links: tuple[tuple[Path, str], ...] = ()
-    """Symbolic links that lead to what is shown, and where they point."""
+    """Symbolic links to what is shown, with their targets."""
     hidden: tuple[Path, ...] = ()
-    """What is not shown of that: settings of tools that seem to hold credentials, secrets beside programs of `/tmp`."""
+    """Exceptions to `shown`: tool settings that seem to hold credentials, secrets next to programs in `/tmp`."""
     other_names: tuple[tuple[Path, Path], ...] = ()
-    """By which further paths in the other `/tmp` what is shown is known, over links there; each with what it is."""
+    """Further paths in the sandbox's own `/tmp` that lead over links to what is shown; each with its real path."""
 
     def names_of(self, path: Path) -> Iterator[Path]:
         yield from (name / path.relative_to(real) for name, real in self.other_names if is_within(path, (real,)))
@@ -164,7 +164,7 @@ def hidden_part(path: Path, homes: Homes, view: HomeView, opened: Iterable[Path]
 
 
 class _Looks(Struct):
-    """Collects what is shown of closed folders, following links by hand. Paths are texts: there are hundreds."""
+    """Collects what is shown in closed folders, resolving links itself. Paths are text: there are hundreds."""
 
     closed: Folders
     hidden: Folders
@@ -172,11 +172,13 @@ class _Looks(Struct):
     shown: dict[str, None] = field(default_factory=dict[str, None])
     links: dict[str, str] = field(default_factory=dict[str, str])
     names: dict[str, str] = field(default_factory=dict[str, str])
-    """Paths in the other `/tmp` that lead over links to what is shown. The links themselves are not there."""
+    """Paths in the sandbox's own `/tmp` that lead over links to what is shown. The links themselves are
+    missing there.
+    """
     _targets: dict[str, str | None] = field(default_factory=dict[str, str | None])
 
     def show(self, path: Path, *, is_chosen: bool = False) -> None:
-        """Show what is at `path`; what the user chose by name also where secrets usually are."""
+        """Show what is at `path`; if the user chose it by name, even where secrets usually are."""
         real = self.follow(path)
         if real is None or not self.closed.hold(real) or self.opened.hold(real):
             return
@@ -189,7 +191,7 @@ class _Looks(Struct):
                 self.names[named] = real
 
     def follow(self, path: Path) -> str | None:
-        """Return where `path` leads, or None, and keep the links on the way that the command would miss."""
+        """Return where `path` leads, or `None`; record the links on the way that the command would miss."""
         here, rest, met = "", str(path).split("/")[::-1], 0
         while rest:
             name = rest.pop()
@@ -214,7 +216,7 @@ class _Looks(Struct):
         return here or "/"
 
     def _target(self, path: str) -> str | None:
-        """Return where the link at `path` points; empty for what is no link, None where nothing can be seen."""
+        """Return the target of the link at `path`; empty if it is not a link, `None` if it cannot be read."""
         if path not in self._targets:
             try:
                 is_link = stat.S_ISLNK(os.lstat(path).st_mode)
@@ -257,7 +259,7 @@ def _programs(homes: Homes, confinement: ConfinementSpec) -> Iterator[Path]:
 
 
 def _homes_of_others() -> Iterator[Path]:
-    """Yield the homes of people in the machine's own list of users; asking a directory service may take minutes."""
+    """Yield the homes in the machine's own user list; asking a directory service can take minutes."""
     with suppress(OSError):
         for line in Path("/etc/passwd").read_text(encoding="utf-8", errors="surrogateescape").splitlines():
             fields = line.split(":")
@@ -267,7 +269,9 @@ def _homes_of_others() -> Iterator[Path]:
 
 
 def _seems_to_hold_credentials(path: Path) -> bool:
-    """Whether a file, or one directly in a folder, holds something like a password, or cannot be read. Blocks."""
+    """Whether a file, or one directly in a folder, seems to contain a password, or cannot be checked (unreadable, too
+    large). Blocks.
+    """
     try:
         if path.is_dir():
             return any(_seems_to_hold_credentials(file) for file in path.iterdir() if file.is_file())
@@ -283,12 +287,12 @@ def _seems_to_hold_credentials(path: Path) -> bool:
 
 
 SHARED = frozenset({".local", ".config", ".cache", ".local/share", ".local/state", ".var", "Library", "Documents"})
-"""Folders in a home that hold things of many applications: `bin` in one of them says nothing of the others."""
+"""Folders in a home that many applications share: a `bin` in one of them says nothing about its neighbours."""
 
 _PROGRAMS = frozenset({"bin", "sbin", "shims", "Scripts"})
 _SIGNS_OF_A_PREFIX = ("lib", "lib64", "libexec", "pyvenv.cfg", "VERSION", "packages")
 _MOST_PROGRAMS = 2000
-"""How many entries of one folder of `PATH` are looked at for links."""
+"""How many entries of one `PATH` folder are checked for links."""
 _MOST_PROGRAM_LINKS = 10
 _MOST_STEPS = 20
 _LONGEST_SCRIPT = 64 * 1024
@@ -307,9 +311,9 @@ def installed_with(
 ) -> Iterator[Path]:
     """Yield what the folders of `PATH` and `named` programs need: what was installed with them, and with their links.
 
-    Blocks. Only what is `closed` counts, of `named` programs only what is in `temp`, and no link in a folder that a
-    command can write: it may be the command's own. What lies directly in a `shared` folder was not installed with its
-    neighbours.
+    Blocks. Yields only what is in `closed` folders, and for `named` programs only what is in `temp`. Ignores links in a
+    folder that a command can write to, since it could have created them. What is directly in a `shared` folder was not
+    installed with its neighbours.
     """
     looks = _InstallLookup(writable)
     for folder in search:
@@ -326,11 +330,11 @@ def installed_with(
 
 
 def launching(program: Path, writable: Folders) -> tuple[Path, ...]:
-    """Return `program` and the programs that it starts through, nearest first, as they are named.
+    """Return `program` and the programs that it starts through, nearest first, under the names used.
 
-    Blocks. These are the targets of links, the interpreter of a script, and what a shell script names by an absolute
-    path: `npx` is a link into the folder of its Node.js, or a script of two lines that runs it. Nothing in a `writable`
-    folder is followed, because a command may have written it.
+    Blocks. These are the targets of links, the interpreter of a script, and the absolute paths in a shell script: `npx`
+    is a link into the folder of its Node.js, or a script of two lines that runs it. Nothing in a `writable` folder is
+    followed, because a command can have written it.
     """
     found: dict[Path, None] = {}
     waiting = [program]
@@ -343,7 +347,7 @@ def launching(program: Path, writable: Folders) -> tuple[Path, ...]:
 
 
 def _named_in(script: str) -> Iterator[Path]:
-    """Yield what a script's first line, or any line of a shell script, names by an absolute path."""
+    """Yield the absolute paths in a script's first line, or in any line of a shell script."""
     with suppress(OSError, ValueError):
         if not stat.S_ISREG(os.stat(script).st_mode):  # noqa: PTH116 - opening a pipe would block
             return
@@ -377,7 +381,9 @@ class _InstallLookup(Struct):
             self.alone[Path(place)] = None
 
     def follow_links_in(self, folder: Path, within: Folders, to: Folders | None) -> None:
-        """Take what the links in `folder` lead to, which must lie `within` some folders; of that, what lies in `to`."""
+        """Take the targets of the links in `folder`, which must be in a `within` folder and not writable; only targets
+        in `to`, if given.
+        """
         real = os.path.realpath(folder)
         if not within.hold(real) or self.writable.hold(real):
             return
@@ -388,7 +394,7 @@ class _InstallLookup(Struct):
                         self.take(place)
 
     def places_of(self, program: str) -> Iterator[str]:
-        """Yield the path of a program, each that a link of that name leads to, and the last one resolved."""
+        """Yield the path of a program, each link target of the same name, and the last target resolved."""
         for _ in range(_MOST_PROGRAM_LINKS):
             if self._is_writable(program):
                 return
@@ -408,7 +414,7 @@ class _InstallLookup(Struct):
 
 
 def _is_program(path: str) -> bool:
-    """Whether a command line can run it; `activate` of a virtual environment is read by the shell."""
+    """Whether a command line can run it; a virtual environment's `activate` is only sourced by the shell."""
     if not os.path.isfile(path):  # noqa: PTH113 - `Path` does not forgive a folder that is closed to us
         return False
     folder, name = os.path.split(path)
@@ -417,7 +423,7 @@ def _is_program(path: str) -> bool:
 
 
 def _prefix_of(folder: Path, shared: Container[Path]) -> Path:
-    """Return the folder that a tool chain with its programs in `folder` was installed in; else `folder`."""
+    """Return the installation folder of the tool chain with programs in `folder`; else `folder`."""
     prefix = folder.parent
     if folder.name not in _PROGRAMS or prefix in shared:
         return folder

@@ -1,12 +1,12 @@
-"""The only way out for a confined program that may reach some hosts: a proxy of ours, which looks at each host.
+"""The only network access of a confined program that is allowed some hosts: a proxy that checks each host.
 
-The program has a network of its own, in which nothing is but a listening socket. Its launcher makes that socket inside,
-before it confines itself, and hands it out over a Unix socket in the program's temporary folder; here connections to it
-are accepted. So the program gets no descriptor and no path that leads out, and needs no helper beside it.
+The program has a network of its own that contains only a listening socket. Its launcher creates that socket inside,
+before it confines itself, and passes it over a Unix socket in the program's temporary folder; connections to it are
+accepted here, outside. So the program gets no descriptor and no path that leads out, and needs no helper process.
 
-A request names the host: `CONNECT host:port`, or `GET http://host/…`. `AllowedHosts` judges it by the name that the
-program asks for, and by the addresses behind that. What is inside an encrypted connection is not looked at. Where the
-application itself goes through a proxy, so does this one.
+A request names the host: `CONNECT host:port`, or `GET http://host/…`. `AllowedHosts` checks the name that the program
+asks for, and the addresses it resolves to. The content of an encrypted connection is not inspected. If the application
+itself uses a proxy, so does this one.
 """
 
 import array
@@ -37,11 +37,11 @@ from desktop_agent.core.system.network.connections import (
 )
 
 USUAL_PORTS = frozenset({80, 443})
-"""What a host without a port stands for: the web."""
+"""Ports that an entry without a port allows: the web's."""
 
 
 class AllowedHosts(Struct, frozen=True):
-    """Some hosts: `name`, `*.name` (what lies below it), `address` or `[address]`, `*`; each may have a `:port`."""
+    """Allowed hosts: `name`, `*.name` (any subdomain), `address` or `[address]`, `*`; each with an optional `:port`."""
 
     entries: tuple[str, ...]
 
@@ -59,7 +59,7 @@ class AllowedHosts(Struct, frozen=True):
         return reach_of(address) != "closed"
 
     def _best(self, host: str, port: int) -> str | None:
-        """Return the host of the entry that allows this, one that names it before one with `*`."""
+        """Return the host of the entry that allows this, preferring an exact one to one with `*`."""
         asked = host.rstrip(".").lower().strip("[]")
         found = [name for name, number in map(_split, self.entries) if _covers(name, asked) and _fits(number, port)]
         return min(found, key=lambda name: "*" in name, default=None)
@@ -105,7 +105,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class _RefusedError(Exception):
-    """Why a request is not carried out, for the program to read."""
+    """Why a request is refused, for the program to read."""
 
     def __init__(self, status: str, reason: str) -> None:
         super().__init__(reason)
@@ -126,14 +126,14 @@ _NEVER = "hands out the credentials of a cloud, which no program in the sandbox 
 class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
     hosts: AllowedHosts
     environ: Mapping[str, str]
-    """The application's own, for the proxy that it goes through itself."""
+    """The application's own environment, for the proxy that it uses itself."""
     say: Callable[[str], None] = lambda _: None
-    """Called with what was refused, and why."""
+    """Called with each refusal and its reason."""
     resolve: Resolver = system_resolver
 
     @asynccontextmanager
     async def serving(self, path: Path) -> AsyncGenerator[None]:
-        """Serve the program whose launcher hands its socket out at `path`, which is free. Raises `SandboxError`."""
+        """Serve the program whose launcher connects to `path`, which must be unused. Raises `SandboxError`."""
         try:
             door = await asyncio.to_thread(_listen_at, path)
         except OSError as error:
@@ -149,7 +149,7 @@ class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
                 await asyncio.to_thread(path.unlink)
 
     async def _serve(self, door: socket.socket) -> None:
-        """Take the program's listening socket, and what connects to it, until cancelled."""
+        """Receive the program's listening socket, and serve its connections until cancelled."""
         with await _handed_out(door) as listener:
             connections: set[asyncio.Task[None]] = set()
 
@@ -227,7 +227,7 @@ class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
         raise failure
 
     async def _through(self, proxy: Proxy, target: _Target) -> Streams:
-        """Go by the application's own proxy, always in a tunnel: the requests inside are not its concern."""
+        """Connect over the application's own proxy, always by a tunnel: that proxy need not see the requests."""
         url = urlsplit(proxy.url)
         tls = await asyncio.to_thread(ssl.create_default_context) if url.scheme == "https" else None
         far = await asyncio.open_connection(url.hostname, url.port or (443 if tls else 80), ssl=tls, limit=_HEAD_BYTES)
@@ -247,7 +247,7 @@ class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def proxy_variables(hosts: tuple[str, ...]) -> dict[str, str]:
-    """Return what tells programs in the sandbox of the proxy. What listens beside them is not asked for by it."""
+    """Return the variables that point programs in the sandbox to the proxy. Local listeners are exempt."""
     here = [name for name in ("localhost", "127.0.0.1", "::1") if not any(name in host for host in hosts)]
     url, exempt = f"http://127.0.0.1:{PROXY_PORT}", ",".join(here)
     variables = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), url) | {"no_proxy": exempt}
@@ -273,7 +273,7 @@ def _target(head: bytes) -> _Target:
 
 
 def _origin_form(method: str, parts: SplitResult, rest: bytes) -> bytes:
-    """Return the head as the host itself wants it, for one request only: the next one may be for another host."""
+    """Return the request head in the form the host expects, for one request only: the next can be for another host."""
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     kept = [
         line for line in rest.split(b"\r\n") if line and line.partition(b":")[0].strip().lower() not in _HOP_HEADERS
@@ -317,7 +317,7 @@ async def _flow(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> Non
 
 
 def _listen_at(path: Path) -> socket.socket:
-    """Listen at a path of any length: the kernel's own limit for one is short."""
+    """Listen at a path of any length, despite the kernel's short limit."""
     door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -333,7 +333,7 @@ def _listen_at(path: Path) -> socket.socket:
 
 
 async def _handed_out(door: socket.socket) -> socket.socket:
-    """Return the listening socket that the launcher hands out; tries again with a launcher that hands out nothing."""
+    """Receive the launcher's listening socket; wait for another launcher if one passes none."""
     loop = asyncio.get_running_loop()
     while True:
         connection, _ = await loop.sock_accept(door)

@@ -44,7 +44,7 @@ _ALL_FILES = {3: 0x7FFF, 4: 0x7FFF}
 _ALL_FILES_LATER = 0xFFFF
 _ALL_NETWORK = 0x3
 _SCOPES = 0x3
-"""Abstract Unix sockets and signals: only to processes of the same sandbox."""
+"""Abstract Unix sockets and signals: only within the same sandbox."""
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 _HIDDEN_FOR_ALL = (Path("/tmp"), Path("/run/user"), Path("/dev"))  # noqa: S108
@@ -56,7 +56,7 @@ class Landlock(Struct, frozen=True):
     abi: int
     guards: Guards
     is_supervised: bool = True
-    """Whether a supervisor makes the calls that Landlock does not judge, since Linux 5.19."""
+    """Whether a supervisor makes the calls that Landlock does not control, since Linux 5.19."""
     name: str = "landlock"
 
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
@@ -116,7 +116,7 @@ class Landlock(Struct, frozen=True):
 
 
 def filter_only(argv: tuple[str, ...], *, is_supervised: bool, way_out: str = "") -> tuple[str, ...]:
-    """Return `argv` behind the filter alone, for a command with its own namespaces. Raises `SandboxError`."""
+    """Return `argv` run under the filter alone, for a command with its own namespaces. Raises `SandboxError`."""
     code = build_filter(is_alone=False, is_supervised=is_supervised)
     if code is None:
         raise SandboxError("No filter of system calls is known for this machine, so Unix sockets would be a way out.")
@@ -127,7 +127,7 @@ def filter_only(argv: tuple[str, ...], *, is_supervised: bool, way_out: str = ""
 
 
 def landlock_abi() -> int:
-    """Return the version of Landlock in this kernel; 0 if it may not be used."""
+    """Return the kernel's Landlock version; 0 if it is unavailable."""
     if not sys.platform.startswith("linux"):
         return 0
     libc = ctypes.CDLL(None, use_errno=True)
@@ -145,7 +145,7 @@ def _below(folder: Path, paths: Iterable[Path]) -> list[Path]:
 
 
 def _around(folder: Path, closed: Iterable[Path]) -> Iterator[Path]:
-    """Yield the paths that together are `folder` without what is `closed` in it, as high up as possible. Blocks."""
+    """Yield the paths that cover `folder` without what is `closed` in it, as high up as possible. Blocks."""
     depth = len(folder.parts)
     closed_below: dict[str, list[Path]] = {}
     for path in closed:

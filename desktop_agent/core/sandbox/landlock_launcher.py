@@ -23,18 +23,18 @@ import sys
 
 FAILED = 125
 PROXY_PORT = 3128
-"""Where the way out listens, in a network in which nothing else does."""
+"""The proxy's port, in a network where nothing else listens."""
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _SET_PDEATHSIG, _SET_DUMPABLE, _SET_SECCOMP, _CAPBSET_DROP, _SET_CHILD_SUBREAPER = 1, 4, 22, 24, 36
 _SET_NO_NEW_PRIVS = 38
 _SIGKILL, _SIGPIPE, _SIGXFSZ = 9, 13, 25
 _DEFAULT, _IGNORE = 0, 1
 _SET_MODE_FILTER, _LISTENER_FLAGS = 1, 0x8 | 0x20
-"""Of seccomp(2): a listener, and callers that a signal does not interrupt once it took their call (Go's are many)."""
+"""Flags of seccomp(2): a listener, and callers that no signal interrupts once it took their call (Go sends many)."""
 _MAKE_FILE = 0x100
-"""Is allowed in all that may be written, and nowhere else."""
+"""Granted in everything writable, and nowhere else."""
 _FOR_FILES = 0x1 | 0x2 | 0x4 | 0x4000 | 0x8000
-"""Execute, write, read, truncate, ioctl: the rest only makes sense for folders."""
+"""Execute, write, read, truncate, ioctl: the other rights apply only to folders."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -44,7 +44,7 @@ class _Filter(ctypes.Structure):
 
 
 def main(arguments: list[str]) -> int:
-    """Do what the options say, then run the command. Returns its exit code when it was watched."""
+    """Apply the options, then run the command. Returns its exit code if it was watched."""
     options: dict[str, str] = {}
     rules: list[tuple[int, str]] = []
     variables: list[tuple[str, str]] = []
@@ -75,7 +75,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _hand_out_listener(path: str) -> None:
-    """Listen in this network, and let who waits at `path` outside take what connects; nothing of either stays here."""
+    """Create a listening socket in this network and pass it to the process at `path` outside; keep no descriptor."""
     listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
     listener.bind(("127.0.0.1", PROXY_PORT))
     listener.listen(64)
@@ -122,7 +122,7 @@ def _restrict_files(options: dict[str, str], rules: list[tuple[int, str]]) -> No
 
 
 def _drop_capabilities() -> None:
-    """Root inside the sandbox has no special rights. Nothing can bring them back: the bounding set is empty, too."""
+    """Remove all of root's special rights in the sandbox, permanently: the bounding set is emptied too."""
     if os.geteuid() != 0:
         return
     capability = 0
@@ -184,9 +184,9 @@ def _watch(
 
 
 def _supervise(connection: _socket.socket, rules: list[tuple[int, str]] | None) -> None:
-    """Start the supervisor of what this process's child is about to become, which waits for it.
+    """Start the supervisor for this process's child, which waits for it before it becomes the command.
 
-    Without `rules`, mounts say what the command may write.
+    Without `rules`, mounts determine what the command can write to.
     """
     _, messages, _, _ = connection.recvmsg(1, _socket.CMSG_SPACE(4))
     if not messages:
@@ -198,7 +198,7 @@ def _supervise(connection: _socket.socket, rules: list[tuple[int, str]] | None) 
 
 
 def _serve(listener: int, writable: frozenset[bytes] | None) -> None:
-    """Be the supervisor. Imported in its thread: a short command is over before."""
+    """Run the supervisor. Imported in its thread: a short command ends before the import does."""
     try:
         folder = os.path.dirname
         sys.path.append(folder(folder(folder(folder(os.path.abspath(__file__))))))  # noqa: PTH100

@@ -1,21 +1,23 @@
 """Makes the calls that change modes, owners, attributes and times, for a command that Landlock alone confines.
 
-Landlock has no rule for them, and a filter of system calls sees no paths. So the filter (`seccomp`) hands each of
-`CALLS` to this supervisor (seccomp_unotify(2)), a thread of the process that waits for the command
-(`landlock_launcher`). The caller's own call never happens: the path could lead to another file after it was checked.
-The supervisor opens the file as the caller would, checks where that descriptor is, and makes the change by the
-descriptor if the command may write there, as the same user without capabilities; otherwise the caller gets EPERM.
+Landlock has no rule for them, and a system call filter sees no paths. So the filter (`seccomp`) passes each of `CALLS`
+to this supervisor (seccomp_unotify(2)), a thread of the process that waits for the command (`landlock_launcher`). The
+caller's own call is never executed: the path could lead to another file after the check. The supervisor opens the file
+as the caller would, checks where that descriptor is, and makes the change by the descriptor if the command can write
+there, as the same user without capabilities; otherwise the caller gets EPERM.
 
-The caller's root needs no look: `chroot`, `pivot_root` and namespaces are refused. What jumps in `/proc`
-(`/proc/PID/root`, `cwd`) is not followed: for the supervisor it could lead where the caller may not go. The caller's
-own descriptors by their names (`/proc/self/fd/3`, which C libraries use) are read as what they are.
+The caller's root needs no check: `chroot`, `pivot_root` and namespaces are refused. Magic links in `/proc`
+(`/proc/PID/root`, `cwd`) are not followed: they could lead the supervisor where the caller cannot go. The names of the
+caller's own descriptors (`/proc/self/fd/3`, which C libraries use) are resolved to those descriptors.
 
-Behind bubblewrap, mounts decide what may be changed; there it only sets attributes, some of which are access lists.
+Behind bubblewrap, mounts decide what can be changed; there the supervisor sets only attributes, some of which are
+access lists.
 
 A `umask` that would make new files writable for all is reported as set, but is not: nearly all callers only want to
-read the mask, and set it back.
+read the mask, and then restore it.
 
-It imports nothing of the application and as little as possible: every command has one. Needs Linux 5.19.
+This module imports nothing of the application and as little as possible: every command has a supervisor. Needs Linux
+5.19.
 """
 
 import ctypes
@@ -32,7 +34,7 @@ _OPENAT2, _NO_MAGIC_LINKS = 437, 0x2
 _HERE, _NO_FOLLOW, _EMPTY_PATH = -100, 0x100, 0x1000
 _LONGEST_PATH, _LONGEST_NAME, _LONGEST_VALUE = 4096, 256, 65536
 _UNTAGGED = (1 << 56) - 1
-"""Arm ignores the highest byte of an address, and some programs keep a tag there."""
+"""Arm ignores the highest byte of an address, and some programs store a tag there."""
 _ACL_NAMES = (b"system.posix_acl_access", b"system.posix_acl_default")
 _ACL_OTHER, _ACL_WRITE = 0x20, 2
 
@@ -56,7 +58,7 @@ class _Owner:
 
 
 class _Attribute:
-    """A new attribute: a program's own, or who may do what (but not that everybody may write)."""
+    """A new extended attribute: a program's own, or an access list (but not one that lets everybody write)."""
 
     def __init__(self, caller: "_Caller", first: int) -> None:
         name, value, size, flags = caller.arguments[first : first + 4]
@@ -93,7 +95,7 @@ class _NoAttribute:
 
 
 class _Times:
-    """New times, which in the oldest calls are seconds, then microseconds, now nanoseconds. None: the present."""
+    """New times: seconds in the oldest calls, then microseconds, now nanoseconds. `None` means the current time."""
 
     def __init__(self, caller: "_Caller", first: int) -> None:
         address = caller.arguments[first]
@@ -122,7 +124,9 @@ class _TimesInMicroseconds(_Times):
 
 
 class SystemCall:
-    """A system call: its numbers, how its first arguments name a file, what it changes, and from which argument on."""
+    """A system call: its numbers, how its first arguments name a file, what it changes, and the index of the change's
+    first argument.
+    """
 
     def __init__(
         self,
@@ -136,11 +140,13 @@ class SystemCall:
     ) -> None:
         self.numbers = (x86_64, aarch64)
         self.named = named
-        """`path`, `link` (a path not followed at its end), `descriptor`, or `at` (a folder's descriptor, a path)."""
+        """`path`, `link` (a path whose last link is not followed), `descriptor`, or `at` (a folder's descriptor and a
+        path).
+        """
         self.change = change
         self.first = first
         self.flags = flags
-        """Which argument has them."""
+        """The index of the flags argument."""
 
     @property
     def mode(self) -> int | None:
@@ -185,10 +191,10 @@ UMASK = (95, 166)
 
 
 def serve(listener: int, writable: frozenset[bytes] | None) -> None:
-    """Answer what comes from `listener`, until no process is left that could call. Blocks.
+    """Answer requests from `listener` until no process is left that could call. Blocks.
 
-    `writable`: the files and folders that the command may write, absolute, without symbolic links; None where mounts
-    say it. Close the listener afterwards: a process that still calls would wait for ever.
+    `writable`: the files and folders that the command can write to, absolute, without symbolic links; `None` if mounts
+    decide. Close the listener afterwards: otherwise a process that still calls would wait for ever.
     """
     column = {"x86_64": 0, "aarch64": 1}[os.uname().machine]
     calls = {call.numbers[column]: call for call in CALLS.values()}
@@ -211,7 +217,7 @@ def serve(listener: int, writable: frozenset[bytes] | None) -> None:
 
 
 def _answer(call: SystemCall, caller: "_Caller", writable: frozenset[bytes] | None) -> int:
-    """Make `call`, if it may be made, and return the error's number; 0 for none."""
+    """Make `call` if it is allowed, and return the error number; 0 for success."""
     try:
         file = caller.open(call)
         change = call.change(caller, call.first)
@@ -228,7 +234,7 @@ def _answer(call: SystemCall, caller: "_Caller", writable: frozenset[bytes] | No
 
 
 class _Caller:
-    """A thread that waits for its call's answer: its arguments, memory, and the files that it can name."""
+    """A thread that waits for an answer to its call: its arguments, its memory, and the files it can name."""
 
     def __init__(self, listener: int, identity: int, pid: int, arguments: list[int]) -> None:
         self.arguments = arguments
@@ -239,7 +245,9 @@ class _Caller:
         self._memory = -1
 
     def is_waiting(self) -> bool:
-        """Whether all that was opened and read was really its own: its number may be another process's by now."""
+        """Whether the call still waits, so that what was opened and read was its own: its thread number can
+        be reused.
+        """
         return _ioctl(self._listener, _IS_VALID, ctypes.byref(ctypes.c_uint64(self._identity)))
 
     def close(self) -> None:
@@ -261,7 +269,7 @@ class _Caller:
         return read
 
     def text(self, address: int, most: int, too_long: int) -> bytes:
-        """Return what is there up to a zero, of `most` bytes; without one the error is `too_long`."""
+        """Return the bytes up to a NUL, at most `most`; if there is none, raise `OSError` with `too_long`."""
         read = self._read(address, most)
         text, end, _ = read.partition(b"\0")
         if not end:
@@ -269,7 +277,9 @@ class _Caller:
         return text
 
     def open(self, call: SystemCall) -> int:
-        """Return a descriptor that names the file of `call`. Raises `OSError`, mostly as the call itself would."""
+        """Return a descriptor of the file that `call` names. Raises `OSError`, mostly the error that the call itself
+        would give.
+        """
         flags = 0 if call.flags is None else self.arguments[call.flags] & 0xFFFFFFFF
         if flags & ~(_NO_FOLLOW | _EMPTY_PATH):
             raise OSError(errno.EINVAL, "flags")
@@ -328,7 +338,7 @@ class _Caller:
 
 
 def _is_within(file: int, writable: frozenset[bytes]) -> bool:
-    """Whether the command may write `file`, wherever it is by now; what has no place at all is the command's own."""
+    """Whether the command can write to `file` at its current place; a file without a path is the command's own."""
     place = os.readlink(b"/proc/self/fd/%d" % file)  # noqa: PTH115 - importing pathlib takes longer
     if not place.startswith(b"/"):
         return place.startswith((b"pipe:", b"socket:"))
@@ -355,7 +365,7 @@ def _lets_everybody_write(acl: bytes) -> bool:
 
 
 def _is_deserted(listener: int) -> bool:
-    """Whether no process is left that has the filter."""
+    """Whether no process under the filter is left."""
     poll = select.poll()
     poll.register(listener, select.POLLIN)
     return any(event & (select.POLLHUP | select.POLLNVAL) for _, event in poll.poll(0))
@@ -366,6 +376,6 @@ def _ioctl(listener: int, operation: int, argument: object) -> bool:
 
 
 def _signed(number: int) -> int:
-    """Return the low half as the kernel reads it."""
+    """Return the low 32 bits as a signed number, as the kernel reads it."""
     number &= 0xFFFFFFFF
     return number - (1 << 32) if number >> 31 else number

@@ -1,9 +1,9 @@
-"""Paths by name, as data: the tool chains that a command may read in a home folder, and where secrets usually lie.
+"""Path lists: tool chains that a command can read in a home folder, and the usual places of secrets.
 
-Names without a slash in front are relative to the home folder. A name stands for all that is in it. A home folder is
-empty but for `TOOLS`: their caches, and settings without which work goes wrong, are among them. A place that is not
-listed here is not visible; a user adds it with the setting `home_visible`. The list of secrets is the second line: they
-are hidden also inside what a command may see, such as a home folder that is the workspace.
+Names without a leading slash are relative to the home folder. A name includes everything below it. A home folder is
+empty except for `TOOLS`, which include tool caches and the settings that work depends on. A place that is not listed
+here is invisible; a user adds it with the setting `home_visible`. The list of secrets is the second line of defence:
+they are hidden even inside visible places, such as a home folder that is the workspace.
 """
 
 TOOLS = (
@@ -63,7 +63,7 @@ IF_WITHOUT_CREDENTIALS = (
     ".gem/gemrc", ".config/pypoetry/config.toml", ".config/mise/config.toml", ".config/go/env", ".lein/profiles.clj",
     ".R/Renviron", ".config/yarn/global/.yarnrc",
 )  # fmt: skip
-"""Settings in which some users keep a token or a password. They are hidden while they look as if they held one."""
+"""Settings in which some users keep a token or a password. They are hidden while they seem to contain one."""
 
 TOOLS_NAMED_BY = (
     "ASDF_DATA_DIR", "ASDF_DIR", "BUN_INSTALL", "BUNDLE_PATH", "CARGO_HOME", "CONDA_PREFIX", "COMPOSER_HOME",
@@ -76,10 +76,10 @@ TOOLS_NAMED_BY = (
     "SSL_CERT_FILE", "STACK_ROOT", "TERMINFO", "UV_CACHE_DIR", "UV_PYTHON_INSTALL_DIR", "UV_TOOL_DIR", "VIRTUAL_ENV",
     "VOLTA_HOME", "WORKON_HOME", "YARN_CACHE_FOLDER", "npm_config_cache", "npm_config_prefix",
 )  # fmt: skip
-"""Variables of the application's own environment that name where a tool chain, its cache or a certificate lies."""
+"""Variables of the application's own environment that locate a tool chain, its cache or a certificate."""
 
 TOOLS_ELSEWHERE = ("/home/linuxbrew/.linuxbrew",)
-"""Tool chains that lie among home folders without being in one."""
+"""Tool chains next to home folders rather than in one."""
 
 
 SECRETS_IN_HOME = (
@@ -149,10 +149,10 @@ SYSTEM_SECRETS = (
     "/var/lib/mysql", "/var/lib/redis", "/var/lib/mongodb", "/var/lib/NetworkManager", "/var/lib/bluetooth",
     "/var/backups", "/var/mail", "/var/spool/mail", "/var/spool/cron", "/var/spool/postfix", "/var/db/sudo",
 )  # fmt: skip
-"""Only root, or a group, reads these; a confined command of root's would, too."""
+"""Readable only by root or a group; a command that root runs in a sandbox could read them too."""
 
 HOST_KEYS = ("/etc/ssh", "ssh_host_*_key")
-"""A folder, and which files of it are the machine's own keys."""
+"""A folder, and the pattern of the machine's own keys in it."""
 
 SECRETS_NAMED_BY = (
     "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AZURE_CONFIG_DIR", "BORG_PASSPHRASE_FILE", "BOTO_CONFIG",
@@ -165,7 +165,7 @@ SECRETS_NAMED_BY = (
 """Variables of the application's own environment that name files or folders with secrets."""
 
 SECRETS_BESIDE_TOOLS = (("CARGO_HOME", "credentials"), ("CARGO_HOME", "credentials.toml"))
-"""Files with secrets in the folder of a tool chain, by the variable that names the folder."""
+"""Files with secrets in a tool chain's folder, by the variable that names the folder."""
 
 STARTED_BY_ITSELF = (
     ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",

@@ -1,8 +1,8 @@
-"""Seatbelt, the sandbox of macOS: a profile in its own small language, given to `sandbox-exec`.
+"""Seatbelt, the sandbox of macOS: a profile in its own small language, passed to `sandbox-exec`.
 
-Later rules win over earlier ones, so the order is: read everything, write what is named, then take back secrets and
-what is protected. Names that do not exist yet are covered, too. It has no namespaces: what a command leaves running is
-ended by its runner.
+Later rules override earlier ones, so the order is: read everything, write what is listed, then deny secrets and
+protected paths. Names that do not exist yet are covered too. Seatbelt has no namespaces: the command's runner ends what
+it leaves running.
 """
 
 from collections.abc import Iterable

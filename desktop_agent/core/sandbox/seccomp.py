@@ -1,24 +1,24 @@
-"""A filter of system calls, for what mounts and Landlock leave open: sockets, other processes, mounts, modes, owners.
+"""A system call filter for what mounts and Landlock leave open: sockets, other processes, mounts, modes, owners.
 
 `build_filter` returns a program for the kernel's `struct sock_filter` machine (seccomp(2), bpf(4)). A forbidden call
-fails with an error, as if the kernel had refused it; only foreign architectures' calls end the process, because their
+fails with an error, as if the kernel had refused it; only calls of foreign architectures end the process, because their
 numbers mean something else.
 
-Unix sockets: a filter sees numbers, not addresses, so whom a socket is connected to cannot be judged. Therefore none
-can be made, except connected pairs, which lead nowhere else. Only pairs of streams and of sequenced packets are
-allowed: the other kinds (the kernel makes a datagram socket of a raw one) can be sent to any address.
+Unix sockets: a filter sees numbers, not addresses, so it cannot tell what a socket connects to. Therefore none can be
+created, except connected pairs, which lead nowhere else. Only stream and sequenced-packet pairs are allowed: the other
+kinds (the kernel turns a raw one into a datagram socket) can send to any address.
 
-No command leaves behind a program that runs as the user for whoever starts it, or a file that everybody may write. So
-modes that are set-user-ID, set-group-ID or writable for all are refused, also for new files. `openat2` has its mode
-behind a pointer and is reported as missing; programs fall back to `openat`. Access lists can grant the same as modes,
-and an empty mask (`umask 0`) makes new files writable for all, so a supervisor (`metadata_supervisor`) sets the lists
-and answers `umask`. Without one (see `is_supervised`), access lists and attributes cannot be set, and masks are not
-judged.
+No command can leave behind a program that runs as the user for whoever starts it, or a file that everybody can write
+to. So modes that are set-user-ID, set-group-ID or writable for all are refused, for new files too. `openat2` has its
+mode behind a pointer and is reported as missing; programs fall back to `openat`. Access lists can grant the same as
+modes, and an empty mask (`umask 0`) makes new files writable for all, so a supervisor (`metadata_supervisor`) sets the
+lists and answers `umask`. Without a supervisor (see `is_supervised`), access lists and attributes cannot be set, and
+masks are not checked.
 
-A command without namespaces of its own (`is_alone`) shares the machine's processes and objects without a path: calls
-that change another process, and System V and POSIX message queues, semaphores and shared memory, are refused. What
-changes modes, owners, attributes and times is handed to the supervisor, which sees the file. Without one the filter
-refuses what could open a hidden place: modes for others than the owner, owners, attributes.
+A command without namespaces of its own (`is_alone`) shares the machine's processes and path-less objects: calls that
+change another process, and System V and POSIX message queues, semaphores and shared memory, are refused. Calls that
+change modes, owners, attributes and times are passed to the supervisor, which sees the file. Without a supervisor, the
+filter refuses what could open a hidden place: modes for others than the owner, owners, attributes.
 """
 
 import errno
@@ -39,12 +39,12 @@ _SOCK_STREAM, _SOCK_SEQPACKET = 1, 5
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _NEW_NAMESPACES = 0x7E020000
 _SPECIAL_OR_FOR_ALL = 0o7002
-"""Set-uid, set-gid, sticky, and writable by everybody: what may not be given to files, wherever they are."""
+"""Set-uid, set-gid, sticky, and writable by everybody: forbidden for files everywhere."""
 _FOR_OTHERS = 0o7077
 _SET_ID = 0o6000
 _WRITABLE_FOR_ALL = 0o002
 _CREATES = 0o100 | 0o20000000
-"""`O_CREAT`, and the bit of `O_TMPFILE` that is not `O_DIRECTORY`: only with these does the mode count."""
+"""`O_CREAT`, and the bit of `O_TMPFILE` that is not `O_DIRECTORY`: the mode argument matters only with these."""
 _OPENAT2 = 437
 # name: (x86_64, aarch64, which argument has the flags, which the mode)
 _MAKING: Mapping[str, tuple[int | None, int | None, int | None, int]] = {
@@ -129,7 +129,7 @@ _SHARED_OBJECTS: Mapping[str, tuple[int | None, int | None]] = {
     "shmdt": (67, 197),
     "shmget": (29, 194),
 }
-"""What the machine keeps by number, for all processes of a user."""
+"""Calls for objects that the machine identifies by number, shared by all processes of a user."""
 # name: (x86_64, aarch64, which argument names the process; 0 is the caller)
 _OF_A_PROCESS: Mapping[str, tuple[int, int, int]] = {
     "ioprio_set": (251, 30, 1),
@@ -168,11 +168,11 @@ _MACHINES = {
 def build_filter(
     *, is_alone: bool, is_supervised: bool = False, is_read_only: bool = False, machine: str | None = None
 ) -> bytes | None:
-    """Return the filter as the kernel reads it, or None for a machine whose numbers are not known here.
+    """Return the filter as the kernel reads it, or `None` for a machine with unknown call numbers.
 
     `is_alone`: the command has no namespaces of its own, so the network, other processes and shared objects are
-    refused, and a listener answers for files' metadata; without one (`is_supervised`), owners and attributes are
-    refused, modes for others, and with `is_read_only` all modes.
+    refused, and a listener handles file metadata. Without a listener (`is_supervised` is false), owners, attributes and
+    modes for others are refused, and with `is_read_only` all modes.
     """
     known = _MACHINES.get(machine or platform.machine())
     if known is None:
@@ -209,7 +209,7 @@ def build_filter(
 
 
 def listener_call(machine: str | None = None) -> int:
-    """Return the number of seccomp(2), for a machine that `build_filter` knows."""
+    """Return the number of seccomp(2), for a machine that `build_filter` supports."""
     return _MACHINES[machine or platform.machine()].seccomp
 
 
@@ -223,7 +223,7 @@ def _guard_new_files(program: "_Program", machine: _Machine, *, is_supervised: b
 
 
 def _guard_modes(program: "_Program", machine: _Machine, *, is_supervised: bool) -> None:
-    """Refuse dangerous modes; mounts say which files may be changed at all."""
+    """Refuse dangerous modes; mounts determine which files can be changed at all."""
     dangerous = [(_HAS_BITS, _SPECIAL_OR_FOR_ALL, _ERRNO | errno.EPERM)]
     for call in CALLS.values():
         number = call.numbers[machine.column]
@@ -250,7 +250,9 @@ def _guard_metadata(program: "_Program", machine: _Machine, *, is_supervised: bo
 
 
 def _guard_processes(program: "_Program", machine: _Machine) -> None:
-    """Let a process change itself only: `setpriority` and `ioprio_set` take 0 for the caller, or its group, too."""
+    """Let a process change only itself: `setpriority` and `ioprio_set` accept only 0 as target, which is the caller or
+    its group.
+    """
     for *numbers, argument in _OF_A_PROCESS.values():
         program.when(numbers[machine.column], argument, [(_EQUAL, 0, _ALLOW)], otherwise=_ERRNO | errno.EPERM)
 
@@ -260,7 +262,7 @@ def _column(calls: Mapping[str, tuple[int | None, int | None]], machine: _Machin
 
 
 class _Program:
-    """Instructions one after the other; every test jumps over its own consequence only."""
+    """Consecutive instructions; every test jumps over its own consequence only."""
 
     def __init__(self) -> None:
         self._instructions: list[tuple[int, int, int, int]] = []
@@ -290,7 +292,7 @@ class _Program:
     def when(
         self, number: int, argument: int, tests: list[tuple[int, int, int]], *, otherwise: int, mask: int | None = None
     ) -> None:
-        """For one call, test the low half of an argument: the kernel takes these as 32 bits."""
+        """For one call, test the low half of an argument, which the kernel reads as 32 bits."""
         body = [(_LOAD, 0, 0, 16 + 8 * argument)]
         if mask is not None:
             body.append((_AND, 0, 0, mask))
@@ -300,7 +302,7 @@ class _Program:
         self._instructions += [(_EQUAL, 0, len(body), number), *body]
 
     def when_creating(self, number: int, flags: int | None, mode: int, bits: int, verdict: int) -> None:
-        """For a call that creates a file, if its `flags` say so, apply `verdict` to a mode with any of `bits`."""
+        """For a call that creates a file, or does so by its `flags`, apply `verdict` to a mode with any of `bits`."""
         body = [(_LOAD, 0, 0, 16 + 8 * mode), (_HAS_BITS, 0, 1, bits), (_RETURN, 0, 0, verdict)]
         if flags is not None:
             body = [(_LOAD, 0, 0, 16 + 8 * flags), (_HAS_BITS, 0, len(body), _CREATES), *body]

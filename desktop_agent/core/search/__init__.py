@@ -1,1 +1,1 @@
-"""Searching by index: in the files of a workspace, and through all sessions."""
+"""Index-based search: in the files of a workspace, and through all sessions."""

@@ -1,10 +1,10 @@
 """The search index of a workspace: ranked passages of its text files for a question in words.
 
-`CodeIndex` is the entry point. It is brought up to date file by file: a file is read again only when its size, time or
-inode changed, cut into windows of lines, and kept in one SQLite file with FTS5, which may be deleted, damaged or used
-by others at any time. Several sessions and processes may use one index: one of them writes at a time, the others wait
+`CodeIndex` is the entry point. It is updated file by file: a file is read again only if its size, time or inode
+changed, cut into windows of lines, and stored in one SQLite file with FTS5, which can be deleted, damaged or used by
+others at any time. Several sessions and processes can use one index: one of them writes at a time, the others wait
 their turn and then find the work done. A damaged index is rebuilt. Memory is bounded by one file and SQLite's cache,
-and every step gives way to other threads.
+and every step yields to other threads.
 """
 
 import os
@@ -27,7 +27,7 @@ LONGEST_TERM = 64
 _SHORTEST_PREFIX = 4
 
 _ONLY_IDENTIFIERS = bytes(sign if chr(sign).isascii() and chr(sign).isalnum() else ord(" ") for sign in range(256))
-"""Leaves identifiers, or their parts between `_`, and blanks."""
+"""Keeps identifiers (split at `_`), and replaces everything else by blanks."""
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _TERM = re.compile(r"\w+")
 
@@ -37,7 +37,7 @@ get gets had has have how i if in into is it its let made make me my of on or ou
 that the their them then there these they this those to up us use used uses using was we were what when where
 which who why will with work works would you your"""
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""Words of questions that say nothing about code, and `code` and `file`, which say nothing about a file of code."""
+"""Words of questions that say nothing about code; `code` and `file` are among them, since they fit every file."""
 
 
 def humps(text: str) -> str:
@@ -55,15 +55,15 @@ def _split(identifier: str) -> str:
 
 class CodeQuestion(Struct, frozen=True):
     expression: str
-    """For `MATCH`. Every term is quoted, so that no sign of the question is an operator."""
+    """For `MATCH`. Every term is quoted, so that no character of the question acts as an operator."""
     terms: tuple[str, ...]
 
 
 def parse_question(text: str) -> CodeQuestion | None:
-    """Return what to search for, or None when `text` has no word.
+    """Return what to search for, or `None` if `text` has no word.
 
-    Any term may match, and the more do, the better. Longer ones also match as beginnings. Stop words are dropped,
-    unless the question has nothing else.
+    A passage need match only one term, but ranks higher with more. Longer terms also match as prefixes. Stop words are
+    dropped, unless the question has nothing else.
     """
     found = _TERM.findall(text)[: 4 * MOST_TERMS]
     wanted = [word for word in found if word.lower() not in STOP_WORDS] or found
@@ -81,9 +81,9 @@ def parse_question(text: str) -> CodeQuestion | None:
 
 STEP_LINES = 40
 OVERLAP_LINES = 10
-"""What begins in one window is seen whole in it, unless it is longer than this."""
+"""A definition that begins in one window is contained in it completely, unless it is longer than this."""
 LONGEST_LINE = 500
-"""Of longer lines, which are data or made by a tool, only the beginning is indexed."""
+"""Of longer lines, which are data or generated, only the beginning is indexed."""
 
 
 class CodePassage(Struct, frozen=True):
@@ -92,7 +92,7 @@ class CodePassage(Struct, frozen=True):
     first: int
     """Its first line, from 1."""
     symbols: tuple[str, ...]
-    """What it defines, after what it is part of: the definition before it."""
+    """The symbols it defines, preceded by the definition that encloses it."""
     words: str
     content: str
 
@@ -128,7 +128,7 @@ _SCHEMA = (
       path, symbols, words, content, tokenize = 'porter unicode61 remove_diacritics 2')""",
 )
 _WEIGHTS = "bm25(5.0, 8.0, 2.0, 1.0)"
-"""Of path, symbols, words and content: what a passage is called says more than what it mentions."""
+"""Of path, symbols, words and content: a passage's name says more than its text."""
 
 
 class Hit(Struct, frozen=True):
@@ -137,7 +137,7 @@ class Hit(Struct, frozen=True):
     symbols: tuple[str, ...]
     content: str
     score: float
-    """The higher, the better."""
+    """Higher is better."""
 
 
 def index_file(path: Path) -> CacheFile:
@@ -179,7 +179,7 @@ class IndexDatabase(Struct, eq=False):
             self.sql.execute("DELETE FROM file WHERE id = ?", row)
 
     def hits(self, expression: str, wanted: Callable[[str], bool] | None) -> Iterator[Hit]:
-        """Yield the passages that match, best first, in files that are `wanted`."""
+        """Yield matching passages, best first, from files for which `wanted` is true."""
         scope = ""
         if wanted is not None:
             ids = [(file,) for file, path in self.sql.execute("SELECT id, path FROM file") if wanted(path)]
@@ -201,15 +201,15 @@ class IndexDatabase(Struct, eq=False):
 
 
 def signature_of(status: os.stat_result) -> str:
-    """Return what changes whenever a file does."""
+    """Return a value that changes whenever the file does."""
     return f"{status.st_size}.{status.st_mtime_ns}.{status.st_ino}"
 
 
 LARGEST_BYTES = 1024 * 1024
-"""Larger files are data, or made by a tool."""
+"""Larger files are data, or generated."""
 
 _BATCH_FILES = 64
-"""Files in one transaction: what a stop loses, and how long another writer waits."""
+"""Files in one transaction: a stop loses at most these, and another writer waits as long."""
 
 
 class IndexProgress(Struct):
@@ -229,22 +229,24 @@ class CodeSearchResult(Struct, frozen=True):
     hits: list[Hit] = field(default_factory=list["Hit"])
     files: int = 0
     left_out: dict[str, int] = field(default_factory=dict[str, int])
-    """Reason to number of files that are not searched."""
+    """Number of files that are not searched, by reason."""
 
 
 class CodeIndex:
     """The index of `root`, kept in `folder`. All methods block and may be called from any thread."""
 
     def __init__(self, root: Path, folder: Path, *, is_secret: Callable[[str], bool]) -> None:
-        """Touches no disk. Files that `is_secret` (given a path relative to `root`) are never read."""
+        """Does not access the disk. Files for which `is_secret` is true (given a path relative to `root`) are never
+        read.
+        """
         self._root = root
         self._file = index_file(folder / f"{digest_of(os.fsencode(root))[:32]}.sqlite3")
         self._is_secret = is_secret
 
     def update(self, paths: Sequence[str], progress: IndexProgress, stop: threading.Event, *, is_partial: bool) -> None:
-        """Update the index for `paths`, which are all files unless `is_partial`; end early at `stop`.
+        """Update the index for `paths`, which are all files unless `is_partial`; end early when `stop` is set.
 
-        An index that cannot be written is made in a spare place. Raises `OSError` or `sqlite3.Error` if that fails,
+        An index that cannot be written is created in a spare place. Raises `OSError` or `sqlite3.Error` if that fails
         too.
         """
         progress.total = len(paths)
@@ -257,7 +259,7 @@ class CodeIndex:
         self._file = self._file.update(write, stop.is_set, progress.note_waiting)
 
     def use_spare(self) -> bool:
-        """Go on in a spare place; False if there is none, or it is already in use."""
+        """Switch to a spare place; `False` if there is none, or it is already in use."""
         spare = self._file.spare()
         self._file = spare or self._file
         return spare is not None
@@ -331,7 +333,7 @@ class CodeIndex:
                 progress.done += 1
 
     def _text_of(self, path: str, status: os.stat_result) -> tuple[str | None, str]:
-        """Return why the file is left out, or None and its text."""
+        """Return the reason to leave the file out, or `None` and its text."""
         if self._is_secret(path):
             return "secret", ""
         if status.st_size > LARGEST_BYTES:
@@ -357,7 +359,7 @@ _MOST_PER_FILE = 3
 
 
 def _distinct(hits: Iterable[Hit], count: int) -> list[Hit]:
-    """Return the first `count` hits that show something new: windows overlap, and one file must not be the answer."""
+    """Return the first `count` hits without overlapping windows and without too many of one file."""
     chosen: list[Hit] = []
     places: dict[str, list[int]] = {}
     for hit in hits:
@@ -377,14 +379,14 @@ SNIPPET_LINE_CHARS = 200
 _LEAD = 2
 _SHORTEST_STEM = 4
 _ENDING = 3
-"""Letters that an ending such as -ing may have."""
+"""Most letters that an ending such as -ing has."""
 
 
 def best_lines(content: str, terms: Sequence[str]) -> tuple[int, list[str]]:
-    """Return the lines of `content` where most of `terms` (lower case) stand together, and the index of the first.
+    """Return the lines of `content` where most `terms` (lower case) occur together, and the index of the first line.
 
-    Different words nearby count for more than one word often, and long words for more than short ones. The line that
-    has most of them comes near the top, because what it begins is what follows it.
+    Different words close together count for more than one repeated word, and long words for more than short ones. The
+    line with the most words is near the top, because what it begins comes after it.
     """
     lines = content.removesuffix("\n").split("\n")
     last_start = len(lines) - SNIPPET_LINES
@@ -400,7 +402,7 @@ def best_lines(content: str, terms: Sequence[str]) -> tuple[int, list[str]]:
 
 
 def _weight(window: Sequence[Sequence[str]]) -> tuple[int, int]:
-    """Return what a window is worth: its different words, then the lines that have any."""
+    """Return a window's score: its different words, then the number of lines with any."""
     return sum(map(len, {stem for stems in window for stem in stems})), sum(map(bool, window))
 
 

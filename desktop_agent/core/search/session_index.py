@@ -1,13 +1,13 @@
-"""The index of all conversations: one SQLite database in the cache, without a word of the text it is about.
+"""The index of all conversations: one SQLite database in the cache that contains none of their text.
 
-`PieceReader` cuts the lines of a journal into pieces that can be found, each with its kind and the file it is about.
-Lines are taken as they come, without checking them against the vocabulary: a search must not refuse anything.
-What is very long is cut to its beginning and its end.
+`PieceReader` cuts the lines of a journal into searchable pieces, each with its kind and the file it is about. Lines are
+not validated against the event types: a search must not refuse anything. Very long text is cut to its beginning and
+end.
 
-A piece's number is when it was written, in milliseconds: FTS5 returns matches by number, so the newest come first
-without any sorting, and a range of time is a range of numbers. What else a search can be narrowed to (kind, tool,
-folder) is a word in a column of its own, so that FTS5 filters by it. Pieces of a session that is gone stay as
-numbers without a session until so many are gone that the index is rebuilt.
+A piece's number is its time in milliseconds: FTS5 returns matches by number, so the newest come first without sorting,
+and a time range is a range of numbers. The other filters (kind, tool, folder) are words in columns of their own, so
+that FTS5 applies them. Pieces of a deleted session stay as numbers without a session, until there are so many that the
+index is rebuilt.
 """
 
 import json
@@ -46,24 +46,24 @@ from desktop_agent.core.terminal.printout import plain_text
 
 _QUOTED_OR_NOT = re.compile(r'"([^"]*)("?)|([^\s"]+)')
 _WORD = re.compile(r"[^\W_]+")
-"""As the tokenizer of the index cuts them."""
+"""Splits words like the tokenizer of the index."""
 _MOST_CHARS = 2_000
 _MOST_PHRASES = 16
 _MOST_WORDS = 64
 SHORTEST_BEGINNING = 4
-"""Letters that a word needs to stand for all that begin so; most words begin like a shorter one."""
+"""Minimum letters for a word to match as a prefix; most words share a shorter prefix with another."""
 
 
 class SessionQuestion(NamedTuple):
-    """What is looked for: all of these phrases, each of words side by side, in lower case."""
+    """All of these phrases must match; a phrase is adjacent words in lower case."""
 
     phrases: tuple[tuple[str, ...], ...]
     is_open: bool = False
-    """Whether the last word may be the beginning of one."""
+    """Whether the last word can be incomplete."""
 
     @property
     def expression(self) -> str:
-        """For `MATCH`. Every word is quoted, so that nothing of it is an operator."""
+        """For `MATCH`. Every word is quoted, so that none acts as an operator."""
         parts = [_quoted(phrase) for phrase in self.phrases]
         if parts and self.is_open:
             parts[-1] += " *"
@@ -102,7 +102,7 @@ _HEAD_CHARS = 16_000
 _TAIL_CHARS = 8_000
 _LARGEST_OUTPUT = 256 * 1024
 _LARGEST_FILE = 512 * 1024
-"""Of one side of a change; of larger ones only the path is found."""
+"""Of one side of a change; for larger ones only the path is searchable."""
 _TYPES_WITH_PIECES = (
     b'"type":"session_opened"',
     b'"type":"prompt_submitted"',
@@ -125,7 +125,7 @@ class SessionPiece(NamedTuple):
 
 
 class UnansweredCall(NamedTuple):
-    """A tool call, as long as its result has not come."""
+    """A tool call whose result has not come yet."""
 
     tool: str
     title: str
@@ -133,7 +133,7 @@ class UnansweredCall(NamedTuple):
 
 
 class PieceReader:
-    """Reads one journal from front to back; remembers which calls are open."""
+    """Reads one journal from front to back, keeping track of open calls."""
 
     def __init__(self, blobs: Blobs, calls: dict[str, UnansweredCall]) -> None:
         """`calls` are those that were open before the first line, by their id."""
@@ -141,7 +141,7 @@ class PieceReader:
         self.calls = calls
 
     def fields(self, line: bytes) -> JsonObject:
-        """Return a line with what was moved out of it; nothing for one that has no pieces."""
+        """Return a line with its texts restored from blobs; empty for a line without pieces."""
         if line.startswith(b'{"v":') and not any(kind in line[:140] for kind in _TYPES_WITH_PIECES):
             return {}
         try:
@@ -197,7 +197,7 @@ class PieceReader:
         return SessionPiece("output", f"{call.title}\n{_cut(content)}".lstrip(), call.tool, file)
 
     def _whole_output(self, reference: JsonObject) -> str:
-        """Return what a command printed, as a terminal shows it: as the model and the user read it."""
+        """Return a command's output as a terminal shows it, and as the model and the user read it."""
         size = reference.get("size")
         if not isinstance(size, int) or size > _LARGEST_OUTPUT:
             return ""
@@ -246,7 +246,7 @@ _SCHEMA = (
     "INSERT INTO text (text, rank) VALUES ('hashsize', 8000000)",
 )
 _GONE = 0
-"""The session of pieces that no longer have one."""
+"""The session number of pieces whose session is gone."""
 _LATEST = 2**50
 
 
@@ -260,7 +260,7 @@ class IndexedJournal(NamedTuple):
 
 
 class FoundPiece(NamedTuple):
-    """A piece that matches: where it stands, and what its call was."""
+    """A matching piece: its position, and the call it belongs to."""
 
     session: SessionId
     place: int
@@ -273,7 +273,7 @@ def index_file(folder: Path) -> CacheFile:
 
 
 def number_of(moment: datetime) -> int:
-    """Return the first number a piece of this moment can have."""
+    """Return the lowest number that a piece of this time can have."""
     return max(1, min(_LATEST, int(moment.astimezone(UTC).timestamp() * 1000)))
 
 
@@ -299,7 +299,7 @@ class SearchDatabase(Struct, eq=False):
         return IndexedJournal(number, JournalMark((size, mtime_ns), read_bytes, witness), workspace, open_calls)
 
     def is_worn(self, most_gone: int) -> bool:
-        """Whether most pieces, and more than `most_gone`, belong to no session any longer."""
+        """Whether most pieces, and more than `most_gone`, belong to deleted sessions."""
         (gone,) = self._sql.execute("SELECT count(*) FROM piece WHERE session = ?", (_GONE,)).fetchone()
         (all_,) = self._sql.execute("SELECT count(*) FROM piece").fetchone()
         return gone > max(most_gone, all_ - gone)
@@ -307,7 +307,7 @@ class SearchDatabase(Struct, eq=False):
     # -- writing --
 
     def begin(self, name: SessionId) -> int:
-        """Make room for a session, empty, and return its number."""
+        """Add an empty session and return its number."""
         new = "INSERT INTO session (name, size, mtime_ns, read_bytes, witness, workspace, calls)"
         return self._sql.execute(f"{new} VALUES (?, 0, 0, 0, x'', '', '{{}}')", (name,)).lastrowid or 0
 
@@ -328,13 +328,16 @@ class SearchDatabase(Struct, eq=False):
             self.forget(number)
 
     def folder(self, path: str) -> int:
-        """Return the number of a folder, a new one if it has none."""
+        """Return the number of a folder; a new number if it has none yet."""
         self._sql.execute("INSERT OR IGNORE INTO folder (path) VALUES (?)", (path,))
         (number,) = self._sql.execute("SELECT id FROM folder WHERE path = ?", (path,)).fetchone()
         return number
 
     def add(self, session: int, wanted: int, at: tuple[int, int], piece: SessionPiece, title: str, folder: int) -> int:
-        """Add a piece that stands `at` a place, as the n-th there, under the next free number; return that."""
+        """Add a piece under the first free number from `wanted` on, and return that number.
+
+        `at` is the piece's place in the journal, and its index there.
+        """
         number = wanted
         row = (session, *at, *(storable(text) or None for text in (piece.tool, title, piece.file)))
         while not self._sql.execute(
@@ -349,12 +352,12 @@ class SearchDatabase(Struct, eq=False):
         return number
 
     def tidy(self) -> None:
-        """Bring the parts of the index together, so that a search has fewer to look at."""
+        """Merge some parts of the index, so that a search has fewer to read."""
         self._sql.execute("INSERT INTO text (text, rank) VALUES ('merge', 2000)")
         self._sql.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def settle(self) -> None:
-        """Bring all parts of the index together: takes a while, and is worth it after a rebuild."""
+        """Merge all parts of the index: slow, but worth it after a rebuild."""
         self._sql.execute("INSERT INTO text (text) VALUES ('optimize')")
         self._sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -365,7 +368,7 @@ class SearchDatabase(Struct, eq=False):
         return row[0] if row else None
 
     def found(self, expression: str, first: int, last: int, limit: int) -> Iterator[FoundPiece]:
-        """Yield the newest pieces that match, of those with a number from `first` up to `last`."""
+        """Yield the newest matching pieces whose number is between `first` and `last`."""
         numbers = self._sql.execute(
             "SELECT rowid FROM text WHERE text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?",
             (expression, first, last, limit),
@@ -382,7 +385,7 @@ class SearchDatabase(Struct, eq=False):
 
 
 def storable(text: str) -> str:
-    """Return the text without the lone surrogates that SQLite cannot keep."""
+    """Return the text without lone surrogates, which SQLite cannot store."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -399,15 +402,15 @@ def folder_tag(folder: int) -> str:
 
 
 SLICE_BYTES = 4 * 1024 * 1024
-"""Of a journal, in one transaction: what a stop loses."""
+"""Bytes of a journal per transaction: a stop loses at most these."""
 
 _NOTHING_YET = JournalMark((0, 0))
 _CUT = (-1, 0)
-"""The state of a journal of which only a part is in the index: it never is current."""
+"""The state of a partly indexed journal: never current."""
 
 
 def take_in(database: SearchDatabase, sessions: Path, session_id: SessionId, blobs: Blobs) -> bool:
-    """Take in the next part of a journal; return whether it was the last one. Needs a transaction."""
+    """Index the next part of a journal; return whether it was the last one. Needs a transaction."""
     try:
         with open_journal(sessions / session_id / JOURNAL_NAME) as file:
             known = database.session(session_id)

@@ -1,9 +1,9 @@
 """The search through all conversations: what was asked, answered, run, printed and changed, in every session.
 
-`SessionSearch` is the entry point: it brings the index up to date with what journals have more than before, and asks
-it. Several processes may use it: one of them writes at a time, the others wait their turn and then find the work
-done. Reading never waits. A damaged index is rebuilt; one that cannot be written finds nothing, and says so. The
-index holds no text: what is shown of a hit is read from its journal.
+`SessionSearch` is the entry point: it adds new journal lines to the index, and queries it. Several processes can use
+it: one of them writes at a time, the others wait their turn and then find the work done. Reading never waits. A damaged
+index is rebuilt; one that cannot be written finds nothing, and says so. The index holds no text: the text of a hit is
+read from its journal.
 """
 
 import re
@@ -38,14 +38,14 @@ from desktop_agent.core.store.journal.journal_scan import JOURNAL_NAME, journal_
 from desktop_agent.core.store.journal.lines import MAX_LINE_BYTES
 
 _MOST_GONE = 50_000
-"""Pieces without a session before the index is rebuilt, if they are more than the others."""
+"""The index is rebuilt when more pieces than this, and most of all, have no session."""
 
 
 class SessionSearch:
     """The search through the sessions in one folder. All methods block and may be called from any thread."""
 
     def __init__(self, sessions: Path, blobs: Blobs, cache: Path) -> None:
-        """Touches no disk. `cache` is the folder for what can be made again."""
+        """Does not access the disk. `cache` is the folder for data that can be rebuilt."""
         self._sessions = sessions
         self._blobs = blobs
         self._file = index_file(cache)
@@ -54,7 +54,7 @@ class SessionSearch:
 
     @property
     def is_current(self) -> bool:
-        """Whether everything that stands in the journals is found. False when that is unknown."""
+        """Whether all journals are completely indexed. `False` if unknown."""
         try:
             states = journal_states(self._sessions)
             with self._file.newest().opened_to_read() as connection:
@@ -64,7 +64,7 @@ class SessionSearch:
         return {name: state for name, (state, _) in known.items()} == states
 
     def update(self, is_stopped: Callable[[], bool] = not_stopped) -> None:
-        """Index what is new, the newest sessions first, in a spare place if need be. Raises `StorageError`."""
+        """Index new lines, the newest sessions first, in a spare place if necessary. Raises `StorageError`."""
         try:
             if self._file.update(partial(self._update, is_stopped), is_stopped) is self._file:
                 self._file.discard_spare()
@@ -77,7 +77,7 @@ class SessionSearch:
                 ) from error
 
     def _update(self, is_stopped: Callable[[], bool], file: CacheFile) -> bool:
-        """Take in what is new; return whether too much of the index is about nothing any more."""
+        """Index new lines; return whether too many of the index's pieces have no session."""
         states = journal_states(self._sessions)
         with file.opened(is_stopped) as connection:
             database = SearchDatabase(connection)
@@ -115,7 +115,9 @@ class SessionSearch:
 
 
 def _batches(new_bytes: Mapping[SessionId, int]) -> Iterator[Sequence[SessionId]]:
-    """Yield groups of sessions, the newest group first, each from its oldest on so that the index grows at its end."""
+    """Yield groups of sessions, the newest group first, each ordered oldest first so that the index grows
+    at its end.
+    """
     batch: list[SessionId] = []
     size = 0
     for name in sorted(new_bytes, reverse=True):
@@ -152,7 +154,7 @@ class Answerer:
         return [hit for item in _spread(found, limit) if (hit := self._hit(item)) is not None]
 
     def _expression(self, database: SearchDatabase) -> str:
-        """Return what FTS5 is asked, nothing when the query has nothing that could be found."""
+        """Return the FTS5 expression; empty if the query cannot match anything."""
         query = self._query
         parts: list[str] = []
         if query.text.strip():
@@ -177,7 +179,7 @@ class Answerer:
         return " AND ".join(parts)
 
     def _hit(self, found: FoundPiece) -> SearchHit | None:
-        """Return what stands at that place now, None when the journal is another one since."""
+        """Return the hit as its journal reads now; `None` if the journal was replaced."""
         fields = self._line(found)
         call_id = call_id_of(fields)
         reader = PieceReader(self._blobs, {call_id: found.call})
@@ -249,7 +251,9 @@ def snippet_of(text: str, question: SessionQuestion) -> tuple[str, tuple[tuple[i
 
 @lru_cache(maxsize=8)
 def _pattern(question: SessionQuestion) -> re.Pattern[str] | None:
-    """Return what finds any phrase as the index does: words of letters and digits, whatever signs are between."""
+    """Return a pattern that matches any phrase as the index does: words of letters and digits, with anything between
+    them.
+    """
     parts: list[str] = []
     for number, phrase in enumerate(question.phrases):
         is_open = question.is_open and number == len(question.phrases) - 1

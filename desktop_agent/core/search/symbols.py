@@ -1,12 +1,12 @@
-"""What a file defines, found line by line: functions, classes, types, constants, headings. No parser, in any language.
+"""A file's definitions, found line by line: functions, classes, types, constants, headings. No parser, in any language.
 
-One regular expression per family of languages: it must be right for what people write in the usual way, fast (some
-megabytes a second), and harmless on anything else. Quantifiers next to each other never share a character, so that no
-line takes long.
+There is one regular expression per family of languages. It must be right for usual code, fast (some megabytes a
+second), and harmless on anything else. Adjacent quantifiers never share a character, so that no line takes long.
 
-`definitions` serves the search index. A search for a symbol by name goes in two steps: ripgrep finds the lines that may
-define such a name in any language (`likely_lines`), and `symbol_in` says what each of them defines in its own. The
-first may find too much, never too little of what the second knows. `extent_of` tells how far a definition goes.
+`definitions` serves the search index. A search for a symbol by name has two steps: ripgrep finds the lines that could
+define the name in any language (`likely_lines`), and `symbol_in` says what each of them defines in its own language.
+The first can find too much, but never misses what the second recognises. `extent_of` returns how far a definition
+reaches.
 """
 
 import re
@@ -20,7 +20,7 @@ LONGEST_NAME = 80
 
 _NO_NAMES = "if for while switch catch return else do function new throw await sizeof elif match with"
 KEYWORDS = frozenset(_NO_NAMES.split())
-"""What stands where a name would and is none."""
+"""Words that can occur in the position of a name but are not names."""
 
 _PYTHON = r"""
 ^[ \t]*(?:async[ ]+)?(?:def|class)[ ]+(\w+)
@@ -84,11 +84,11 @@ _ANY = re.compile(_OTHER, re.MULTILINE | re.VERBOSE)
 _DATA_ENDINGS = "json yaml yml toml xml html htm svg css scss csv tsv txt lock ini cfg"
 _DATA = frozenset(f".{ending}" for ending in _DATA_ENDINGS.split())
 _LINES_AT_ONCE = 200
-"""Few enough that the interpreter is never held for long."""
+"""Few enough not to hold the interpreter for long."""
 
 
 def pattern_for(path: str) -> re.Pattern[str] | None:
-    """Return what finds the definitions in the lines of a file, whose last group is the name; None for data."""
+    """Return the pattern of definitions in a file's lines, whose last group is the name; `None` for data."""
     ending = PurePosixPath(path).suffix.lower()
     return None if ending in _DATA else _BY_ENDING.get(ending, _ANY)
 
@@ -111,7 +111,7 @@ def definitions(path: str, lines: list[str]) -> list[tuple[int, str]]:
 
 
 LONGEST_LINE = 400
-"""A longer one is data, or made by a tool, and could take long."""
+"""Longer lines are data or generated, and could take long."""
 
 SymbolKind = Literal["function", "class", "type", "constant", "module"]
 
@@ -135,7 +135,7 @@ py pyi pyx | js jsx mjs cjs ts tsx mts cts vue svelte | go | rs | c h cc cpp cxx
 | lua pl pm r jl zig nim ex exs erl hs ml fs vb pas f90 tcl proto thrift graphql v sv vhd
 """
 CODE_ENDINGS = tuple(_LANGUAGES.replace("|", " ").split())
-"""What the names of files with symbols end in, without the dot."""
+"""The suffixes of files with symbols, without the dot."""
 
 _CODE = frozenset(f".{ending}" for ending in CODE_ENDINGS)
 
@@ -168,12 +168,12 @@ _WORDS_OF_KINDS: dict[SymbolKind, str] = {
 }
 _KIND_BY_WORD: dict[str, SymbolKind] = {word: kind for kind, words in _WORDS_OF_KINDS.items() for word in words.split()}
 _NO_SYMBOLS = frozenset({"impl", "extension"})
-"""What adds to something that is defined elsewhere."""
+"""They only extend what is defined elsewhere."""
 _WORD = re.compile(r"\w+")
 
 
 def symbol_in(path: str, line: str) -> LineSymbol | None:
-    """Return what a line, without its end, defines in the language of its file; None for nothing."""
+    """Return what a line (without its newline) defines in the language of its file; `None` for nothing."""
     ending = PurePosixPath(path).suffix.lower()
     if ending not in _CODE or len(line) > LONGEST_LINE:
         return None
@@ -190,14 +190,14 @@ def symbol_in(path: str, line: str) -> LineSymbol | None:
 
 
 def _own_name(match: re.Match[str]) -> str:
-    """Return the name without what it belongs to; empty for a word that is none."""
+    """Return the name without its qualifier; empty if it is not a name."""
     name = match[match.lastindex or 0].strip(' "')[:LONGEST_NAME]
     name = name.rpartition("::")[2].rpartition(".")[2].strip('"')
     return "" if name in KEYWORDS else name
 
 
 def _kind(before: str, behind: str) -> SymbolKind | None:
-    """Return what a name is by the rest of what its pattern took; None for what is no symbol."""
+    """Return the kind of a symbol by the matched text around its name; `None` if it is not a symbol."""
     words = _WORD.findall(before.lower())
     if not _NO_SYMBOLS.isdisjoint(words):
         return None
@@ -220,7 +220,9 @@ def can_be_a_name(typed: str) -> bool:
 
 
 def likely_lines(typed: str) -> tuple[str, ...]:
-    """Return expressions for ripgrep for lines that may define a name with `typed`, which `can_be_a_name`."""
+    """Return ripgrep expressions for lines that could define a name containing `typed`, which must satisfy
+    `can_be_a_name`.
+    """
     part = re.sub(r"([$?!-])", r"\\\1", typed)
     upper = re.sub(r"([$?!-])", r"\\\1", typed.upper())
     return (
@@ -243,10 +245,10 @@ _LONG_TEXT = re.compile(r'"""|\'\'\'')
 
 
 def extent_of(lines: Sequence[str], at: int) -> tuple[int, int]:
-    """Return the first and the last line (from 0) of the definition that begins in line `at`.
+    """Return the first and last line (from 0) of the definition that begins in line `at`.
 
-    It goes by layout: what is indented deeper belongs to it, and so do brackets that close at its own depth. An opening
-    brace takes everything up to its closing one. The decorators and comments right above are included.
+    Decided by layout: more deeply indented lines belong to it, and so do closing brackets at its own depth. An opening
+    brace includes everything up to its closing one. The decorators and comments directly above are included.
     """
     return _first(lines, at), _last(lines, at)
 
@@ -279,7 +281,7 @@ def _last(lines: Sequence[str], at: int) -> int:
 
 
 def _last_by_depth(lines: Sequence[str], at: int, depth: int) -> int:
-    """Return the last line that is deeper, or closes what was opened."""
+    """Return the last line that is indented deeper than `depth`, or closes a bracket."""
     last = at
     is_in_text = _ends_in_text(lines[at], is_in_text=False)
     for line in range(at + 1, len(lines)):
@@ -296,7 +298,7 @@ def _last_by_depth(lines: Sequence[str], at: int, depth: int) -> int:
 
 
 def _ends_in_text(line: str, *, is_in_text: bool) -> bool:
-    """Whether a text between three quotation marks goes on behind a line."""
+    """Whether a triple-quoted string continues after the line."""
     return is_in_text != bool(len(_LONG_TEXT.findall(line)) % 2)
 
 

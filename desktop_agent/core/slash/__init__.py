@@ -1,5 +1,6 @@
-"""Slash commands: a line that begins with `/` is carried out here and now, not sent to the model.
+"""Slash commands: a line that begins with `/` is run locally and at once, not sent to the model.
 
-`declarations` lists the commands and reads the line: data that windows may import, since it imports nothing of what
-runs. `prompt_commands` finds those that are prompts, and `commands` carries a command out, by the ops of its session.
+`declarations` lists the commands and parses the line: data that windows can import, since it imports nothing that runs
+commands. `prompt_commands` finds the commands that are prompts, and `commands` runs a command, using the ops of its
+session.
 """

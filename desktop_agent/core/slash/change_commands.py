@@ -19,7 +19,7 @@ from desktop_agent.core.transcript import ChangeRecord
 from desktop_agent.core.undo.refusals import Direction, describe_outcome, describe_step
 
 MAX_PATCH_CHARS = 60_000
-"""More of a patch is not printed into the conversation."""
+"""How much of a patch is printed into the conversation."""
 
 
 async def undo(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
@@ -120,7 +120,7 @@ def _selection(invocation: Invocation, direction: Direction, parts: CommandParts
 
 
 def _latest(candidates: Sequence[ChangeRecord], direction: Direction) -> ChangeRecord:
-    """The change that an undo without further words is about. A redo goes forwards: the first that is undone."""
+    """Return the change that a bare `/undo` or `/redo` means: the last one to undo, or the first one to redo."""
     if not candidates:
         raise UsageError(f"There is nothing to {direction}.")
     return candidates[-1] if direction == "undo" else candidates[0]
@@ -137,7 +137,7 @@ def _of_file(path: str, parts: CommandParts) -> ChangeSelection:
 
 
 def _relative(path: str, workspace: Path) -> str:
-    """Return a path as changes name it: from the workspace on, with `/`."""
+    """Return a path as changes name it: relative to the workspace, with `/`."""
     target = Path(path)
     if target.is_absolute() and target.is_relative_to(workspace):
         target = target.relative_to(workspace)
@@ -175,7 +175,7 @@ def _request(invocation: Invocation) -> tuple[ExportForm, str]:
 
 
 def _target(workspace: Path, name: str, *, is_named: bool) -> Path:
-    """Return a place where no file is. One that the user did not name gets a number when it is taken. Blocks."""
+    """Return a path that does not exist yet, numbered if `name` is taken and the user did not choose it. Blocks."""
     target = workspace / os.path.expanduser(name)  # noqa: PTH111 - Path's raises for a user that does not exist
     candidates = [target] if is_named else [target, *(target.with_stem(f"{target.stem}-{n}") for n in range(2, 100))]
     for candidate in candidates:

@@ -1,6 +1,6 @@
-"""Carries slash commands out: reads the line, finds who answers it, and records what they say.
+"""Runs slash commands: parses the line, finds the handler, and records the answer.
 
-Nothing here asks the model by itself: `/compact` says that it does, and a command from a file is a prompt.
+Nothing here asks the model on its own: `/compact` says that it does, and a command from a file is a prompt.
 """
 
 import asyncio
@@ -48,12 +48,12 @@ class SlashCommands:
         self._built_in = {command.name: command for command in parts.services.commands}
         self._pending: set[asyncio.Task[None]] = set()
         self._fetching: set[asyncio.Task[None]] = set()
-        """Prompts that are on their way from servers."""
+        """Prompts that are being fetched from servers."""
 
     async def run(self, text: str) -> None:
-        """Carry out the command in `text` and record what it says; one from a file becomes a prompt.
+        """Run the command in `text` and record its answer; a command from a file becomes a prompt.
 
-        Returns when the session can go on: what takes long is recorded later. Raises `StorageError`.
+        Returns when the session can go on: slow answers are recorded later. Raises `StorageError`.
         """
         invocation = parse(text)
         own: OwnCommand | None = None
@@ -92,7 +92,7 @@ class SlashCommands:
             await self._say_later(text, _failure(error))
 
     async def aclose(self) -> None:
-        """Wait for what is still to be said. Whatever it waits for has been stopped by then."""
+        """Cancel fetches and wait for pending answers. What they wait for has been stopped by then."""
         for task in self._fetching:
             task.cancel()
         if self._fetching:
@@ -120,7 +120,7 @@ class SlashCommands:
         )
 
     async def _unknown(self, name: str) -> UsageError:
-        """Say that there is no such command, what comes close, and how to send it as a prompt."""
+        """Return an error that the command does not exist, with similar names and how to send the text as a prompt."""
         own = await self._own()
         for command in own:
             if command.declaration.name == name:
@@ -133,7 +133,7 @@ class SlashCommands:
         return UsageError(f"There is no command {code(f'/{name}')}.", hint=f"{meant}`/help` lists them. {_ESCAPE}")
 
     async def _awaited(self, answer: Awaitable[Answer]) -> Answer:
-        """Await it; what goes wrong is what the command says."""
+        """Await an answer; an error becomes the answer."""
         try:
             return await answer
         except StorageError:
@@ -160,7 +160,7 @@ def _failure(error: AgentError) -> Reply:
 
 
 def _nearest(name: str, names: Iterable[str]) -> list[str]:
-    """Return up to three of `names`: those that begin like `name` first, then those written like it."""
+    """Return up to three of `names`: those with the same beginning first, then those spelled similarly."""
     known = list(names)
     name = name[:64]
     beginning = [found for found in known if name and found.startswith(name)]

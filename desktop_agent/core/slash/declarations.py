@@ -1,9 +1,10 @@
-"""The commands, declared once, and how a line is read as one of them.
+"""The commands, declared once, and how a line is parsed as one of them.
 
-`/help`, the popup of the composer, the user guide and the tests are made from the declarations. A command is `/name`,
-then words, which may be quoted, or plain text up to the end. A prompt that begins with a slash is written with two of
-them, or with a space in front. A quotation mark counts only at the beginning of a word that ends with one, so that
-`/pin add don't touch it` needs no care. What commands say is markdown; names and texts of others come as code in it.
+`/help`, the popup of the composer, the user guide and the tests are generated from the declarations. A command is
+`/name`, then words, which can be quoted, or plain text up to the end. A prompt that begins with a slash is written with
+two slashes, or with a space in front. A quotation mark counts only at the beginning of a word that ends with one, so
+that `/pin add don't touch it` needs no quoting. Answers of commands are markdown; names and texts written by others are
+shown in it as code.
 """
 
 import re
@@ -18,7 +19,7 @@ _RUNS = re.compile(r"`+")
 
 
 def code(text: str) -> str:
-    """Return `text` as code within a line; line breaks become spaces."""
+    """Return `text` as inline code; line breaks become spaces."""
     line = " ".join(text.split()) or " "
     fence = "`" * (_longest_run(line) + 1)
     pad = " " if line.startswith("`") or line.endswith("`") else ""
@@ -43,21 +44,20 @@ def _longest_run(text: str) -> int:
 
 
 Origin = Literal["built-in", "person", "project", "server"]
-"""Who wrote a command: it comes with the application, from the user's folder, the project's, or an MCP server."""
+"""Where a command comes from: the application, the user's folder, the project's folder, or an MCP server."""
 
 
 class Declaration(Struct, frozen=True, kw_only=True):
     name: str
     arguments: str = ""
-    """`[…]` may be left out, `A|B` is one of them; what stands in capitals is filled in."""
+    """`[…]` is optional, `A|B` is a choice, and words in capitals are placeholders."""
     summary: str
     origin: Origin = "built-in"
     asks_model: bool = False
-    """Whether carrying it out sends a request to the model."""
     works_meanwhile: bool = True
     """Whether it can be carried out while the agent works."""
     problem: str = ""
-    """Why it cannot be used; it is listed all the same."""
+    """Why it cannot be used; it is still listed."""
 
 
 BUILT_IN: tuple[Declaration, ...] = (
@@ -128,7 +128,7 @@ def help_text(built_in: Sequence[Declaration], own: Sequence[Declaration]) -> st
 
 
 def _described(command: Declaration) -> str:
-    """Return one command on one line. Words from files come as code."""
+    """Return a one-line description of a command. Words from files are shown as code."""
     is_ours = command.origin == "built-in"
     summary = command.summary if is_ours else code(command.summary)
     asks = "; asks the model" if is_ours and command.asks_model else ""
@@ -153,23 +153,23 @@ class Invocation(Struct, frozen=True):
 
 
 def is_command(text: str) -> bool:
-    """Whether `text`, as it was typed, is a command and no prompt."""
+    """Whether `text`, as it was typed, is a command and not a prompt."""
     return text.startswith("/") and not text.startswith("//")
 
 
 def prompt_of(text: str) -> str:
-    """Return the prompt that `text` stands for, when it is no command."""
+    """Return the prompt that `text` stands for when it is not a command."""
     stripped = text.strip()
     return stripped[1:] if text.startswith("//") else stripped
 
 
 def typed_prompt(prompt: str) -> str:
-    """Return how `prompt` has to be typed to be no command: the inverse of `prompt_of`."""
+    """Return how to type `prompt` so that it is not a command: the inverse of `prompt_of`."""
     return f" {prompt}" if prompt.startswith("/") else prompt
 
 
 def parse(text: str) -> Invocation:
-    """Read a command. Never fails: what is no name is an unknown one."""
+    """Parse a command. Never fails: an invalid name is an unknown command."""
     text = text.strip()
     match = _NAME.match(text)
     if match is None:
@@ -191,7 +191,7 @@ def first_word(text: str) -> tuple[str, str]:
 
 
 def plain_text(text: str) -> str:
-    """Return `text` without the quotation marks around all of it, if there are some."""
+    """Return `text` without quotation marks around the whole of it, if any."""
     text = text.strip()
     match = _WORD.fullmatch(text)
     return _unquoted(match) if match is not None else text

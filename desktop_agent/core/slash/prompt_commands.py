@@ -17,7 +17,7 @@ from desktop_agent.core.slash.declarations import BUILT_IN_NAMES, Declaration, I
 PROJECT_FOLDER = Path(".desktop-agent", "commands")
 MAX_FILE_BYTES = 65_536
 MAX_FILES = 300
-"""Of one folder: more are not read."""
+"""How many files of one folder are read."""
 _MAX_DEPTH = 4
 _MAX_LINE = 200
 
@@ -27,7 +27,7 @@ _PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
 
 
 class OwnCommand(Struct, frozen=True, kw_only=True):
-    """One such file, as it was read."""
+    """A command file, as it was read."""
 
     declaration: Declaration
     path: Path
@@ -48,7 +48,7 @@ class OwnCommand(Struct, frozen=True, kw_only=True):
 
 
 def read_own_commands(config: Path, workspace: Path, secret_at: SecretAt) -> tuple[OwnCommand, ...]:
-    """Return the user's commands and the project's, by name; those that cannot be used say why. Blocks."""
+    """Return the user's and the project's commands, by name; unusable ones have a `problem`. Blocks."""
     found = list(_read_folder(config / "commands", config / "commands", "person", None))
     found += _read_folder(workspace / PROJECT_FOLDER, workspace, "project", secret_at)
     taken = dict.fromkeys(BUILT_IN_NAMES, "a built-in command has this name")
@@ -63,7 +63,7 @@ def read_own_commands(config: Path, workspace: Path, secret_at: SecretAt) -> tup
 
 
 def _read_folder(folder: Path, limits: Path, origin: Origin, secret_at: SecretAt | None) -> Iterator[OwnCommand]:
-    """Yield the commands of one folder, as far as it lies within `limits`."""
+    """Yield the commands of one folder; their files must lie within `limits`."""
     try:
         root = folder.resolve(strict=True)
         if not root.is_dir() or not root.is_relative_to(limits.resolve(strict=True)):
@@ -118,7 +118,9 @@ def _read_command(path: Path, root: Path, origin: Origin, secret_at: SecretAt | 
 
 
 def _read(path: Path, root: Path, secret_at: SecretAt | None) -> str:
-    """Return the text of a file inside `root`. Raises `ValueError` saying why not, and `OSError`."""
+    """Return the text of a file inside `root`. Raises `ValueError` with the reason if it is not allowed,
+    and `OSError`.
+    """
     target = path.resolve(strict=True)
     if not target.is_relative_to(root):
         raise ValueError("it is a link that leads out of the folder")
@@ -156,11 +158,11 @@ def _one_line(text: str) -> str:
 BETWEEN = ":"
 _LONGEST_SUMMARY = 200
 LONGEST_PROMPT = 200_000
-"""In characters: a longer one is no prompt."""
+"""In characters; a longer prompt is refused."""
 
 
 class ServerPrompt(Struct, frozen=True):
-    """One prompt of one server."""
+    """A prompt that a server offers."""
 
     connection: Connection
     offered: OfferedPrompt
@@ -178,7 +180,7 @@ class ServerPrompt(Struct, frozen=True):
         )
 
     async def text(self, invocation: Invocation) -> str:
-        """Return the prompt that the server makes of the arguments. Raises `ServerError` and `UsageError`."""
+        """Return the prompt that the server makes from the arguments. Raises `ServerError` and `UsageError`."""
         text = await self.connection.prompt(self.offered.name, self._arguments(invocation.words))
         if not text.strip():
             raise UsageError(f"/{invocation.name} came to no text.")
@@ -213,12 +215,12 @@ class ServerPrompt(Struct, frozen=True):
 
 
 def command_name(server: str, prompt: str) -> str:
-    """Return the command for a prompt: in small letters and without blanks, as commands are written."""
+    """Return the command name for a prompt: lower case and without spaces."""
     return named(f"{server}{BETWEEN}{'-'.join(prompt.split())}".lower())
 
 
 def prompts_of(connections: Sequence[Connection]) -> tuple[ServerPrompt, ...]:
-    """Return the prompts that these servers are known to offer; of two with the same command the first."""
+    """Return the prompts that these servers are known to offer; of two with the same command, only the first."""
     found: dict[str, ServerPrompt] = {}
     for connection in connections:
         for offered in connection.status.prompts:

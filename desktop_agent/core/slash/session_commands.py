@@ -1,4 +1,4 @@
-"""What commands work with, and those about the session: its model, context, pins, settings, status, and other turns."""
+"""The commands about the session (model, context, pins, settings, status, other turns), and what all commands use."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Sequence
@@ -42,14 +42,14 @@ E = TypeVar("E", bound=ev.DurableEvent)
 
 
 class ConfigWriter(Protocol):
-    """The settings, for `/config`."""
+    """Access to the settings, for `/config`."""
 
     def values(self, workspace: Path) -> Sequence[tuple[str, str]]:
-        """Return every setting with the value in force in this folder; one without a value is left out."""
+        """Return every setting with the value in force in this folder; settings without a value are left out."""
         ...
 
     async def change(self, key: str, value: str, workspace: Path) -> str:
-        """Check, save and apply a setting of the user's; return what to say of it, in this folder.
+        """Validate, save and apply a setting of the user; return the message to show in this folder.
 
         Raises `UsageError` and `StorageError`.
         """
@@ -65,12 +65,12 @@ class Forker(Protocol):
 
 
 class Services(Struct, frozen=True, kw_only=True):
-    """What the application does beyond one session. A command whose service is missing is not offered."""
+    """Services of the application beyond one session. A command whose service is missing is not offered."""
 
     config: ConfigWriter | None = None
     forker: Forker | None = None
     exporter: Callable[[SessionId, ExportForm, Path], Awaitable[int]] | None = None
-    """Writes a session to a new file and returns its size in bytes; raises `UsageError` when there is one already."""
+    """Writes a session to a new file and returns its size in bytes; raises `UsageError` if the file exists."""
 
     @property
     def commands(self) -> tuple[Declaration, ...]:
@@ -83,7 +83,7 @@ class Services(Struct, frozen=True, kw_only=True):
 
 
 class CommandParts(Struct, frozen=True, kw_only=True):
-    """What commands of one session work with."""
+    """The dependencies of one session's commands."""
 
     transcript: Transcript
     context_manager: ContextManager
@@ -96,44 +96,45 @@ class CommandParts(Struct, frozen=True, kw_only=True):
     """The content of a recorded file; `None` where there is none. Blocks."""
     services: Services
     provider_ids: tuple[str, ...]
-    """Whose models can be chosen."""
+    """The providers whose models can be chosen."""
     model_meant: Callable[[NamedModel, ModelRef | None], ModelRef]
-    """Completes a model that is named in part by the one that answers now, and by the settings."""
+    """Completes a partly named model from the current model and the settings."""
     accounts: AccountsFile
-    """By which models can be asked."""
     servers: Callable[[], tuple[Connection, ...]]
 
 
 class Performed(Struct, frozen=True):
-    """What became of an op that a command asked for."""
+    """The outcome of an op that a command requested."""
 
     events: list[ev.KnownEvent]
-    """What was recorded for it, and the notices that it would have shown otherwise: the command says them."""
+    """What was recorded for it, and the notices that would have been shown otherwise: the command reports
+    them instead.
+    """
     task: "asyncio.Task[None] | None" = None
-    """What goes on in the background; `events` grows while it does."""
+    """Work that goes on in the background; `events` grows meanwhile."""
 
     @property
     def notice(self) -> ev.Notice | None:
-        """Why it was not carried out, or what the user should know of it."""
+        """Why it was not carried out, or what the user should know about it."""
         return self.first(ev.Notice)
 
     def first(self, kind: type[E]) -> E | None:
         return next((event for event in self.events if isinstance(event, kind)), None)
 
     def refused(self, otherwise: str) -> "Reply":
-        """Return why it was not carried out; without a notice, what is said in its place."""
+        """Return the notice as a refusal; without a notice, `otherwise`."""
         return refusal(self.notice) if self.notice is not None else Reply(otherwise, is_error=True)
 
 
 class SessionHands(Struct, frozen=True, kw_only=True):
-    """The session, as far as its commands reach."""
+    """The parts of the session that its commands can use."""
 
     perform: Callable[[ops.Op], Awaitable[Performed]]
     """Carries out an op as if a front end had asked for it."""
     prompt: Callable[[str, str], Awaitable[object]]
     """Sends or queues a prompt; the second text is the part that the user typed, which may mention resources."""
     prompt_later: Callable[[str], None]
-    """Sends a prompt after what the session does now: for a command that does not keep it waiting."""
+    """Sends a prompt after the session's current work, for a command that does not keep the session waiting."""
     say: Callable[[ev.CommandRun], Awaitable[None]]
     is_busy: Callable[[], bool]
 
@@ -147,7 +148,7 @@ class Reply(Struct, frozen=True):
 
 
 Answer = Reply | Awaitable[Reply]
-"""What a command says, or what will say it later: the session goes on meanwhile."""
+"""What a command says, or an awaitable for what it says later, while the session goes on."""
 
 
 def refusal(notice: ev.Notice) -> Reply:
@@ -155,14 +156,14 @@ def refusal(notice: ev.Notice) -> Reply:
 
 
 def no_more(words: Sequence[str], usage: str) -> None:
-    """Raise `UsageError` when there are words left that mean nothing."""
+    """Raise `UsageError` if there are unexpected words left."""
     if words:
         raise UsageError(f"`{words[0]}` means nothing there.", hint=f"It is written `{usage}`.")
 
 
 @contextmanager
 def reported() -> Generator[None]:
-    """Let a disk that fails elsewhere be what the command says. Only the session's own journal stops the session."""
+    """Turn a `StorageError` into a command's answer. Only the session's own journal stops the session."""
     try:
         yield
     except StorageError as error:
@@ -170,7 +171,7 @@ def reported() -> Generator[None]:
 
 
 class LiveConfig(Struct, frozen=True, eq=False):
-    """What `/config` works with; see `ConfigWriter`."""
+    """The `ConfigWriter` of the running application."""
 
     settings_in: Callable[[Path], WorkspaceSettings]
 
@@ -192,7 +193,7 @@ class LiveConfig(Struct, frozen=True, eq=False):
 
 
 async def model(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
-    """Show the model or set it. A name without a provider is one of the same provider, by the same account."""
+    """Show or set the model. A name without a provider means the current provider and account."""
     now = parts.transcript.session.model
     if not invocation.words:
         shown = _model_line(now) if now is not None else "none"
@@ -289,7 +290,7 @@ def _level_words(level: str) -> str:
 
 
 async def compact(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Answer:
-    """Begin a summary; what came of it is said when it is there, and the session goes on meanwhile."""
+    """Start a compaction. Its outcome is reported later, and the session goes on meanwhile."""
     done = await hands.perform(ops.Compact(focus=plain_text(invocation.rest)))
     return _compaction_reply(done) if done.task is None else _when_compacted(done, done.task)
 
@@ -432,7 +433,7 @@ async def _tokens(parts: CommandParts) -> str:
 
 
 async def _destination(parts: CommandParts, model: ModelRef | None) -> list[str]:
-    """Say where the session's requests go; empty for a provider that sends no requests."""
+    """Return lines on where the session's requests go; empty for a provider that sends no requests."""
     vendor = known_vendor(model.provider) if model is not None else None
     if model is None or vendor is None:
         return []
@@ -471,7 +472,7 @@ _PARTLY_GONE = {
     "files": "",
     "both": "The model no longer sees what came after.",
 }
-"""When files were left alone, which are named."""
+"""What is said when some files were left alone; those are listed, too."""
 
 
 async def rewind(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:

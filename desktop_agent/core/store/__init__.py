@@ -1,1 +1,1 @@
-"""What is kept on disk: blobs, the journal of each session, the lock that makes one writer, and the session list."""
+"""Storage on disk: blobs, each session's journal, the lock that allows one writer, and the session list."""

@@ -1,15 +1,15 @@
-"""Content-addressed payloads, shared by all sessions: put bytes in, get a digest; the same bytes are stored once.
+"""Content-addressed storage shared by all sessions: put bytes in, get a digest; equal bytes are stored once.
 
-A blob is durable when `put` returns, and never changes afterwards. It is kept as `DIGEST.gz`, or as `DIGEST` when gzip
-would not make it smaller; the digest is that of the content in either case. All lie in one folder, because each folder
-with a new name in it is one more wait for the disk. Earlier versions kept all blobs as they are in `NN/DIGEST`, `NN`
-being the first two digits; these are read for ever. Names come from digests only, so nothing that a journal says can
-lead outside the folder.
+A blob is durable when `put` returns, and never changes afterwards. It is stored as `DIGEST.gz`, or as `DIGEST` if gzip
+would not make it smaller; the digest is always that of the content. All blobs are in one folder, because each folder
+with a new name in it costs one more sync. Earlier versions stored blobs uncompressed in `NN/DIGEST`, `NN` being the
+first two digits; these stay readable for ever. File names come only from digests, so nothing in a journal can lead
+outside the folder.
 
-A blob is first a draft, whose temporary name ends with the name it will have. The drafts and the folder with their
-temporary names are synced at the same time, so there is one wait for the disk; then each gets its name, and no caller
-waits for that. A power failure can take that name away again, and what it leaves is the whole draft: where no file has
-a blob's name, such a draft is read instead, and `collect` gives it its name.
+A blob is first written as a draft whose temporary name ends with its final name. The drafts and the folder with their
+temporary names are synced at the same time, so callers wait for the disk once; the renames that follow are not waited
+for. A power failure can undo a rename, but the complete draft remains: if no file has a blob's name, its draft is read
+instead, and `collect` renames it.
 """
 
 import os
@@ -34,11 +34,11 @@ PACKED_SUFFIX = ".gz"
 _PREFIX_LENGTH = 2
 _WAITING_THREADS = 8
 _SYNCED_AT_ONCE = 128
-"""Each is an open file until then, of which a process may have 256 on some systems."""
+"""Each is an open file until it is synced, and some systems limit a process to 256."""
 
 
 class BlobFile(Struct, frozen=True):
-    """One file of the store: the blob it holds, and how it holds it."""
+    """One file of the store: which blob it holds, and in which form."""
 
     path: Path
     digest: Digest
@@ -55,7 +55,9 @@ class BlobFile(Struct, frozen=True):
             return stated_length(file)
 
     def blocks(self, size: int | None) -> Iterator[bytes]:
-        """Yield the content in blocks. Raises `OSError`, and `DamagedError` if it is not what the name says."""
+        """Yield the content in blocks. Raises `OSError`, and `DamagedError` if the content does not match
+        the digest.
+        """
         hasher = new_hasher()
         total = 0
         with self.path.open("rb") as file:
@@ -67,7 +69,9 @@ class BlobFile(Struct, frozen=True):
             raise DamagedError(f"{total} bytes of another content")
 
     def is_whole(self, size: int | None = None) -> bool:
-        """Whether all of the content is there, read to its end. The name alone does not say: disks lose things."""
+        """Whether the content is complete, checked by reading all of it. The name alone is no proof: disks
+        lose data.
+        """
         try:
             for _ in self.blocks(size):
                 pass
@@ -94,14 +98,14 @@ class Blobs:
         self._waiting = ThreadPoolExecutor(_WAITING_THREADS)
 
     def put(self, content: bytes) -> Digest:
-        """Store `content`, over a damaged one, and return its digest. Raises `StorageError`."""
+        """Store `content`, replacing a damaged copy, and return its digest. Raises `StorageError`."""
         return self.put_many((content,))[0]
 
     def put_many(self, contents: Sequence[bytes]) -> tuple[Digest, ...]:
-        """Store all of `contents` and return their digests, in order: `put`, with fewer waits for the disk.
+        """Store all `contents` and return their digests in order, with fewer waits for the disk than `put`.
 
-        No name appears before every content is on the disk, where it is found even without its name. Raises
-        `StorageError` when they cannot be made durable.
+        No blob gets its final name before all contents are on the disk, where they can be found even under their
+        temporary names. Raises `StorageError` if they cannot be made durable.
         """
         digests = tuple(digest_of(content) for content in contents)
         wanted = dict(zip(digests, contents, strict=True))
@@ -117,7 +121,7 @@ class Blobs:
         return digests
 
     def adopt(self, path: Path, media_type: str) -> BlobRef:
-        """Move a file of any size into the store, without holding it in memory. It must be on the same disk."""
+        """Move a file of any size into the store without loading it into memory. It must be on the same disk."""
         try:
             digest, size = self._adopt(path)
         except OSError as error:
@@ -132,7 +136,7 @@ class Blobs:
         return BlobRef(blob=self.put(content), size=len(content), media_type=media_type)
 
     def get(self, digest: Digest, *, size: int | None = None) -> bytes:
-        """Return the content, of `size` bytes if that is known. Raises `StorageError` when missing or damaged."""
+        """Return the content; `size` is checked if given. Raises `StorageError` if it is missing or damaged."""
         reason: Exception | None = None
         for file in chain(self._files(digest), self._unplaced(digest)):
             try:
@@ -144,7 +148,7 @@ class Blobs:
         raise _not_read(digest, reason)
 
     def of_file(self, image: FileImage | None) -> bytes | None:
-        """Return what a file held; no bytes for a folder, None for an absent file. Raises `StorageError` as `get`."""
+        """Return what a file held; empty for a folder, `None` for an absent file. Raises `StorageError` like `get`."""
         if image is None:
             return None
         return b"" if image.kind == "folder" else self.get(image.digest, size=image.size)
@@ -160,19 +164,19 @@ class Blobs:
         return is_digest(digest) and self._found(digest).path.is_file()
 
     def file_at(self, path: Path) -> BlobFile | None:
-        """The blob that `path` is, by its name; None when it is something else."""
+        """The blob that `path` holds, judged by its name; `None` if it is not a blob."""
         digest = path.name.removesuffix(PACKED_SUFFIX)
         is_blob = is_digest(digest) and any(file.path == path for file in self._files(digest))
         return BlobFile(path, digest) if is_blob else None
 
     def draft_at(self, path: Path) -> BlobFile | None:
-        """The blob that the draft at `path` was to become, or a part of it; None when it is something else."""
+        """The blob that the draft at `path` was written for, perhaps incomplete; `None` if it is not a blob's draft."""
         name = intended_name(path.name)
         blob = self.file_at(self.folder / name) if name and path.parent == self.folder else None
         return BlobFile(path, blob.digest) if blob else None
 
     def place_draft(self, path: Path) -> None:
-        """Give a draft that lost its name that name, if all of it is there. Its process must have ended."""
+        """Rename a draft to its final name if it is complete. The process that wrote it must have ended."""
         draft = self.draft_at(path)
         if draft and draft.is_whole():
             with suppress(FileNotFoundError):  # another process collects, too
@@ -183,7 +187,7 @@ class Blobs:
         return next((file for file in chain(files, self._unplaced(digest)) if file.path.is_file()), files[0])
 
     def _unplaced(self, digest: Digest) -> Iterator[BlobFile]:
-        """Whole drafts of it, whose name a power failure took away. Lists the folder, so it is asked last."""
+        """Complete drafts of a blob whose rename a power failure undid. Lists the folder, so call it last."""
         try:
             drafts = [self.draft_at(path) for path in self.folder.iterdir()]
         except OSError:
@@ -191,7 +195,7 @@ class Blobs:
         yield from (draft for draft in drafts if draft and draft.digest == digest and draft.is_whole())
 
     def _files(self, digest: Digest) -> tuple[BlobFile, BlobFile, BlobFile]:
-        """Where it may be kept: packed, plain, and as earlier versions did."""
+        """The paths where a blob can be: compressed, uncompressed, and as earlier versions stored it."""
         if not is_digest(digest):
             raise StorageError("A stored reference is not a digest.", detail=repr(digest)[:100])
         names = (digest + PACKED_SUFFIX, digest, f"{digest[:_PREFIX_LENGTH]}/{digest}")
@@ -250,7 +254,7 @@ class Blobs:
         return plain_file.digest, size
 
     def _sync(self, drafts: Sequence[StagedFile], *folders: Path) -> None:
-        """Wait for the disk with all of them at once: it serves many requests in little more time than one."""
+        """Sync everything concurrently: the disk serves many requests in little more time than one."""
         waits = [self._waiting.submit(draft.sync) for draft in drafts]
         waits += [self._waiting.submit(sync_folders, (folder,)) for folder in folders]
         wait(waits)
@@ -264,7 +268,7 @@ class Blobs:
 
 
 def _is_kept(file: BlobFile, size: int) -> bool:
-    """Whether `file` has the content it should, and if so, make it young: what was put just now is not collected."""
+    """Whether `file` has the right content. If so, update its time, so that the new use is not collected."""
     if not file.is_whole(size):
         return False
     try:
@@ -292,19 +296,19 @@ _MOST_EXPANSION = 1032  # deflate's own limit: 258 bytes from two bits
 
 
 class DamagedError(Exception):
-    """The file is not what was written. The text says how."""
+    """The file does not hold what was written. The text says what is wrong."""
 
 
 class Packer:
-    """Packs content that comes in pieces, as one gzip member; large content faster and a little less tightly."""
+    """Compresses content that comes in pieces into one gzip member; large content faster, but a little less."""
 
     def __init__(self, size: int) -> None:
-        """`size` is about how much will come."""
+        """`size` is the approximate total size."""
         level = 1 if size > _LARGE_BYTES else 6
         self._deflater = zlib.compressobj(level, zlib.DEFLATED, _GZIP)
 
     def pack(self, content: bytes) -> bytes:
-        """Take `content`; return what can be written already."""
+        """Add `content`; return the compressed bytes available so far."""
         return self._deflater.compress(content)
 
     def finish(self) -> bytes:
@@ -312,12 +316,12 @@ class Packer:
 
 
 def is_packable(size: int) -> bool:
-    """Whether content of this size may be packed: the length at the end must be able to tell it."""
+    """Whether content of this size can be compressed: the length at the end of the file must be able to hold it."""
     return 0 < size <= _MOST_BYTES
 
 
 def packed(content: bytes) -> bytes | None:
-    """Return `content` packed, or None when that would not make it smaller."""
+    """Return `content` compressed, or `None` if that would not make it smaller."""
     if not is_packable(len(content)):
         return None
     packer = Packer(len(content))
@@ -337,7 +341,7 @@ def stated_length(file: BinaryIO) -> int:
 
 
 def unpacked(file: BinaryIO, most_bytes: int) -> Iterator[bytes]:
-    """Yield the content in blocks. Raises `DamagedError` for a broken file, or one of more than `most_bytes`."""
+    """Yield the content in blocks. Raises `DamagedError` for a broken file, or for more than `most_bytes`."""
     inflater = zlib.decompressobj(_GZIP)
     total = 0
     while data := file.read(BLOCK_BYTES):

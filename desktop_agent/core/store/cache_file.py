@@ -1,7 +1,8 @@
-"""A cache in one SQLite file, which may be deleted, damaged or used by other processes at any time.
+"""A cache in one SQLite file, which can be deleted, damaged or used by other processes at any time.
 
-What it holds can be built again, so nothing here is worth an error for a user: the caller discards a damaged file, and
-goes on in memory or in a spare file if one cannot be written. Every database in the cache folder is opened here.
+Its content can be rebuilt, so no problem here is worth reporting to a user: the caller discards a damaged file, and
+continues in memory or in a spare file if the cache cannot be written. Every database in the cache folder is opened
+here.
 """
 
 import sqlite3
@@ -19,14 +20,14 @@ from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_f
 
 _BUSY_S = 10
 _READER_BUSY_S = 2
-"""A reader waits only if another process locks the whole file, which it should not."""
+"""A reader waits only if another process locks the whole file, which should not happen."""
 _LOCK_POLL_S = 0.05
 _LONGEST_STEP_S = 0.5
 _INTERRUPT_AFTER = 50_000
-"""Steps of SQLite's machine between two looks at whether to stop: a few milliseconds."""
+"""SQLite VM instructions between two checks whether to stop: a few milliseconds."""
 
 _DAMAGE = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-"""What SQLite says of a file that is none of ours, or no longer: no such table, malformed, not a database."""
+"""SQLite's errors for a file that is damaged or not ours: no such table, malformed, not a database."""
 
 
 def not_stopped() -> bool:
@@ -34,7 +35,6 @@ def not_stopped() -> bool:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether `error` means that the file must be rebuilt."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
 
 
@@ -56,7 +56,7 @@ def is_usable(path: Path) -> bool:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Generator[None]:
-    """Keep everything the block writes, or nothing when it raises. One writer at a time; others wait."""
+    """Commit everything the block writes, or nothing if it raises. One writer at a time; others wait."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -68,17 +68,17 @@ def transaction(connection: sqlite3.Connection) -> Generator[None]:
 
 
 class CacheFile(Struct, frozen=True):
-    """One file and what is in it. All methods block."""
+    """A cache file and its schema. All methods block."""
 
     path: Path
     version: int
-    """Of the schema. A file of another version is emptied when it is opened to write."""
+    """The schema's version. A file of another version is emptied when it is opened for writing."""
     schema: tuple[str, ...]
     tables: tuple[str, ...]
-    """Those of any version, in the order in which they can be dropped."""
+    """The tables of every version, in an order in which they can be dropped."""
     is_spare: bool = False
     journal: Literal["WAL", "TRUNCATE"] = "WAL"
-    """`TRUNCATE` for a file with few readers beside its writer: half the waits for the disk."""
+    """`TRUNCATE` for a file with few concurrent readers: half the waits for the disk."""
     synchronous: Literal["NORMAL", "OFF"] = "NORMAL"
     """`OFF` if waiting for the disk costs more than losing the file to a power failure."""
 
@@ -86,10 +86,10 @@ class CacheFile(Struct, frozen=True):
     def opened(
         self, is_stopped: Callable[[], bool] = not_stopped, *, busy_s: float = _BUSY_S
     ) -> Generator[sqlite3.Connection]:
-        """Open it to write, an empty one if there is none.
+        """Open it for writing; create an empty one if there is none.
 
-        Raises `OSError` or `sqlite3.Error`; also, `interrupted`, when stopped, and `locked` when others are at it for
-        longer than `busy_s`.
+        Raises `OSError` or `sqlite3.Error`: among them `interrupted` when stopped, and `locked` when others use the
+        file for longer than `busy_s`.
         """
         with closing(self.connect(is_stopped, busy_s=busy_s)) as connection:
             yield connection
@@ -97,7 +97,7 @@ class CacheFile(Struct, frozen=True):
     def connect(
         self, is_stopped: Callable[[], bool] = not_stopped, *, busy_s: float = _BUSY_S, is_shared: bool = False
     ) -> sqlite3.Connection:
-        """Open it for a caller that keeps it open; `is_shared` lets threads use it in turns. Raises like `opened`."""
+        """Open it for a caller that keeps it open; `is_shared` lets threads take turns. Raises like `opened`."""
         make_private_folder(self.path.parent)
         make_private_file(self.path)
         until = time.monotonic() + busy_s
@@ -123,7 +123,7 @@ class CacheFile(Struct, frozen=True):
         return connection
 
     def spare(self) -> "CacheFile | None":
-        """Return a stand-in among the system's temporary files; None if there can be none, or this is one."""
+        """Return a substitute among the system's temporary files; `None` if none is possible, or this is one."""
         folder = spare_cache(self.path.parent)
         return replace(self, path=folder / self.path.name, is_spare=True) if folder and not self.is_spare else None
 
@@ -149,7 +149,7 @@ class CacheFile(Struct, frozen=True):
     def opened_to_read(
         self, is_stopped: Callable[[], bool] = not_stopped, *, busy_s: float = _READER_BUSY_S
     ) -> Generator[sqlite3.Connection | None]:
-        """Open it beside its writer, or give None while there is none to read. Raises like `opened`."""
+        """Open it alongside its writer; yield `None` if there is nothing to read. Raises like `opened`."""
         # An empty file is one whose writer is about to begin; even a reader's short lock would be in its way then.
         if not self.path.exists() or self.path.stat().st_size == 0:
             yield None
@@ -160,7 +160,7 @@ class CacheFile(Struct, frozen=True):
 
     @contextmanager
     def writing(self, is_stopped: Callable[[], bool], on_wait: Callable[[], None] | None = None) -> Generator[bool]:
-        """Be the one that writes for longer than a transaction; False when stopped before it was one's turn."""
+        """Hold the writer lock for longer than a transaction; yield `False` if stopped while waiting for it."""
         from filelock import FileLock, Timeout  # slow, and who only reads needs none
 
         make_private_folder(self.path.parent)
@@ -216,7 +216,7 @@ class CacheFile(Struct, frozen=True):
                 write(self)
 
     def discard(self) -> None:
-        """Delete it. A process that has it open goes on with what no longer has a name."""
+        """Delete it. A process that has it open continues with the deleted file."""
         for ending in ("", "-wal", "-shm"):
             Path(f"{self.path}{ending}").unlink(missing_ok=True)
 

@@ -1,7 +1,7 @@
-"""The session list: where each session lives, and a summary of each, quick to read and always rebuildable.
+"""The session list: each session's place and its summary, quick to read and always rebuildable.
 
-Summaries are cached in one file. A journal that has grown since is read from where the cache had come to, one that is
-another than it was from its beginning; deleting the cache loses nothing.
+Summaries are cached in one file. A journal that has grown is read from where the cache stopped, a replaced one from its
+beginning. Deleting the cache loses nothing.
 """
 
 from collections.abc import Collection, Iterator
@@ -36,7 +36,7 @@ class Catalog:
     """All sessions of one data folder. Methods block, and may be called from any thread."""
 
     def __init__(self, folder: Path, blobs: Blobs, cache: Path) -> None:
-        """Touches no disk. `cache` is the folder for what can be made again."""
+        """Does not access the disk. `cache` is the folder for data that can be rebuilt."""
         self.blobs = blobs
         self._folder = folder
         self._cache = JournalCache(cache / "sessions.sqlite3", _VERSION, Decoder(learned(SessionSummary | None)))
@@ -46,7 +46,7 @@ class Catalog:
         return cls(paths.sessions, Blobs(paths.blobs), paths.cache)
 
     def session_folder(self, session_id: SessionId) -> Path:
-        """Where a session's files are. Raises `SessionNotFoundError` for what is not a session id."""
+        """The folder of a session's files. Raises `SessionNotFoundError` if `session_id` is not a session id."""
         if not is_session_id(session_id):
             raise SessionNotFoundError(f"{session_id!r} is not a session id.", hint=_LIST_HINT)
         return self._folder / session_id
@@ -63,7 +63,9 @@ class Catalog:
         return sorted(journal_states(self._folder), reverse=True)
 
     def summaries(self, *, without: Collection[SessionId] = ()) -> list[SessionSummary]:
-        """All sessions but these, the last used first. One that cannot be read is left out, never an error."""
+        """The other sessions' summaries, most recently used first. An unreadable session is left out, never
+        an error.
+        """
         journals = journal_states(self._folder)
         known = self._cache.all()
         stale = [name for name, state in journals.items() if not _is_current(known.get(name), state)]
@@ -86,7 +88,7 @@ class Catalog:
         return known.known if known is not None else None
 
     def is_right(self, session_id: SessionId) -> bool:
-        """Whether what the cache says of a session, if it claims to know it, is what its journal says."""
+        """Whether the cached summary, if it claims to be current, matches the session's journal."""
         known = self._cache.get(session_id)
         state = journal_state(self._folder, session_id)
         if known is None or state is None or not _is_current(known, state):
@@ -95,7 +97,7 @@ class Catalog:
         return seen is None or seen.known == known.known
 
     def look_again(self, session_id: SessionId) -> None:
-        """Read one session's journal from its beginning, whatever the cache says."""
+        """Read one session's journal from its beginning, ignoring the cache."""
         self._cache.look_at([session_id], {}, self._summarise)
 
     def _summarise(self, name: SessionId, known: JournalSummary | None) -> JournalSummary | None:
@@ -106,7 +108,7 @@ class Catalog:
         return summarise(path, name, self.blobs, known)
 
     def find(self, text: str) -> SessionId:
-        """Return the session that `text` names: a whole id or an unambiguous beginning or end of one."""
+        """Return the session that `text` identifies: a full id, or an unambiguous beginning or end of one."""
         ids = self.ids()
         matches = [text] if text in ids else [i for i in ids if text and (i.startswith(text) or i.endswith(text))]
         if not matches:

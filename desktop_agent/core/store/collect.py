@@ -1,14 +1,14 @@
-"""What the store holds and for whom, and the removal of blobs that no session names any more.
+"""What the store holds and for whom, and the removal of blobs that no session refers to any more.
 
-A blob is needed as long as any file of any session's folder has its digest in it, whatever the record around it is: a
-newer version's, a torn one, or the text of a message. What cannot be read may name anything: then nothing is removed.
+A blob is needed as long as any file in any session's folder contains its digest, whatever the record around it is: of a
+newer version, torn, or the text of a message. An unreadable file could contain any digest, so then nothing is removed.
 
-Sessions may run meanwhile, in any process. They put a blob first and write its name down later; so only what no session
-put for a day is removed, and `Blobs.put` makes what it finds young again. A blob is moved aside before its age is
-looked at for the last time: from then on a session that puts the same content writes it again.
+Sessions can run meanwhile, in any process. They put a blob first and record its digest later, so only blobs that no
+session has put for a day are removed, and `Blobs.put` updates the time of what it finds. A blob is moved aside before
+its age is checked for the last time: from then on, a session that puts the same content writes it again.
 
-A draft that a power failure left without its name is a blob like any other while a session needs it, and gets its name
-when it is a day old; until then its process may be about to do so.
+A draft that a power failure left under its temporary name counts as a blob while a session needs it. It is renamed when
+it is a day old; until then its process could be about to do so.
 """
 
 import os
@@ -28,7 +28,7 @@ from desktop_agent.core.store.blobs import Blobs, DamagedError
 from desktop_agent.core.system.staged_file import is_left_over
 
 GRACE = timedelta(hours=24)
-"""How long a blob that no session names is kept: one may have put it and not written its name down yet."""
+"""How long an unreferenced blob is kept: a session can have put it without having recorded its digest yet."""
 
 Pause = Callable[[], None]
 
@@ -48,28 +48,28 @@ def _no_pause() -> None:
 
 
 class SessionUse(Struct, frozen=True):
-    """What one session takes of the disk. Names are those of the folders, whatever lies in them."""
+    """The disk space that one session takes. Names are those of the folders, whether or not they are session ids."""
 
     name: str
     journal_bytes: int
     """Everything in its folder."""
     own_bytes: int
-    """Blobs that no other session names."""
+    """Blobs that no other session refers to."""
     shared_bytes: int
-    """Blobs that others name, too."""
+    """Blobs that other sessions refer to as well."""
 
 
 class StorageReport(Struct, frozen=True):
-    """What the blob folder holds. Bytes are lengths of files, so of what is kept, unless they say otherwise."""
+    """What the blob folder holds. Bytes are file lengths, so of compressed data, unless noted otherwise."""
 
     blobs: int
     blob_bytes: int
     content_bytes: int
-    """What all of it comes to when it is unpacked."""
+    """The total uncompressed size."""
     unreferenced: int
     unreferenced_bytes: int
     left_overs: int
-    """Temporary files of processes that were killed, or that write right now."""
+    """Temporary files of processes that were killed, or that are writing now."""
     left_over_bytes: int
     sessions: tuple[SessionUse, ...]
 
@@ -80,11 +80,11 @@ class Collected(Struct, frozen=True):
     removed: int
     removed_bytes: int
     kept_young: int
-    """Blobs and temporary files that no session names, but that are not old enough."""
+    """Blobs and temporary files that no session refers to but that are not old enough."""
 
 
 class _Found(Struct, frozen=True):
-    """A file of the blob folder. `digest` is empty for a temporary one that is no blob, not even without its name."""
+    """A file of the blob folder. `digest` is empty for a temporary file that is not a blob's draft."""
 
     path: Path
     digest: Digest
@@ -94,7 +94,7 @@ class _Found(Struct, frozen=True):
 
 
 class _Holding(Struct, frozen=True):
-    """An entry of the sessions' folder: the bytes in it, and the blobs it names."""
+    """An entry of the sessions' folder: its size in bytes, and the blobs it refers to."""
 
     name: str
     size: int
@@ -102,7 +102,7 @@ class _Holding(Struct, frozen=True):
 
 
 def digests_in(blocks: Iterable[bytes], known: Collection[Digest]) -> set[Digest]:
-    """Return those of `known` that stand anywhere in the text, also where blocks meet or within more digits."""
+    """Return those of `known` that occur anywhere in the text, even across blocks or inside a longer run of digits."""
     found: set[Digest] = set()
     tail = b""
     for block in blocks:
@@ -115,10 +115,11 @@ def digests_in(blocks: Iterable[bytes], known: Collection[Digest]) -> set[Digest
 
 
 def _hex_runs(text: bytes) -> Iterator[str]:
-    """Yield the runs of hexadecimal digits that are as long as a digest or longer.
+    """Yield the runs of hexadecimal digits that are at least as long as a digest.
 
-    The expression alone takes 7 s for 500 MB. It looks only where one byte in eight is such a digit often enough in a
-    row, which takes a thirtieth: every run of 64 has eight of these bytes, and ordinary text hardly ever.
+    The regular expression alone takes 7 s for 500 MB. It is applied only where enough consecutive samples, one byte in
+    eight, are such digits, which takes a thirtieth: every run of 64 contains eight of these bytes, ordinary text hardly
+    ever.
     """
     samples = text[::_STRIDE].translate(_IS_HEX)
     first = samples.find(_ALL_HEX)
@@ -131,7 +132,7 @@ def _hex_runs(text: bytes) -> Iterator[str]:
 
 
 def report_storage(blobs: Blobs, sessions: Path) -> StorageReport:
-    """Count what is kept. Raises `StorageError` when something cannot be read."""
+    """Measure what is stored. Raises `StorageError` if something cannot be read."""
     files = _files_in(blobs)
     holdings = _holdings(sessions, {file.digest for file in files if file.digest})
     users = Counter(digest for holding in holdings for digest in holding.digests)
@@ -164,10 +165,10 @@ def report_storage(blobs: Blobs, sessions: Path) -> StorageReport:
 def collect(
     blobs: Blobs, sessions: Path, *, now: datetime, is_dry_run: bool = False, pause: Pause = _no_pause
 ) -> Collected:
-    """Remove blobs that no session names and temporary files that no process writes any more; both a day old at least.
+    """Remove blobs that no session refers to and abandoned temporary files, if they are at least a day old.
 
-    `pause` is called between any two steps of a few milliseconds. What it raises ends the collection, with everything
-    in order. Raises `StorageError`, before anything is removed when a session or the folder cannot be read.
+    `pause` is called between steps of a few milliseconds. An exception it raises ends the collection, leaving
+    everything in order. Raises `StorageError`; if a session or the folder cannot be read, before anything is removed.
     """
     files = _files_in(blobs)
     holdings = _holdings(sessions, {file.digest for file in files if file.digest}, pause)
@@ -194,7 +195,7 @@ def collect(
 
 
 def _is_removed(path: Path, oldest: float) -> bool:
-    """Remove the file, unless a session put its content once more until now."""
+    """Remove the file, unless a session has put its content again in the meantime."""
     aside = _without_suffix(path).with_name(_without_suffix(path).name + _ASIDE_SUFFIX)
     try:
         path.replace(aside)
@@ -208,7 +209,7 @@ def _is_removed(path: Path, oldest: float) -> bool:
 
 
 def _put_back(path: Path) -> None:
-    """Give a file that was moved aside its name again; any other stays as it is."""
+    """Give a file that was moved aside its name back; leave any other file as it is."""
     if path.suffix == _ASIDE_SUFFIX:
         path.replace(_without_suffix(path))
 
@@ -218,7 +219,7 @@ def _without_suffix(path: Path) -> Path:
 
 
 def _files_in(blobs: Blobs) -> list[_Found]:
-    """Everything in the blob folder that is a blob or a temporary file. What is neither is not ours."""
+    """All blobs and temporary files in the blob folder. Other files are not ours."""
     found: list[_Found] = []
     try:
         if not blobs.folder.exists():
@@ -250,10 +251,10 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
 
 
 def _holdings(sessions: Path, known: Collection[Digest], pause: Pause = _no_pause) -> list[_Holding]:
-    """What each entry of the sessions' folder is, and which of `known` it names.
+    """The entries of the sessions' folder, and which of `known` each refers to.
 
-    Raises `StorageError` when anything there cannot be read, and when the whole folder is missing while there are
-    blobs: then it is more likely elsewhere than gone.
+    Raises `StorageError` if anything there cannot be read, or if the whole folder is missing while there are blobs:
+    then it is more likely to be elsewhere than gone.
     """
     try:
         if not known and not sessions.exists():
@@ -284,7 +285,7 @@ def _blocks(file: BinaryIO, pause: Pause) -> Iterator[bytes]:
 
 
 def _session_files(entry: Path, above: frozenset[Path] = frozenset()) -> Iterator[Path]:
-    """Every file in `entry`, or itself; symlinks are followed. Raises `OSError` for what cannot be listed."""
+    """Every file in `entry`, or `entry` itself; follows symlinks. Raises `OSError` if something cannot be listed."""
     if entry.name == _LOCK_NAME or is_left_over(entry):
         return
     real = Path(os.path.realpath(entry, strict=True))
@@ -297,7 +298,7 @@ def _session_files(entry: Path, above: frozenset[Path] = frozenset()) -> Iterato
 
 
 def _content_length(blobs: Blobs, file: _Found) -> int:
-    """The length of the content; of what cannot tell it, that of the file."""
+    """The length of the content, or of the file if the content's length is unknown."""
     blob = blobs.file_at(file.path)  # none, if it was moved aside
     try:
         return file.size if blob is None else blob.length()

@@ -1,8 +1,7 @@
-"""The digest of a journal: what the session list shows of it and what it cost, without decoding all of it.
+"""The digest of a journal: what the session list shows and what the session cost, without decoding every line.
 
-Only the few lines that tell about the session itself are decoded, and folded like everywhere else. Of all others,
-their head says what they are. Digests are cached in one file, which may be lost, damaged or not writable: that only
-costs time.
+Only the few lines about the session itself are decoded, and folded as everywhere else. For all others, the head of the
+line is enough. Digests are cached in one file, which can be lost, damaged or read-only: that only costs time.
 """
 
 import json
@@ -46,11 +45,11 @@ from desktop_agent.core.store.journal.journal_scan import (
 from desktop_agent.core.transcript import SessionInfo
 
 _Key = tuple[bytes, str, str]
-"""The day as its date in bytes, the provider, the model; these are empty where nothing tells who answered."""
+"""The date in bytes, the provider, the model; the last two are empty if no record says who answered."""
 
 
 class SpendingSums:
-    """The sums so far, after those that a summary knows."""
+    """Running sums, starting from what a summary knows."""
 
     def __init__(self, known: SessionSummary | None) -> None:
         self._before = known.usage if known is not None else Usage()
@@ -78,7 +77,7 @@ class SpendingSums:
             one.unpriced += usage.context_tokens
 
     def pay_elsewhere(self) -> None:
-        """What was counted so far is a copy: another session paid for it."""
+        """Mark what was counted so far as a copy that another session paid for."""
         self._before = self.total().paid_elsewhere()
         self._known = ()
         self._sums.clear()
@@ -87,7 +86,7 @@ class SpendingSums:
         return sum((one.usage() for one in self._sums.values()), self._before)
 
     def by_day_and_model(self) -> tuple[Spending, ...]:
-        """What is known of each model, by day, without requests whose model is not recorded."""
+        """The spending per day and model, without requests whose model is not recorded."""
         new = [
             Spending(
                 day=moment_of(day.decode()).date(),
@@ -103,7 +102,7 @@ class SpendingSums:
 
 
 def merged(spending: Iterable[Spending]) -> tuple[Spending, ...]:
-    """Return one for each day and model, by day, then by provider and model."""
+    """Return one entry for each day and model, sorted by day, provider and model."""
     sums: dict[tuple[date, str, str], Spending] = {}
     for one in spending:
         key = (one.day, one.provider, one.model)
@@ -115,12 +114,14 @@ def merged(spending: Iterable[Spending]) -> tuple[Spending, ...]:
 
 
 def usage_on(day: date, sessions: Iterable[SessionSummary]) -> Usage:
-    """Return what sessions took on a day in UTC."""
+    """Return what the sessions used on `day` (UTC)."""
     return sum((one.usage for session in sessions for one in session.spending if one.day == day), Usage())
 
 
 def until_usd_on(day: date, sessions: Iterable[SessionSummary]) -> float:
-    """Return how much the user let all sessions spend on a day, in whichever they were asked; 0 when in none."""
+    """Return the highest limit the user allowed on that day, for all sessions together and given in any of them; 0 if
+    none.
+    """
     allowed = (session.allowance for session in sessions)
     return max((one.until_usd for one in allowed if one is not None and one.day == day), default=0.0)
 
@@ -152,12 +153,12 @@ _SCHEMA = (
 )
 _ALL = "SELECT id, size, mtime_ns, read_bytes, witness, summary FROM session"
 _BUSY_S = 1.0
-"""How long to wait for others before doing without."""
+"""How long to wait for other processes before continuing without the cache."""
 _LOCKED_S = 30.0
-"""How long a file that stays locked is left alone: the list of sessions would wait for it each time."""
+"""How long not to try a locked file again: the session list would wait for it each time."""
 
 _BATCH = 100
-"""Journals whose digests are written at once: what a stop loses."""
+"""Journals whose digests are written at once: a stop loses at most these."""
 
 Known = TypeVar("Known")
 Known_co = TypeVar("Known_co", covariant=True)
@@ -165,14 +166,14 @@ _Row = tuple[str, int, int, int, bytes, str]
 
 
 class Noted(NamedTuple, Generic[Known]):
-    """What is known of one journal, and how far it was read for it."""
+    """What is known of one journal, and how far it was read."""
 
     mark: JournalMark
     known: Known
 
 
 class JournalFold(Protocol[Known_co]):
-    """Takes the lines of a journal, after those of which something is known, and says what they come to."""
+    """Folds a journal's lines, continuing from what is already known of it."""
 
     def take(self, line: bytes) -> None: ...
 
@@ -185,7 +186,7 @@ def fold_journal(
     begin: Callable[[Known | None], JournalFold[Known]],
     is_stopped: Callable[[], bool] = not_stopped,
 ) -> Noted[Known] | None:
-    """Fold a journal, from `noted` on where that still holds. None when it cannot be read, or when stopped."""
+    """Fold a journal, continuing from `noted` if that is still valid. `None` if unreadable or stopped."""
     try:
         with open_journal(path) as file:
             state = state_of(os.fstat(file.fileno()))
@@ -203,14 +204,14 @@ def fold_journal(
 
 
 class JournalCache(Generic[Known]):
-    """What is known, by session: a struct, the same for all journals of a file.
+    """What is known of each session's journal, as a struct whose type is the same throughout a file.
 
-    What cannot be written is kept in memory, so that a read-only disk does not make every look at the list a long one.
-    All methods block; none raises for what is wrong with the file.
+    What cannot be written is kept in memory, so that a read-only disk does not make the list slow every time. All
+    methods block; a problem with the file never raises.
     """
 
     def __init__(self, path: Path, version: int, decoder: Decoder[Known]) -> None:
-        """`decoder` reads what is kept of each, `version` that of its meaning: a file of another version is rebuilt."""
+        """`decoder` reads the stored values; a file whose `version` differs is rebuilt."""
         self._file = CacheFile(path, version, _SCHEMA, ("session",))
         self._decoder = decoder
         self._unsaved: dict[SessionId, Noted[Known]] = {}
@@ -248,7 +249,7 @@ class JournalCache(Generic[Known]):
         known: Mapping[SessionId, Noted[Known]],
         read: Callable[[SessionId, Noted[Known] | None], Noted[Known] | None],
     ) -> dict[SessionId, Noted[Known]]:
-        """Read these journals, remember what each comes to, a batch at a time, and return it."""
+        """Read these journals and return what each amounts to, saving the results in batches."""
         seen: dict[SessionId, Noted[Known]] = {}
         unsaved: dict[SessionId, Noted[Known]] = {}
         for name in names:
@@ -288,7 +289,6 @@ class JournalCache(Generic[Known]):
         return []
 
     def _noted(self, row: _Row) -> tuple[SessionId, Noted[Known]] | None:
-        """Return what a row says; None for one that a damaged file made up."""
         session_id, size, mtime_ns, read_bytes, witness, text = row
         try:
             return session_id, Noted(JournalMark((size, mtime_ns), read_bytes, witness), self._read(text))
@@ -317,17 +317,17 @@ def _written(known: object) -> str:
 
 _ASKS_FOR_A_DAY = b"day_usd"
 _FILING = frozenset({b"session_renamed", b"session_pinned", b"session_archived"})
-"""What puts a session in order does not use it."""
+"""Organising a session does not count as using it."""
 _TURNS = frozenset({b"turn_started", b"turn_ended"})
-"""No question outlives its turn."""
+"""Questions do not outlive their turn."""
 _ABOUT_THE_SESSION = _FILING | {b"session_opened", b"session_forked"}
 _COUNTED = frozenset({b"approval_requested", b"approval_resolved", b"usage_reported"})
 _TELLING = _ABOUT_THE_SESSION | _TURNS | _COUNTED | {b"prompt_submitted"}
-"""All others, which are most lines, only say that something was done."""
+"""Of all other lines, which are most of them, only the time matters."""
 
 
 JournalSummary = Noted[SessionSummary | None]
-"""What is known of a journal; None when it has no line that can be read."""
+"""What is known of a journal; `None` if it has no readable line."""
 
 
 def summarise(path: Path, session_id: SessionId, blobs: Blobs, known: JournalSummary | None) -> JournalSummary | None:
@@ -363,7 +363,6 @@ class _Fold:
         self._allowance, self._asked = known.allowance, known.asked_allowance
 
     def take(self, line: bytes) -> None:
-        """Fold in a line; one that cannot be read is none."""
         head = head_of(line)
         if head is None:
             return
@@ -413,7 +412,9 @@ class _Fold:
                 pass
 
     def result(self, size_bytes: int) -> SessionSummary | None:
-        """Return what the lines come to. What stands there as running was cut off: it is idle, unless it asks."""
+        """Return the summary. A turn recorded as running was cut off, so the session is idle unless it asks
+        something.
+        """
         if not self._at:
             return None
         session = self._session

@@ -1,6 +1,6 @@
-"""What was written, and no session has yet: one small private file for each conversation, replaced as a whole.
+"""Unsent text: one small private file per conversation, always replaced as a whole.
 
-A file that cannot be read counts as empty: a draft is a convenience, and nothing depends on it.
+An unreadable file counts as empty: a draft is a convenience, and nothing depends on it.
 """
 
 import errno
@@ -24,7 +24,7 @@ from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
 DraftKey = str
-"""Names a conversation, also one that is no session yet. Safe as a file name."""
+"""Identifies a conversation, even one that is not a session yet. Safe as a file name."""
 
 _TURN = re.compile("[0-9]{1,18}")
 
@@ -36,7 +36,7 @@ def session_draft(session_id: SessionId) -> DraftKey:
 
 
 def viewing_draft(session_id: SessionId) -> DraftKey:
-    """Return the key of the draft below a session that another process has open, beside that process's own draft."""
+    """Return the key of a draft for a session that another process has open, separate from that process's own draft."""
     return f"viewing-{session_id}"
 
 
@@ -45,11 +45,11 @@ def folder_draft(workspace: Path) -> DraftKey:
 
 
 class SavedDraft(Struct, frozen=True):
-    """What a user has written in one conversation and its session does not have."""
+    """What the user has written in one conversation and its session does not contain yet."""
 
     text: str = ""
     edits: Mapping[int, str] = field(default_factory=dict[int, str])
-    """Of earlier prompts that are being edited, by turn."""
+    """Edits of earlier prompts, by turn."""
     sent: tuple[str, ...] = ()
     """Prompts that were sent and are in no journal yet: their session is still being opened."""
 
@@ -58,7 +58,7 @@ class SavedDraft(Struct, frozen=True):
         return not self.text and not self.edits and not self.sent
 
     def given_back(self) -> "SavedDraft":
-        """Return it with what was sent, and not taken, before what was written since."""
+        """Return the draft with sent but unaccepted prompts placed before what was written since."""
         return replace(self, text="\n\n".join(text for text in (*self.sent, self.text) if text), sent=())
 
 
@@ -68,13 +68,13 @@ class Drafts:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._claims: dict[DraftKey, Callable[[], object]] = {}
-        """What gives up each claim."""
+        """The function that releases each claim."""
 
     def claim(self, key: DraftKey) -> DraftKey:
-        """Return the key under which this window keeps the draft of a conversation, until `release`.
+        """Return the key under which this window keeps the conversation's draft, until `release`.
 
-        Several windows may show one conversation that is no session of theirs. The first has the draft, with what
-        windows that are closed have left beside it; every other one has a draft of its own.
+        Several windows can show a conversation that is not their own session. The first window gets the draft, together
+        with those that closed windows left; every other window has a draft of its own.
         """
         if key.startswith("session-"):  # the session has a lock, which says whose the draft is
             return key
@@ -90,7 +90,7 @@ class Drafts:
         self._claims.clear()
 
     def load(self, key: DraftKey) -> SavedDraft:
-        """Return what is kept, or nothing. What was sent before the process ended is to be sent again."""
+        """Return the stored draft, or an empty one. Prompts sent before the process ended are to be sent again."""
         try:
             with open_regular(self._path(key)) as file:
                 fields: object = json.loads(file.read(MAX_BYTES))
@@ -99,7 +99,7 @@ class Drafts:
         return _draft_in(cast("dict[str, object]", fields)).given_back() if isinstance(fields, dict) else SavedDraft()
 
     def save(self, key: DraftKey, draft: SavedDraft) -> None:
-        """Keep this instead of what was kept; nothing at all when it is empty. Raises `StorageError`."""
+        """Replace the stored draft; an empty one is deleted. Raises `StorageError`."""
         path = self._path(key)
         try:
             if draft.is_empty:
@@ -111,7 +111,7 @@ class Drafts:
             raise StorageError("What is written here could not be saved.", detail=f"{path}: {error}") from error
 
     def _take(self, slot: DraftKey) -> bool:
-        """Claim a draft; False when another window has it. Where there can be no locks, there is one window."""
+        """Claim a draft; `False` if another window has it. Without locks, only one window is assumed."""
         from filelock import FileLock, Timeout  # 9 ms, for which the draft of a session does not wait
 
         try:
@@ -126,7 +126,7 @@ class Drafts:
         return True
 
     def _gather(self, key: DraftKey) -> None:
-        """Take over the drafts of this conversation that closed windows have left."""
+        """Take over this conversation's drafts from closed windows."""
         for path in sorted(self._folder.glob(f"{key}.*.json")):
             slot = path.name.removesuffix(".json")
             if slot in self._claims or not self._take(slot):

@@ -1,6 +1,6 @@
-"""The folder of a session: one writer at a time, and how a new one is made as a whole.
+"""The folder of a session: one writer at a time, and new sessions created atomically.
 
-The lock is the operating system's, which releases it when its process dies, however it dies.
+The operating system holds the lock, and releases it when the process dies, however it dies.
 """
 
 import os
@@ -19,14 +19,14 @@ from desktop_agent.core.system.staged_file import TEMPORARY_MARK, is_left_over, 
 LOCK_NAME = "lock"
 
 _PATIENCE_S = 0.2
-"""A process that asks whether a session is locked holds its lock for a moment. This wait outlasts that."""
+"""Checking whether a session is locked holds its lock for a moment; this wait outlasts that."""
 
 
 class SessionLock:
     """The right to write one session. Held from construction until `release`."""
 
     def __init__(self, session_folder: Path, *, patience_s: float = _PATIENCE_S) -> None:
-        """Take the lock. Raises `SessionBusyError` when it is held, and `StorageError` when there can be none."""
+        """Take the lock. Raises `SessionBusyError` if it is held, and `StorageError` if locking is impossible."""
         from filelock import FileLock, Timeout  # slow, and who lists sessions needs none
 
         # Taken in one thread and released in another is normal here: the event loop hands blocking work to threads.
@@ -47,12 +47,12 @@ class SessionLock:
             ) from error
 
     def release(self) -> None:
-        """Let go. Safe to call twice."""
+        """Safe to call twice."""
         self._lock.release()
 
 
 def is_locked(session_folder: Path) -> bool:
-    """Whether a process writes this session now. Its owner does not notice, and nothing is left in the folder."""
+    """Whether a process is writing this session. Its owner does not notice, and nothing is left in the folder."""
     lock = session_folder / LOCK_NAME
     if not lock.is_file():
         return False
@@ -68,7 +68,7 @@ def is_locked(session_folder: Path) -> bool:
 
 
 def _is_held(lock: Path) -> bool | None:
-    """Whether it is held; None when unknown. Importing `filelock` takes 10 ms of each start of the window."""
+    """Whether the lock is held; `None` if unknown. Avoids `filelock`, whose import takes 10 ms of each window start."""
     if sys.platform == "win32":
         return None
     import fcntl
@@ -89,12 +89,12 @@ def _is_held(lock: Path) -> bool | None:
 
 
 _ABANDONED = timedelta(days=1)
-"""How old a temporary folder is that no process can be writing any more."""
+"""After this age, no process can still be writing a temporary folder."""
 
 
 @contextmanager
 def new_session_folder(sessions: Path, session_id: SessionId, now: datetime) -> Generator[Path]:
-    """Give an empty folder that becomes the session at the end, and is removed when the block raises. Blocks."""
+    """Yield an empty folder that becomes the session at the end, or is removed if the block raises. Blocks."""
     make_private_folder(sessions)
     _remove_abandoned(sessions, now)
     folder = sessions / f"{TEMPORARY_MARK}{session_id}.tmp"

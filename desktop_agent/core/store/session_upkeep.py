@@ -1,7 +1,7 @@
-"""What is done to stored sessions as a whole: forked, renamed, pinned, archived and removed, without opening them.
+"""Operations on stored sessions as a whole, without opening them: fork, rename, pin, archive, remove.
 
-A fork begins as a copy of another session's whole turns. Its source is only read, and may be running. Notes on a
-session (`file_session`) are appended to its journal, and removing it takes its folder away; both take its lock.
+A fork begins as a copy of another session's complete turns. Its source is only read, and can be running. Notes on a
+session (`file_session`) are appended to its journal, and removing it deletes its folder; both take its lock.
 """
 
 import os
@@ -35,21 +35,21 @@ from desktop_agent.core.system.staged_file import TEMPORARY_MARK, sync_folders
 from desktop_agent.core.transcript import SessionInfo
 
 _NOT_COPIED = frozenset({"session_opened", "session_archived", "session_pinned", "queued", "unqueued"})
-"""What is about the source itself, or only waits there."""
+"""Records about the source itself, or only waiting there."""
 
 
 class Fork(Struct, frozen=True, kw_only=True):
-    """The new session, and up to which turn it copies its source."""
+    """The new session, and the turn up to which it copies its source."""
 
     session_id: SessionId
     app_version: str
     at: datetime
     before_turn: int | None = None
-    """The first turn that is left out; None copies all that are over."""
+    """The first turn that is left out; `None` copies all finished turns."""
 
 
 class _Extent(Struct):
-    """How much of a journal is copied, found out record by record."""
+    """How much of a journal is copied, determined record by record."""
 
     blobs: Blobs
     end: int = 0
@@ -58,9 +58,9 @@ class _Extent(Struct):
     header: SessionInfo = field(default_factory=SessionInfo)
     """Only its title counts."""
     begun: int | None = None
-    """Where the turn begins that is not over."""
+    """The offset of the unfinished turn."""
     prepared: int | None = None
-    """Where an undo or redo begins that is not over."""
+    """The offset of an unfinished undo or redo."""
 
     def take(self, fields: JsonObject, offset: int, length: int) -> None:
         match fields.get("type"):
@@ -84,7 +84,7 @@ class _Extent(Struct):
 
     @property
     def whole(self) -> int:
-        """The offset before which everything is concluded."""
+        """The offset before which everything is complete."""
         return min(at for at in (self.end, self.begun, self.prepared) if at is not None)
 
     def _apply(self, fields: JsonObject) -> None:
@@ -96,14 +96,14 @@ class _Extent(Struct):
 
 
 def fork_journal(source: Path, sessions: Path, fork: Fork, blobs: Blobs) -> None:
-    """Make the session `fork` of the journal `source`. Blocks; memory is bounded by one line.
+    """Create the session `fork` from the journal `source`. Blocks; memory is bounded by one line.
 
-    Records are copied line by line and renumbered; texts that were moved to blobs stay there, shared. A turn that is
-    not over in the source is left out, and so is what only waits: queued prompts, open questions. The copy is made in a
-    temporary folder and takes its name when it is complete.
+    Records are copied line by line and renumbered; texts that were moved to blobs stay there, shared. An unfinished
+    turn of the source is left out, and so is what only waits: queued prompts, open questions. The copy is made in a
+    temporary folder and gets its name when it is complete.
 
-    Raises `UsageError` when there is no such turn, and `StorageError` when something cannot be read or written; then
-    there is no new session.
+    Raises `UsageError` if there is no such turn, and `StorageError` if something cannot be read or written; then there
+    is no new session.
     """
     try:
         refuse_links(source)
@@ -120,7 +120,6 @@ def fork_journal(source: Path, sessions: Path, fork: Fork, blobs: Blobs) -> None
 
 
 def _extent(file: BinaryIO, before_turn: int | None, blobs: Blobs) -> _Extent:
-    """Find out where the copy ends: before the turn that is named, and before anything that is not concluded."""
     extent = _Extent(blobs)
     for offset, length, fields in _records(file):
         if before_turn is not None and fields.get("type") == "prompt_submitted" and fields.get("turn") == before_turn:
@@ -158,7 +157,7 @@ def _write_copy(file: BinaryIO, target: Path, extent: _Extent, fork: Fork, blobs
 
 
 def _records(file: BinaryIO) -> Iterator[tuple[int, int, JsonObject]]:
-    """Yield every whole line that holds an object, with its offset and length; what cannot be read is passed over."""
+    """Yield every complete line that holds an object, with its offset and length; skip unreadable ones."""
     file.seek(0)
     for line in read_lines(file):
         if line.is_ended:
@@ -183,9 +182,9 @@ _TAIL_BYTES = 256 * 1024
 def file_session(path: Path, filing: Filing, now: datetime, blobs: Blobs) -> None:
     """Append `filing` to the journal at `path`, durably. Blocks.
 
-    Nothing of the session is recovered or concluded, and what a crash left is there for the next opening; only a torn
-    last line is moved aside, as always before something is appended.
-    Raises `SessionBusyError` when the session is open somewhere, and `StorageError`.
+    Nothing in the session is recovered or concluded; what a crash left stays for the next opening. Only a torn last
+    line is moved aside, as before every append. Raises `SessionBusyError` if the session is open elsewhere, and
+    `StorageError`.
     """
     lock = SessionLock(path.parent)
     try:
@@ -199,7 +198,7 @@ def file_session(path: Path, filing: Filing, now: datetime, blobs: Blobs) -> Non
 
 
 def _last_seq(path: Path, blobs: Blobs) -> int:
-    """The number of the last record: from the end of the file, or all of it when that says nothing."""
+    """The number of the last record, found from the end of the file, or by reading all of it if that fails."""
     for max_bytes in (_TAIL_BYTES, sys.maxsize):
         records = read_last_records(path, blobs, count=sys.maxsize, max_bytes=max_bytes, yield_gil=lambda: None)
         if found := max((record.event.seq for record in records if record.event is not None), default=0):
@@ -210,13 +209,13 @@ def _last_seq(path: Path, blobs: Blobs) -> int:
 NEVER_WRITTEN = (
     "Nothing of this session was ever written: the application ended, or the disk was full, while it was being created."
 )
-"""Of a session whose journal is empty."""
+"""For a session whose journal is empty."""
 
 _TRASH = f"{TEMPORARY_MARK}trash-"
 
 
 def session_use(sessions: Path, session_id: SessionId, blobs: Blobs) -> SessionUse:
-    """Return what a session takes of the disk; `own_bytes` are freed after a day. Raises `StorageError`."""
+    """Return the disk space a session takes; deleting it frees `own_bytes` after a day. Raises `StorageError`."""
     uses = (use for use in report_storage(blobs, sessions).sessions if use.name == session_id)
     return next(uses, SessionUse(session_id, 0, 0, 0))
 
@@ -225,8 +224,8 @@ def remove_session(folder: Path) -> None:
     """Remove the session in `folder`, with everything in it. Blocks.
 
     The folder is renamed first, so that a crash leaves either a whole session or none; `empty_trash` removes the rest.
-    Blobs that no session needs any more go with the next collection; files of the workspace are not touched.
-    Raises `SessionBusyError` when it is open somewhere, and `StorageError`; then all of it is still there.
+    Blobs that no session needs any more go with the next collection; files of the workspace are not touched. Raises
+    `SessionBusyError` if the session is open elsewhere, and `StorageError`; then all of it is still there.
     """
     trash = folder.with_name(f"{_TRASH}{secrets.token_hex(8)}.tmp")
     lock = SessionLock(folder)
@@ -252,7 +251,9 @@ def discard_session(folder: Path) -> None:
 
 
 def empty_trash(sessions: Path) -> int:
-    """Remove what a crash left of deleted sessions; return of how many. What cannot be removed now is for later."""
+    """Remove what a crash left of deleted sessions; return their number. What cannot be removed now is left
+    for later.
+    """
     found = [path for path in sessions.glob(f"{_TRASH}*.tmp") if path.is_dir() and not path.is_symlink()]
     for path in found:
         shutil.rmtree(path, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What a session has begun and not concluded, read from its events: recovery ends it, and verify reports it."""
+"""What a session has begun and not finished, read from its events: recovery concludes it, and verify reports it."""
 
 from datetime import datetime
 
@@ -10,28 +10,28 @@ from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ModelRef
 
 
 class Unfinished(Struct):
-    """A fold that remembers what was begun and not concluded."""
+    """A fold of what was begun and not finished."""
 
     turn: int | None = None
     model: ModelRef | None = None
     requests: int = 0
-    """How many answers of the model the turn has had."""
+    """How many answers the model has given in the turn."""
     since: datetime | None = None
-    """When that turn began; None without one."""
+    """When the open turn began; `None` if there is none."""
     seen_at: datetime | None = None
     prepared: ev.ChangesPrepared | None = None
     calls: dict[CallId, ToolUseBlock] = field(default_factory=dict[CallId, ToolUseBlock])
     """Calls without a result, in their order."""
     started: set[CallId] = field(default_factory=set[CallId])
-    """Those of them that were taken up."""
+    """The unfinished calls that were started."""
     asked: dict[CallId, ApprovalRequest] = field(default_factory=dict[CallId, ApprovalRequest])
-    """What those of them ask that wait for an approval, and whether the turn may spend more."""
+    """The open questions: approvals of unfinished calls, and whether the turn can spend more."""
     jobs: dict[CallId, ev.ChangesPrepared] = field(default_factory=dict[CallId, ev.ChangesPrepared])
-    """Background commands that were not looked at a last time. They keep nothing else open."""
+    """Background commands whose final changes were not recorded yet. They keep nothing else open."""
     job_paths: dict[CallId, set[str]] = field(default_factory=dict[CallId, set[str]])
-    """What those are known to have changed while they ran on."""
+    """The paths that each background command is known to have changed."""
     acted: set[CallId] = field(default_factory=set[CallId])
-    """Those of them that may have done something: they were allowed to, or prepared to."""
+    """Unfinished calls that can have had an effect: they were allowed to, or had prepared changes."""
 
     @property
     def is_clean(self) -> bool:
@@ -44,20 +44,20 @@ class Unfinished(Struct):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether an open turn only waits for the user, and asking again would repeat nothing that was done."""
+        """Whether an open turn only waits for the user, so that asking again would repeat no action."""
         is_still = self.turn is not None and self.prepared is None
         asked = {call_id for call_id, request in self.asked.items() if request.spending is None}
         return is_still and bool(self.asked) and asked <= self.calls.keys() - self.acted
 
     @property
     def worked_s(self) -> float:
-        """How long the turn worked at least, in seconds, as far as the journal shows."""
+        """The least time the turn has worked, in seconds, as far as the journal shows."""
         if self.since is None or self.seen_at is None:
             return 0.0
         return max(0.0, round((self.seen_at - self.since).total_seconds(), 3))
 
     def is_untouched(self, call_id: CallId) -> bool:
-        """Whether a call without a result has certainly not acted: it was not started, or was waiting for an answer."""
+        """Whether an unfinished call certainly had no effect: it was not started, or was waiting for an answer."""
         return call_id not in self.started or (call_id in self.asked and call_id not in self.acted)
 
     def apply(self, event: ev.Event) -> None:

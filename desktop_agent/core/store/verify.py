@@ -1,11 +1,10 @@
-"""Everything that is wrong with a stored session, in words, and the repair of it.
+"""Reports everything that is wrong with a stored session, and repairs it.
 
-Verifying only reads. A session that is open elsewhere is looked at as it is: what its writer is about to write is not
-missing.
+Verifying only reads. If a session is open elsewhere, records that its writer has yet to write do not count as missing.
 
-A repaired journal is put in place in one step, with the old one kept beside it. Nothing is invented: lines that cannot
-be read are dropped, records are renumbered, and a call that has no result gets one that says so. Records of kinds and
-versions that this program does not know stay as they are, except for their number.
+A repaired journal replaces the old one in one step; the old one is kept next to it. Nothing is invented: unreadable
+lines are dropped, records are renumbered, and a call without a result gets one that says so. Records of unknown kinds
+and versions stay as they are, except for their number.
 """
 
 import os
@@ -37,16 +36,16 @@ from desktop_agent.core.system.staged_file import StagedFile, free_path, sync_fo
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One thing that is wrong. `code` is stable and for programs."""
+    """One problem. `code` is stable, for programs."""
 
     code: str
     title: str
     repair: str = ""
-    """What a repair does about it; empty when nothing can, or has to."""
+    """What a repair does about it; empty if nothing can or must be done."""
     is_settled: bool = False
     """Whether nothing has to be done, because the session is read correctly anyway."""
     line: int | None = None
-    """Of the journal, from 1; None when it is not about one line."""
+    """In the journal, from 1; `None` if the problem is not in one line."""
     detail: str = ""
 
 
@@ -65,19 +64,19 @@ ChangeEvent = ev.ChangesPrepared | ev.ChangesRecorded | ev.ChangesUndone | ev.Ch
 
 
 class Numbers(Struct):
-    """A fold of the journal's order: numbers, names that come twice, and what is begun and not concluded."""
+    """A fold of the journal's order: record numbers, duplicate ids, and what is unfinished."""
 
     last: int = 0
     is_gap_explained: bool = False
-    """Whether a line that could not be read came since the last one that could."""
+    """Whether an unreadable line came after the last readable one."""
     unfinished: Unfinished = field(default_factory=Unfinished)
     given_up: set[CallId] = field(default_factory=set[CallId])
-    """Calls without a result whose turn went on all the same."""
+    """Calls without a result although their turn continued."""
     finished: set[CallId] = field(default_factory=set[CallId])
     known: set[CallId] = field(default_factory=set[CallId])
     changes: set[ChangeId] = field(default_factory=set[ChangeId])
     prepared: set[ChangeId] = field(default_factory=set[ChangeId])
-    """The ids of changes that were prepared, and may not have been made."""
+    """Ids of prepared changes, which need not have been made."""
     doubtful: set[ChangeId] = field(default_factory=set[ChangeId])
     """The ids that prepared changes share with others."""
 
@@ -87,7 +86,7 @@ class Numbers(Struct):
         return [block for block in self.unfinished.calls.values() if block.id not in self.given_up]
 
     def concludes(self, event: ev.JournalEvent) -> bool:
-        """Whether no call of the conversation before may be open any more when `event` comes."""
+        """Whether `event` ends the time in which calls could get a result, while some are still open."""
         return isinstance(event, ev.TurnEnded | ev.PromptSubmitted | ev.MessageDone) and bool(self.open_calls)
 
     def problems(self, event: ev.JournalEvent, number: int) -> Iterator[Finding]:
@@ -117,7 +116,7 @@ class Numbers(Struct):
         return [one for one, count in times.items() if one not in self.doubtful and (count > 1 or one in self.changes)]
 
     def is_repeated(self, event: ev.JournalEvent) -> bool:
-        """Whether `event` is a result of a call that has one."""
+        """Whether `event` is a second result of a call."""
         return isinstance(event, ev.ToolCallFinished) and event.call_id in self.finished
 
     def apply(self, event: ev.JournalEvent) -> None:
@@ -144,10 +143,10 @@ class Numbers(Struct):
 
 
 def verify(catalog: Catalog, session_id: SessionId, *, is_ours: bool = False) -> Report:
-    """Look at one session and report what is wrong. Blocks, for as long as reading all of it takes; changes nothing.
+    """Check one session and report what is wrong. Blocks for as long as reading all of it takes; changes nothing.
 
     `is_ours` says that the caller has the session's lock, so that no other process writes it. Raises
-    `SessionNotFoundError` when there is none.
+    `SessionNotFoundError` if there is none.
     """
     path = catalog.journal_path(session_id)
     is_open = not is_ours and is_locked(path.parent)
@@ -166,7 +165,7 @@ def verify(catalog: Catalog, session_id: SessionId, *, is_ours: bool = False) ->
 
 
 def _of_journal(path: Path, blobs: Blobs, *, is_open: bool) -> Iterator[tuple[Finding | None, bool]]:
-    """Yield what is wrong, and for every record that could be read, whether anything is or not, one mark."""
+    """Yield each finding, and `(None, True)` for every readable record."""
     numbers = Numbers()
     named: dict[Digest, tuple[int, int]] = {}
     is_first = True
@@ -202,7 +201,7 @@ def references(event: ev.JournalEvent) -> Iterator[tuple[Digest, int]]:
 
 
 def blob_problem(blobs: Blobs, digest: Digest, size: int) -> str | None:
-    """Read a content to its end and say what is wrong with it; None when it is what it should be."""
+    """Read the content to its end and return what is wrong with it; `None` if it is intact."""
     try:
         for _ in blobs.blocks(digest, size=size):
             pass
@@ -293,14 +292,14 @@ class Repaired(Struct, frozen=True):
     before: Report
     after: Report
     kept: Path | None
-    """The journal as it was; None when it did not have to change."""
+    """The old journal; `None` if it did not have to change."""
 
 
 def repair(catalog: Catalog, session_id: SessionId) -> Repaired:
-    """Mend what can be mended and report what was and what is left. Blocks.
+    """Repair what can be repaired; report what was wrong and what remains. Blocks.
 
-    Raises `SessionBusyError` when the session is open elsewhere, and `StorageError` when the disk does not allow it: a
-    journal is the old one or the mended one then, whole.
+    Raises `SessionBusyError` if the session is open elsewhere, and `StorageError` if the disk does not allow it: the
+    journal is then either the old or the repaired one, complete.
     """
     path = catalog.journal_path(session_id)
     lock = SessionLock(path.parent)
@@ -360,7 +359,7 @@ def mended_lines(path: Path, blobs: Blobs) -> Iterator[bytes]:
 
 
 def _rewrite(path: Path, blobs: Blobs) -> Path:
-    """Put the mended journal in the place of the old one, and return where that is now."""
+    """Replace the journal by the repaired one, and return where the old one is now."""
     with StagedFile(path.parent) as draft:
         for line in mended_lines(path, blobs):
             draft.write(line)
@@ -372,7 +371,7 @@ def _rewrite(path: Path, blobs: Blobs) -> Path:
 
 
 def _keep(path: Path) -> Path:
-    """Give the journal a second name, beside it."""
+    """Give the journal a second name next to it."""
     kept = free_path(path.parent, f"{path.name}{KEPT_SUFFIX}")
     try:
         os.link(path, kept)
@@ -407,7 +406,7 @@ def _line_of(event: ev.KnownEvent, number: int, at: datetime, blobs: Blobs) -> b
 
 
 def _renumbered(line: Line, event: ev.JournalEvent, number: int) -> bytes:
-    """The line as it was, byte for byte, unless its number or its session is wrong."""
+    """The original line, byte for byte, unless its number or its session is wrong."""
     assert line.content is not None, "what was read is there"
     fields = decode_line(line)
     right: JsonObject = {"seq": number}
@@ -419,7 +418,7 @@ def _renumbered(line: Line, event: ev.JournalEvent, number: int) -> bytes:
 
 
 def _bring_back(path: Path, blobs: Blobs) -> None:
-    """Store the contents that are missing and that files of the workspace still have."""
+    """Store missing contents again if files of the workspace still have them."""
     workspace: Path | None = None
     for _, found in read_each_line(path, blobs):
         if isinstance(found, Damage):
@@ -438,7 +437,7 @@ def _bring_back(path: Path, blobs: Blobs) -> None:
 
 
 def _store_again(file: Path, image: FileImage, blobs: Blobs) -> None:
-    """Store what the file holds, if that is what the image says."""
+    """Store the file's content if it matches the image."""
     with suppress(OSError):
         if image.kind == "file" and file.lstat().st_size != image.size:
             return

@@ -1,4 +1,4 @@
-"""Memory that was freed, given back to the system."""
+"""Returns freed memory to the system."""
 
 import asyncio
 import ctypes
@@ -7,9 +7,9 @@ from contextlib import suppress
 
 
 async def give_back_memory() -> None:
-    """Let the C library give back what it keeps for later, after much was freed at once. In a thread: it takes long.
+    """Make the C library return the memory it retains after much was freed at once. Runs in a thread: it takes long.
 
-    glibc otherwise keeps whole arenas in which one block is in use. Other systems do it by themselves.
+    glibc otherwise keeps whole arenas in which a single block is in use. Other systems need no help.
     """
     if sys.platform == "linux":
         await asyncio.to_thread(_trim)

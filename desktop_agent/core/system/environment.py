@@ -1,13 +1,13 @@
-"""The environment of the programs that we start, made in this one place, and our own: both without credentials.
+"""The environment of the programs that we start, built only here, and our own environment: both without credentials.
 
-A variable is kept back for its name (`GH_TOKEN`) or for the shape of its value: a key, or an address with a password in
-it. Confined commands do not get the variables either that lead to programs outside the sandbox. The user passes names
-on with the setting `passed_variables`; the model names what a command needs in its call, where the user sees it.
+A variable is withheld for its name (`GH_TOKEN`) or for the shape of its value: a key, or an address with a password in
+it. Confined commands also do not get the variables that lead to programs outside the sandbox. The user passes names on
+with the setting `passed_variables`; the model names what a command needs in its call, where the user sees it.
 
-Everything that a process starts inherits its environment: a helper that some library starts (`dbus-launch`, an editor,
-a browser) would get the keys, and may outlive us. So an entry point of ours takes them out before anything else runs
-(`take_environment`), and hands them to what needs them; a crash prints none, and no session bus is started. In another
-program's process (`desktop_agent` used as a library) nothing is taken: the environment is that program's.
+Every child process inherits our environment: a helper that some library starts (`dbus-launch`, an editor, a browser)
+would get the keys, and may outlive us. So an entry point of ours removes them before anything else runs
+(`take_environment`), and passes them only to what needs them; a crash prints none, and no session bus is started. In
+another program's process (`desktop_agent` used as a library) nothing is removed: the environment is that program's.
 """
 
 import os
@@ -22,7 +22,7 @@ from types import TracebackType
 from desktop_agent.core.base.secrets import is_key, is_secret_name, mask, secrets_in
 
 _NEEDED = frozenset({"PATH", "HOME", "PWD", "OLDPWD", "SHELL", "USER", "LOGNAME", "LANG", "TERM", "TMPDIR"})
-"""Without them nothing runs, and their values are paths and names."""
+"""Always passed: nothing runs without them, and their values are paths and names."""
 
 _LONGEST_VALUE = 256 * 1024
 
@@ -59,7 +59,7 @@ _LEADS_OUT = re.compile(
     r"|PIPEWIRE_REMOTE|NOTIFY_SOCKET|LISTEN_FDS|LISTEN_PID|LISTEN_FDNAMES|JOURNAL_STREAM|P11_KIT_SERVER_ADDRESS"
     r"|HYPRLAND_INSTANCE_SIGNATURE|AT_SPI_BUS_ADDRESS|BROWSER|KDE_SESSION_\w+"
 )
-"""Names of agents, buses, screens, terminals and editors that listen outside."""
+"""Names that lead to agents, buses, screens, terminals and editors listening outside the sandbox."""
 
 
 def child_environment(environ: Mapping[str, str], passed: Collection[str] = ()) -> dict[str, str]:
@@ -69,7 +69,7 @@ def child_environment(environ: Mapping[str, str], passed: Collection[str] = ()) 
 
 
 def kept_back_from(environ: Mapping[str, str], passed: Collection[str] = ()) -> dict[str, str]:
-    """Return the names of `environ` that no child process gets, each with the reason in a few words."""
+    """Return the variable names that no child process gets, each with the reason in a few words."""
     found = {name: _reason(name, value) for name, value in environ.items() if name not in passed}
     return {name: reason for name, reason in found.items() if reason}
 
@@ -77,10 +77,10 @@ def kept_back_from(environ: Mapping[str, str], passed: Collection[str] = ()) -> 
 def confined_environment(
     environ: Mapping[str, str], own: Mapping[str, str], passed: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return the environment of a command for the sandbox: without what leads out of it.
+    """Return the environment of a sandboxed command: without variables that lead out of the sandbox.
 
-    `own` is the application's environment. What the model set itself is another value, such as a screen that the
-    command starts inside, and stays.
+    `own` is the application's environment. A variable that the model itself set has another value, such as a display
+    that the command starts inside the sandbox, and is kept.
     """
     return {
         name: value
@@ -90,7 +90,7 @@ def confined_environment(
 
 
 def leading_out(environ: Mapping[str, str], passed: Collection[str] = ()) -> dict[str, str]:
-    """Return the names of `environ` that no confined command gets besides, each with the reason in a few words."""
+    """Return the names that confined commands do not get in addition, each with the reason in a few words."""
     names = (name for name, value in environ.items() if value and leads_out(name) and name not in passed)
     return dict.fromkeys(names, "it leads out of the sandbox")
 
@@ -116,13 +116,13 @@ def _reason(name: str, value: str) -> str:
 
 BUS_VARIABLE = "DBUS_SESSION_BUS_ADDRESS"
 _NO_BUS = "disabled:"
-"""No transport of this name exists, so a library that is asked to connect fails instead of starting a bus."""
+"""There is no transport of this name, so a library that is asked to connect fails instead of starting a bus."""
 
 
 def take_environment() -> Mapping[str, str]:
-    """Return the environment as it was, and leave in it neither secrets nor a reason to start a session bus.
+    """Return the original environment, and remove secrets and any reason to start a session bus from the live one.
 
-    Call it once, first of all, in a process of our own. What the kernel shows of the environment is wiped, too.
+    Call it once, before anything else, in a process of our own. The kernel's copy of the environment is wiped, too.
     """
     whole = dict(os.environ)
     sys.excepthook = partial(_say_without_keys, whole)
@@ -138,12 +138,12 @@ def take_environment() -> Mapping[str, str]:
 def _say_without_keys(
     environ: Mapping[str, str], kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """Print the traceback of an exception that nothing handled, whose message may quote anything."""
+    """Print the traceback of an unhandled exception without keys: its message may quote anything."""
     sys.stderr.write(mask("".join(format_exception(kind, error, trace)), secrets_in(environ)))
 
 
 def name_bus(environ: MutableMapping[str, str]) -> None:
-    """Name the session bus that runs, or none: libdbus starts one for a program with a display that names none."""
+    """Name the running session bus, or none: libdbus starts one for a program that has a display but no bus named."""
     if environ.get(BUS_VARIABLE):
         return
     runtime = environ.get("XDG_RUNTIME_DIR", "")
@@ -152,7 +152,7 @@ def name_bus(environ: MutableMapping[str, str]) -> None:
 
 
 def _wipe(name: str) -> None:
-    """Overwrite a value where the kernel shows it (`/proc/self/environ`): deleting it only drops the pointer to it."""
+    """Overwrite a value where the kernel exposes it (`/proc/self/environ`): deleting it only drops the pointer."""
     if sys.platform == "win32":
         return
     import ctypes  # 5 ms that only an environment with keys costs

@@ -1,7 +1,8 @@
-"""What a file has beside content and permission bits (`FileExtras`): read from the disk, and given back to a file.
+"""What a file has besides content and permission bits (`FileExtras`): reading it from disk, and restoring it.
 
 Owner and group are numbers. Attributes are those that people and programs give a file: `user.*`, ACLs, capabilities,
-labels. What the system derives from the content is left out. Where a system knows none of it, there is none.
+labels. Attributes that the system derives from the content are left out. A system without extended attributes yields
+none.
 """
 
 import base64
@@ -18,12 +19,12 @@ _ABSENT = (errno.ENOTSUP, errno.EPERM, errno.EACCES)
 
 
 def read_extras(path: Path, owner: tuple[int, int]) -> FileExtras:
-    """Return those of the file at `path` itself, whose owner is known. Raises `OSError` when it is gone."""
+    """Return the extras of the file at `path` itself, whose owner is known. Raises `OSError` when it is gone."""
     return FileExtras(owner=owner, attributes=tuple(sorted(_attributes(path))))
 
 
 def give_extras(path: Path, wanted: FileExtras) -> str:
-    """Give them to the file at `path` (which can change its permissions); return in words what it could not get."""
+    """Apply the extras to the file at `path`, which can change its permissions; return in words what failed."""
     missing: list[str] = []
     status = path.lstat()
     if (status.st_uid, status.st_gid) != wanted.owner:

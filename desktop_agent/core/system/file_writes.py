@@ -1,12 +1,12 @@
-"""Replacing a file so that a crash leaves the old or the new, and so that only what was expected there is displaced.
+"""Replacing a file so that a crash leaves the old or the new one, and only the expected file is displaced.
 
-`write_atomically` keeps everything about a file but its content: permission bits, owner, extended attributes (with
-them ACLs), the symlink that led to it, and other hard links to it. `write_state` keeps hard links only where its caller
-says that no other name lies where it must not write.
+`write_atomically` keeps everything about a file except its content: permission bits, owner, extended attributes
+(including ACLs), the symlink that led to it, and other hard links to it. `write_state` keeps hard links only where its
+caller says that no other name lies where it must not write.
 
-Two names are exchanged in one step, and a name is taken only where there is none. Python has neither; Linux does
-(`renameat2`), on the file systems that people keep their work on. Where it does not, `ExchangeUnsupportedError` says
-so, and the caller does what it can without.
+Two names are exchanged in one step, and a name is taken only where it is free. Python has neither operation; Linux has
+(`renameat2`), on the file systems that people keep their work on. Where they are missing, `ExchangeUnsupportedError` is
+raised, and the caller does what it can without them.
 """
 
 import ctypes
@@ -42,20 +42,20 @@ _AT_FDCWD = -100
 _NOREPLACE = 1
 _EXCHANGE = 2
 _UNKNOWN = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})
-"""How a kernel, or a file system, says that it cannot do this."""
+"""Errors with which a kernel or a file system says that it does not support this."""
 
 
 class ExchangeUnsupportedError(Exception):
-    """This system, or this file system, has no such rename. Nothing was done."""
+    """This system, or this file system, does not support the rename. Nothing was done."""
 
 
 def exchange(one: Path, other: Path) -> None:
-    """Swap what two existing names lead to, in one step. Raises `OSError`, or `ExchangeUnsupportedError`."""
+    """Swap two existing names in one step. Raises `OSError`, or `ExchangeUnsupportedError`."""
     _rename(one, other, _EXCHANGE)
 
 
 def rename_to_free(source: Path, target: Path) -> None:
-    """Rename, unless the new name is taken: `FileExistsError`. Raises `OSError`, or `ExchangeUnsupportedError`."""
+    """Rename unless the new name is taken (`FileExistsError`). Raises `OSError`, or `ExchangeUnsupportedError`."""
     _rename(source, target, _NOREPLACE)
 
 
@@ -83,11 +83,11 @@ MEANWHILE = "it was changed at this very moment"
 
 
 class ChangedError(OSError):
-    """Another program wrote the file between the look at it and the write."""
+    """Another program wrote the file between the check and the write."""
 
 
 class Anything(Enum):
-    """That a write may displace whatever is there."""
+    """Permission for a write to displace whatever is there."""
 
     ANYTHING = "anything"
 
@@ -98,7 +98,7 @@ Expected = FileState | Anything | None
 
 
 def place(temporary: Path, target: Path, before: Expected) -> None:
-    """Give what is at `temporary` the name `target`, in place of `before`. Raises `ChangedError`, all as before."""
+    """Rename `temporary` to `target`, replacing `before`. Raises `ChangedError`, leaving everything as it was."""
     if before is ANYTHING:
         retried(os.replace, temporary, target)
         return
@@ -165,7 +165,7 @@ def _is_still(path: Path, before: Expected) -> bool:
 
 
 _OWN_ATTRIBUTES = ("user.", "system.posix_acl_")
-"""Attributes that people give a file. Others are labels that the system gives, and not everybody may set."""
+"""Attributes that people give a file. Others are labels that the system gives, and that not everybody may set."""
 
 
 def change_mode(path: Path, descriptor: int, mode: int) -> None:
@@ -176,7 +176,7 @@ def change_mode(path: Path, descriptor: int, mode: int) -> None:
 
 
 def change_mode_of(path: Path, mode: int) -> None:
-    """Change the mode of what must not be opened, and never through a symlink that took its place meanwhile."""
+    """Change the mode of something that must not be opened, never through a symlink that took its place meanwhile."""
     if not hasattr(os, "O_PATH"):
         retried(os.chmod, path, mode, follow_symlinks=os.chmod not in os.supports_follow_symlinks)
         return
@@ -189,13 +189,13 @@ def change_mode_of(path: Path, mode: int) -> None:
 
 
 def require_mode(path: Path, descriptor: int, mode: int) -> None:
-    """Set the mode unless it is so already: only a file's owner may, and writing can have cleared special bits."""
+    """Set the mode unless it is already set: only a file's owner may, and writing can have cleared special bits."""
     if stat.S_IMODE(retried(os.fstat, descriptor).st_mode) != mode:
         change_mode(path, descriptor, mode)
 
 
 def take_over(target: Path, descriptor: int, old: os.stat_result) -> None:
-    """Give the new file the old one's owner and extended attributes. Raises `OSError` when it cannot have them."""
+    """Give the new file the old one's owner and extended attributes. Raises `OSError` when that fails."""
     if os.name == "nt":
         return
     new = retried(os.fstat, descriptor)
@@ -248,16 +248,16 @@ def write_state(
     keeps_names: KeepsNames = _never,
     before: Expected = ANYTHING,
 ) -> None:
-    """Make `path` what `state` says: written, linked, a folder, a pipe, or (None) removed. Missing parents are created.
+    """Bring `path` to `state`: written, linked, a folder, a pipe, or (None) removed. Missing parents are created.
 
-    `check` is called at the last moment at which everything can still stay as it is; what it raises stops the write.
-    What another program writes after that is seen by what the write displaces: if it is not `before`, it is put back
-    and this raises `ChangedError`. Where the system cannot exchange two names, the check is all there is.
+    `check` is called at the last moment at which nothing has changed yet; what it raises stops the write. If another
+    program writes after that, the write displaces something other than `before`: then that is put back and this raises
+    `ChangedError`. Where the system cannot exchange two names, the check is the only protection.
 
     A file with other names is written under all of them if `keeps_names` allows it. Otherwise only `path` gets the new
     content, as a file of its own.
 
-    A folder is removed, or gives way to a file, only when it is empty; otherwise this raises `OSError`.
+    A folder is removed, or replaced by a file, only when it is empty; otherwise this raises `OSError`.
     """
     is_folder = path.is_dir() and not path.is_symlink()
     if state is None:
@@ -290,7 +290,7 @@ def write_state(
 
 
 def give_state_extras(path: Path, state: FileState) -> str:
-    """Give a file that was just written what `state` says it has beside its content; return what it could not get."""
+    """Apply what `state` says beyond the content to a file that was just written; return in words what failed."""
     if state.extras is None or os.name == "nt":
         return ""
     missing = give_extras(path, state.extras)
@@ -300,15 +300,15 @@ def give_state_extras(path: Path, state: FileState) -> str:
 
 
 def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> None:
-    """Replace the content of `path` with `content`, so that a reader or a crash sees the old or the new, never a mix.
+    """Replace the content of `path`, so that a reader or a crash sees the old or the new content, never a mix.
 
-    A symlink is followed. `mode` sets the permission bits; None keeps those of an existing file. When it raises
-    `OSError`, the file is as it was and nothing else is left.
+    A symlink is followed. `mode` sets the permission bits; None keeps those of an existing file. When this raises
+    `OSError`, the file is unchanged and nothing else is left behind.
 
-    A file with several hard links, in a folder that takes no new files, or of an owner that a new file cannot be given,
-    is written in place instead, because those links and that owner belong to the file. A failure then puts the old
-    content back. Only a crash in the middle can leave a mix of both, which `is_torn` recognises: who wrote both states
-    down before, as the ledger does, repairs it.
+    A file with several hard links, in a folder that takes no new files, or with an owner that a new file cannot be
+    given, is written in place instead, because those links and that owner belong to the file. A failure then puts the
+    old content back. Only a crash in the middle can leave a mix of both, which `is_torn` recognises: a caller that
+    stored both states beforehand, as the ledger does, can repair it.
     """
     _write(Path(os.path.realpath(path)), content, mode, lambda: None, _always)
 
@@ -321,7 +321,7 @@ def _write(
     keeps_names: KeepsNames,
     before: Expected = ANYTHING,
 ) -> None:
-    """Do as `write_atomically`, but never through a symlink, also where one takes the file's place meanwhile."""
+    """Write like `write_atomically`, but never through a symlink, even if one takes the file's place meanwhile."""
     try:
         old = retried(os.lstat, target)
     except FileNotFoundError:
@@ -365,7 +365,7 @@ def _write_by_rename(
 
 
 def _write_in_place(target: Path, content: bytes, mode: int | None, old: os.stat_result, expected: Expected) -> None:
-    """Write over `target`, or else put its content back. Raises `OSError`, also when it is not `old` any more."""
+    """Overwrite `target`, or else restore its content. Raises `OSError`, also when the file is no longer `old`."""
     descriptor = retried(os.open, target, os.O_RDWR | O_CLOEXEC | O_BINARY | O_NOFOLLOW)
     try:
         now = retried(os.fstat, descriptor)
@@ -425,7 +425,7 @@ def _make_folder(path: Path, mode: int, *, is_there: bool) -> None:
 
 
 def _replace_with(make: Callable[[Path], None], path: Path, check: Check, before: Expected) -> None:
-    """Put what `make` makes in the place of whatever has the name; nothing is left of it when it cannot stand there."""
+    """Put what `make` creates at `path`, replacing whatever is there; on failure nothing of it is left."""
     temporary = temporary_beside(path)
     try:
         make(temporary)
@@ -439,7 +439,7 @@ def _replace_with(make: Callable[[Path], None], path: Path, check: Check, before
 
 
 def _is_special(path: Path) -> bool:
-    """Whether a file that is written here takes the place of something that is none."""
+    """Whether `path` exists and is not a regular file."""
     try:
         return not stat.S_ISREG(retried(os.lstat, path).st_mode)
     except FileNotFoundError:
@@ -447,7 +447,7 @@ def _is_special(path: Path) -> bool:
 
 
 def _replace_special(path: Path, kind: FileKind, mode: int, check: Check, before: Expected) -> None:
-    """Put a new pipe, or a socket at which no program listens, in the place of whatever has the name."""
+    """Replace whatever is at `path` with a new pipe, or a socket at which no program listens."""
     if not hasattr(os, "mkfifo"):
         raise OSError(errno.ENOTSUP, f"this system has no {kind}")
 

@@ -16,14 +16,14 @@ from desktop_agent.core.protocol.model import FileExtras, FileImage, FileKind
 from desktop_agent.core.system.file_extras import read_extras
 
 DEFAULT_MODE = 0o644
-"""The mode of a state that has none of its own. A new file on disk gets `new_file_mode()`."""
+"""The mode of a state that has no mode of its own. A new file on disk gets `new_file_mode()`."""
 
 _WITHOUT_CONTENT: dict[int, FileKind] = {stat.S_IFDIR: "folder", stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket"}
 
 
 @cache
 def new_file_mode() -> int:
-    """The permission bits that this process gives a new file: 0666 without what the umask takes away."""
+    """Return the permission bits that this process gives a new file: 0666 minus the umask."""
     with tempfile.TemporaryDirectory() as folder:
         descriptor = os.open(f"{folder}/probe", os.O_WRONLY | os.O_CREAT, 0o666)
         try:
@@ -44,14 +44,13 @@ def digest_of(content: bytes) -> Digest:
 
 
 class FileState(Struct, frozen=True, kw_only=True):
-    """A file in memory: its bytes (a symlink's target path, nothing for what has none), permission bits and kind."""
+    """A file in memory: its bytes (a symlink's target path; empty if it has none), permission bits and kind."""
 
     content: bytes
     mode: int = DEFAULT_MODE
     kind: FileKind = "file"
     extras: FileExtras | None = None
-    """None where they were not looked at, and where a write leaves those alone that are there. They do not distinguish
-    two states."""
+    """None where they were not read, and where a write leaves the existing ones alone. Comparisons ignore them."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileState) and self._compared() == other._compared()
@@ -80,23 +79,23 @@ class FileTransition(Struct, frozen=True):
     before: FileState | None
     after: FileState | None
     new_folders: tuple[str, ...] = ()
-    """Folders that come into being with it, outermost first."""
+    """Folders that are created with it, outermost first."""
     moved_from: str = ""
     moved_to: str = ""
     is_shared: bool = False
-    """Whether it may be the work of another session's command, which ran at the same time."""
+    """Whether it may be the work of another session's command that ran at the same time."""
     is_new_name: bool = False
-    """Whether the path became another name (a hard link) of a file that was there."""
+    """Whether the path became another name (a hard link) of an existing file."""
     is_prior: bool = False
-    """Whether it came before everything recorded of the path."""
+    """Whether it happened before everything recorded for the path."""
 
 
 def read_state(path: Path, *, with_special: bool = False, with_extras: bool = True) -> FileState | None:
     """Return the state of `path` itself (a symlink is not followed), or None when nothing is there.
 
-    Raises `OSError` for what cannot be read. Folders (an `IsADirectoryError`), named pipes and sockets count as that,
-    because an edit must never replace one, unless the caller knows what to do `with_special`; devices always do.
-    Owner and attributes are part of it unless it is asked for without.
+    Raises `OSError` for what cannot be read. Folders (an `IsADirectoryError`), named pipes and sockets also raise it,
+    because an edit must never replace one, unless the caller can handle them (`with_special`); devices always do. Owner
+    and attributes are included unless `with_extras` is false.
     """
     try:
         status = path.lstat()

@@ -1,4 +1,4 @@
-"""Log lines without keys, wherever they go."""
+"""Log lines without keys, wherever they are written."""
 
 import logging
 from collections.abc import Mapping
@@ -7,10 +7,10 @@ from desktop_agent.core.base.secrets import mask, secrets_in
 
 
 class MaskingFormatter(logging.Formatter):
-    """Masks the whole of what is written, tracebacks too: the message of an error may quote anything."""
+    """Masks all output, including tracebacks: an error message may quote anything."""
 
     def __init__(self, pattern: str, environ: Mapping[str, str]) -> None:
-        """What looks like a key is masked, and what `environ` calls a secret, whatever it looks like."""
+        """Mask what looks like a key, and what `environ` names as a secret, regardless of its form."""
         super().__init__(pattern)
         self._secrets = secrets_in(environ)
 
@@ -19,6 +19,6 @@ class MaskingFormatter(logging.Formatter):
 
 
 def mask_warnings(environ: Mapping[str, str]) -> None:
-    """Mask the warnings and errors that go to standard error because no log takes them."""
+    """Mask the warnings and errors that go to standard error because no log handles them."""
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(MaskingFormatter("%(message)s", environ))

@@ -1,12 +1,12 @@
-"""Files that are ours: for their owner only, and whether one has changed since it was read.
+"""Files of our own: accessible only to their owner; and whether a file has changed since it was read.
 
-Conversations, settings and logs quote whatever the user works on, so what is made here never depends on the umask.
-`close_to_others` mends what an earlier version made readable. On Windows the user's own profile folder keeps others
-out, and none of this changes anything there.
+Conversations, settings and logs quote anything the user works on, so permissions of what is created here never depend
+on the umask. `close_to_others` repairs files that an earlier version left readable. On Windows the user's profile
+folder keeps others out, and none of this changes anything.
 
 A `FileStamp` tells whether a small file that others may write has changed, without reading it again. Two writes within
-one step of the clock that dates files leave the same date. As git does with its index
-(https://git-scm.com/docs/racy-git), a date that is too young to be relied on counts as open to change.
+one tick of the file system's clock leave the same date. As git does with its index (https://git-scm.com/docs/racy-git),
+a date that is too recent to be reliable counts as open to change.
 """
 
 import os
@@ -28,7 +28,7 @@ _O_SAFE: int = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | geta
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make `folder` and its missing parents, for their owner only; one that exists stays as it is. Raises `OSError`."""
+    """Create `folder` and missing parents for their owner only; an existing one is unchanged. Raises `OSError`."""
     if folder.is_dir():
         return
     if folder.parent != folder:
@@ -41,16 +41,18 @@ def make_private_folder(folder: Path) -> None:
 
 
 def make_private_file(path: Path) -> None:
-    """Make an empty private file if none is there; files that SQLite puts beside it get its mode. Raises `OSError`."""
+    """Create an empty private file if there is none; files that SQLite puts beside it get its mode. Raises
+    `OSError`.
+    """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_SAFE, PRIVATE_FILE))
 
 
 def close_to_others(roots: Iterable[Path]) -> None:
-    """Take the rights of group and others from `roots` and from all that is in them. Blocks; never raises.
+    """Remove the permissions of group and others from `roots` and everything in them. Blocks; never raises.
 
-    A root that is closed already is taken to be mended, so the walk happens once. A link inside is not followed, and
-    what belongs to another user stays as it is.
+    A root that is already closed is assumed to be repaired, so the walk happens only once. Links inside are not
+    followed, and files of other users are unchanged.
     """
     if os.name == "nt":
         return
@@ -71,7 +73,7 @@ def _close_contents(root: Path) -> None:
 
 
 def _close(name: str, folder: int | None = None) -> bool:
-    """Close one file or folder and return whether that was possible. Through a handle: a name may become a link."""
+    """Close one file or folder; return whether that worked. Uses a handle, because a name may become a link."""
     handle = os.open(name, os.O_RDONLY | _O_SAFE, dir_fd=folder)
     try:
         status = os.fstat(handle)
@@ -84,9 +86,9 @@ def _close(name: str, folder: int | None = None) -> bool:
 
 
 _RACY_NS = 50_000_000
-"""More than a step of the clock that dates files, which is 1 to 16 ms."""
+"""More than a tick of the file system's clock, which is 1 to 16 ms."""
 _WHOLE_SECONDS_RACY_NS = 2_050_000_000
-"""The same where dates are kept in whole seconds, as HFS+ does, or in every other one, as FAT does."""
+"""The same where dates have a resolution of one second, as in HFS+, or two, as in FAT."""
 
 
 class FileStamp(Struct, frozen=True):
@@ -97,7 +99,7 @@ class FileStamp(Struct, frozen=True):
     inode: int
     device: int
     is_racy: bool = False
-    """Whether it was written so shortly before the look that it may change again without that showing."""
+    """Whether it was written so shortly before the check that another write might not show."""
 
     @classmethod
     def of(cls, status: os.stat_result) -> Self:
@@ -107,7 +109,7 @@ class FileStamp(Struct, frozen=True):
 
 
 def stamp_of(path: Path) -> FileStamp | None:
-    """Return the state of a file; None while it is missing. Blocks. Take it before the file is read."""
+    """Return the state of a file; None if it is missing. Blocks. Call it before reading the file."""
     try:
         return FileStamp.of(path.stat())
     except OSError:
@@ -115,7 +117,7 @@ def stamp_of(path: Path) -> FileStamp | None:
 
 
 def is_unchanged(now: FileStamp | None, earlier: FileStamp | None) -> bool:
-    """Whether a file is certainly as it was at the earlier look, or still missing."""
+    """Whether a file is certainly unchanged since the earlier stamp, or still missing."""
     if now is None or earlier is None:
         return now is earlier
     return not earlier.is_racy and replace(now, is_racy=False) == earlier

@@ -1,6 +1,6 @@
-"""Files that are written before they get their name, and the folders in which a name is to last.
+"""Files that are written before they get their name, and folders whose entries are made durable.
 
-System calls are carried through: again when a signal interrupts one, and to the end when it takes only a part.
+System calls are completed: retried when a signal interrupts them, and continued when they are partial.
 """
 
 import errno
@@ -43,28 +43,30 @@ def read_all(descriptor: int) -> bytes:
 
 
 def close(descriptor: int) -> None:
-    """Close it. What was to be durable is so already, and the descriptor is gone also where this fails."""
+    """Close the descriptor, ignoring errors: durable data is synced by then, and the descriptor is gone even on
+    failure.
+    """
     with suppress(OSError):
         os.close(descriptor)
 
 
 TEMPORARY_MARK = ".desktop-agent-"
-"""Part of every temporary name, so that left-overs of a killed process can be recognised and swept."""
+"""Part of every temporary name, so that left-overs of a killed process can be recognised and removed."""
 
 _TEMPORARY_SUFFIX = ".tmp"
 
 
 class StagedFile:
-    """A new private file without its name yet: written, synced, then placed. Nothing is left of one that never was.
+    """A new private file without its name yet: written, synced, then placed. An unplaced one leaves nothing behind.
 
-    Several drafts that are all synced before the first is placed become visible together, as nearly as a disk can, and
-    `sync_folders` then makes all their names durable with one wait for each folder. Where that is one wait too many,
-    the folder is synced together with the drafts, before they are placed: what a power failure undoes of the placing
-    is then a whole draft, whose `intended_name` says what it is.
+    Several files that are all synced before the first is placed become visible together, as nearly as a disk allows,
+    and `sync_folders` then makes all their names durable with one wait for each folder. Where even that wait is too
+    much, the folder is synced together with the files, before they are placed: if a power failure undoes the placing, a
+    complete draft remains, whose `intended_name` says what it is.
     """
 
     def __init__(self, folder: Path, name: str = "") -> None:
-        """Begin one in the existing `folder`; its temporary name ends with `name`. All of it raises `OSError`."""
+        """Create one in the existing `folder`; its temporary name ends with `name`. All methods raise `OSError`."""
         self.path = temporary_beside(folder / "draft", name)
         self.size = 0
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC | O_BINARY
@@ -87,7 +89,7 @@ class StagedFile:
         self.size += len(content)
 
     def sync(self) -> None:
-        """Wait until all of it is on the disk. Nothing can be written afterwards."""
+        """Wait until everything is on disk. Nothing can be written afterwards."""
         retried(os.fsync, self._descriptor)
         self._close()
 
@@ -102,7 +104,7 @@ class StagedFile:
 
 
 def sync_folders(folders: Iterable[Path]) -> None:
-    """Make the names in these folders durable, where that is known. Raises `OSError` when the disk fails."""
+    """Make the names in these folders durable, where the platform can. Raises `OSError` when the disk fails."""
     if os.name == "nt":
         return
     for folder in folders:
@@ -138,7 +140,7 @@ def is_left_over(path: Path) -> bool:
 
 
 def intended_name(name: str) -> str:
-    """The name that a draft's temporary `name` says it was to get; empty when it says none, or is no draft's."""
+    """Return the name that a draft's temporary `name` was to get; empty if it has none, or is not a draft's."""
     if not (name.startswith(TEMPORARY_MARK) and name.endswith(_TEMPORARY_SUFFIX)):
         return ""
     return name.removeprefix(TEMPORARY_MARK).removesuffix(_TEMPORARY_SUFFIX).partition(".")[2]

@@ -1,7 +1,7 @@
-"""The folder a session works in: what is in it, read without ever raising for one bad entry.
+"""The folder a session works in, and its contents, read without ever raising for a single bad entry.
 
-Everything here is synchronous and meant for a thread. A thread shares the interpreter with the window, so nothing in
-here is one long call into C: a window waits at most a few milliseconds for its turn.
+Everything here is synchronous and meant for a thread. A thread shares the interpreter with the window, so nothing here
+is one long call into C: the window waits at most a few milliseconds for its turn.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ from desktop_agent.core.protocol.model import FolderIdentity
 from desktop_agent.core.system.git.repository import FileState, FileStatus
 
 FolderMark = Literal["conflicted", "modified", "added"]
-"""What a folder is marked with because of what is below it, strongest first."""
+"""How a folder is marked because of what is below it, strongest first."""
 
 MAX_LISTED_FILES: Final = 200_000
 
@@ -33,7 +33,7 @@ _NEVER_SHOWN: Final = frozenset({".git", ".hg", ".svn", ".DS_Store"})
 """Version control's own folders and a file manager's litter: no user edits them by hand, and a click would not help."""
 
 _COVER: Final = ".desktop-agent"
-"""Shown as soon as something is in it."""
+"""Shown only when it is not empty."""
 
 _SORTED_AT_ONCE: Final = 2_048
 
@@ -41,13 +41,13 @@ _AT_FDCWD: Final = -100
 _AT_SYMLINK_NOFOLLOW: Final = 0x100
 _STATX_BTIME: Final = 0x800
 _STATX_BYTES: Final = 256
-"""`statx` of `linux/stat.h`, which tells when a file was created; Python does not offer it."""
+"""Size of `statx` in `linux/stat.h`, which tells when a file was created; Python does not offer it."""
 
 
 class FolderListing(NamedTuple):
-    """What a folder holds, by name and in natural order; and what went wrong while reading it, if anything.
+    """What a folder holds, in natural order, and what went wrong while reading it, if anything.
 
-    Plain strings, because there may be 100,000 of them: the garbage collector never looks at a string.
+    Plain strings, because there may be 100,000 of them: the garbage collector ignores strings.
     """
 
     folders: list[str]
@@ -76,8 +76,9 @@ def check_workspace(path: Path) -> None:
 
 
 NamedBy = Literal["user", "client", "file"]
-"""Who names a folder: the user in person, a program that acts for the user, or a file, which anybody may have
-written."""
+"""Who named a folder: the user in person, a program that acts for the user, or a file, which anybody may
+have written.
+"""
 
 _SYSTEM: Final = frozenset(
     f"/{name}"
@@ -89,7 +90,7 @@ _SYSTEM: Final = frozenset(
 )
 _OPEN_TO_ALL: Final = ("/var/tmp", "/var/folders", "/private/var/folders", "/var/www")  # noqa: S108  # only compared
 _FOR_THE_USER: Final = ("/usr/src", "/usr/local/src", "/run/media", "/dev/shm")  # noqa: S108
-"""Places in the system's folders where people do have projects."""
+"""Places in system folders where people do keep projects."""
 _SHARED: Final = frozenset({"/home", "/media", "/mnt", "/opt", "/private", "/srv", "/tmp", "/users", "/volumes"})  # noqa: S108
 _FOR_NOBODY: Final = frozenset({"/home", "/private", "/tmp", "/users", *_OPEN_TO_ALL, *_FOR_THE_USER})  # noqa: S108
 """Never a project as a whole, whoever names them; folders in them may be one."""
@@ -107,14 +108,14 @@ _STARTED: Final = (
     ".rustup",
     "appdata", "start menu",
 )  # fmt: skip
-"""Places in a home with programs, or with files that a desktop or a shell runs by itself."""
+"""Places in a home folder with programs, or with files that a desktop or a shell runs automatically."""
 _SECRET: Final = (
     ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".oci", ".password-store", ".pki", ".mozilla",
     ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/gh", ".config/gcloud", ".config/op",
     ".config/1password", ".config/bitwarden", ".local/share/keyrings", ".local/share/kwalletd",
 )  # fmt: skip
 _OF_ALL_PROGRAMS: Final = frozenset({".config", ".local", ".local/share", ".local/state", ".cache", ".var", ".cargo"})
-"""Settings and data of all programs. The folder of one program may be a project, such as an editor's settings."""
+"""Settings and data of all programs. The folder of a single program can be a project, such as an editor's settings."""
 _FILES_IN_LIBRARY: Final = ("library/mobile documents", "library/cloudstorage", "library/developer")
 """The part of macOS's `Library` that holds the user's own files."""
 _PROGRAMS_IN_LIBRARY: Final = tuple(
@@ -125,13 +126,13 @@ _PROGRAMS_IN_LIBRARY: Final = tuple(
         *("internet plug-ins", "input methods", "quicklook", "spotlight", "screen savers", "workflows", "cookies"),
     )
 )
-"""The parts that are refused on other systems, too, where a folder named `Library` may be anything."""
+"""Parts that are refused on other systems, too, where a folder named `Library` can be anything."""
 
 
 def why_no_workspace(folder: Path, named_by: NamedBy = "user") -> str:
-    """Say why a folder cannot be a workspace; empty if it can. `folder` is resolved. Blocks.
+    """Return why a folder cannot be a workspace; empty if it can. `folder` is resolved. Blocks.
 
-    An agent writes in its workspace, so nothing there may be run by other programs on their own, or belong to others.
+    An agent writes in its workspace, so nothing there may be run automatically by other programs, or belong to others.
     The user may choose the home folder, and the settings of one program; a file may not, because its author would then
     choose what commands can reach.
     """
@@ -231,7 +232,7 @@ def identity_of(folder: Path) -> FolderIdentity | None:
 
 
 def _born_ns(folder: Path, status: os.stat_result) -> int | None:
-    """Return when a folder was created, if the system tells: inode numbers of deleted folders are used again."""
+    """Return when a folder was created, if known: inode numbers of deleted folders are reused."""
     if sys.platform == "linux":
         return _born_ns_on_linux(os.fsencode(folder))
     if os.name == "nt":
@@ -254,10 +255,10 @@ def _born_ns_on_linux(path: bytes) -> int | None:
 
 
 class HeldWorkspace:
-    """The folder of a session, known by what it is: kept open, so that no other gets its inode. Blocks."""
+    """The folder of a session, recognised by identity: kept open, so that no other gets its inode. Blocks."""
 
     def __init__(self, root: Path, known: FolderIdentity | None = None) -> None:
-        """Hold the resolved folder `root`, when it is first seen; it must be the `known` one, if there is one."""
+        """Hold the resolved folder `root` as soon as it is seen; it must be the `known` one, if given."""
         self.root = root
         self._known = known
         self._release: weakref.finalize[[int], HeldWorkspace] | None = None
@@ -269,11 +270,11 @@ class HeldWorkspace:
 
     @property
     def identity(self) -> tuple[int, int] | None:
-        """Device and inode of the folder; None while it has not been seen."""
+        """Device and inode of the folder; None until it has been seen."""
         return self._identity
 
     def check(self) -> None:
-        """Raise `WorkspaceError` unless `root` is a folder that can be read, and still the one that was opened."""
+        """Raise `WorkspaceError` unless `root` is a readable folder, and still the one that was opened."""
         self._has_refused = True  # unless it gets to the end
         try:
             check_workspace(self.root)
@@ -313,7 +314,7 @@ class HeldWorkspace:
         self._has_refused = False
 
     def is_in_place(self) -> bool:
-        """Whether `check` would pass; the user is not told if not."""
+        """Whether `check` would pass, without telling the user if not."""
         has_refused = self._has_refused
         try:
             self.check()
@@ -324,7 +325,7 @@ class HeldWorkspace:
         return True
 
     def accept(self) -> FolderIdentity | None:
-        """Accept the folder that is there, as the user wants; return its identity if the session has none yet."""
+        """Accept the folder that is there, at the user's request; return its identity if the session has none yet."""
         if self.root.is_symlink():
             return None
         if self._has_refused:
@@ -387,7 +388,9 @@ def require_workspace(root: Path, named_by: NamedBy = "user") -> None:
 
 
 def scan_directory(path: Path) -> FolderListing:
-    """Return what is directly in `path`. Never raises: a folder that cannot be read is a listing with a `problem`."""
+    """Return what is directly in `path`. Never raises: a folder that cannot be read gives a listing with a
+    `problem`.
+    """
     folders: list[str] = []
     files: list[str] = []
     links: set[str] = set()
@@ -406,7 +409,9 @@ def scan_directory(path: Path) -> FolderListing:
 
 
 def _is_cover(entry: os.DirEntry[str]) -> bool:
-    """Whether this stands there only while a command runs: the sandbox covers what must not be made with it."""
+    """Whether the entry exists only while a command runs: the sandbox mounts it so that the command cannot
+    create it.
+    """
     if entry.name != _COVER or not entry.is_dir(follow_symlinks=False):
         return False
     with os.scandir(entry.path) as found:
@@ -470,7 +475,7 @@ _DIGITS: Final = re.compile(r"\d+")
 
 
 def natural_key(name: str) -> str:
-    """Return what to sort `name` by: `page2` comes before `page10`, and case decides last."""
+    """Return a sort key for `name`: `page2` comes before `page10`, and case decides last."""
     return f"{_DIGITS.sub(_longer_is_larger, name.casefold())}\0{name}"
 
 
@@ -488,10 +493,10 @@ def _names_in_order(keys: list[str]) -> list[str]:
 def entries_below(
     roots: Iterable[Path], *, skipped: Container[str] = (), most: float = inf
 ) -> Iterator[tuple[Path, str, os.DirEntry[str]]]:
-    """Yield every entry below `roots`: its root, its path from there, with `/`, and itself. Blocks.
+    """Yield every entry below `roots`: its root, its path from there, with `/`, and the entry. Blocks.
 
-    Symbolic links are not followed, and folders with a `skipped` name not entered. What cannot be read is passed over.
-    After `most` entries no other folder is begun; the one that holds the last of them is gone through to its end.
+    Symbolic links are not followed, and folders with a `skipped` name are not entered. Unreadable entries are skipped.
+    After `most` entries no other folder is opened; the one that holds the last of them is listed completely.
     """
     folders = deque((root, "") for root in roots)
     seen = 0

@@ -1,5 +1,5 @@
-"""What a terminal makes of a program's bytes: one emulator, for the user's own terminal and for all printed output.
+"""A terminal emulator for the user's own terminal and for everything that programs print.
 
 `emulator` works on a `screen` of `rows`. `printout` reads outputs: a command's for the model, on its card and in its
-own window, and in exports. It keeps tabs and blanks as they were printed, and passes on rows that no longer change.
+own window, and in exports. It keeps tabs and trailing spaces as printed, and passes on rows that no longer change.
 """

@@ -1,15 +1,15 @@
 """A terminal without a window: bytes of a program in, a screen with its history out.
 
-Programs that ask get a few facts in fixed words, and nothing that a program has printed, because an answer arrives as
-if it were typed. An answer with the asker's own text (a title, a setting by its name) would let a file that is only
+Queries are answered with a few fixed facts, never with text that a program has printed, because an answer arrives as if
+it were typed. An answer with the program's own text (a title, a setting by its name) would let a file that is only
 displayed type into the shell.
 
-What is printed is split into text and control sequences (ECMA-48), wherever it is cut into pieces. Strings for the
-terminal (titles, links, device control) end at their terminator, or with their line: one without an end must not hide
-what is printed after it. Of one that is too long only the beginning is kept. A sequence whose parameters are malformed,
-or that another one interrupts, does nothing. C1 controls are dropped: in UTF-8 no program needs them.
+Output is split into text and control sequences (ECMA-48), wherever the pieces are cut. Strings for the terminal
+(titles, links, device control) end at their terminator or with their line, so that an unterminated one cannot hide what
+is printed after it. Of a string that is too long, only the beginning is kept. A sequence that has malformed parameters
+or is interrupted by another one does nothing. C1 controls are dropped: in UTF-8 no program needs them.
 
-Two shortcuts are for floods in the user's terminal: a `Backlog` leaves out rows that nobody could scroll back to, and
+Two shortcuts handle floods in the user's terminal: a `Backlog` leaves out rows that nobody could scroll back to, and
 many plain lines at the end of the screen go into the history at once.
 """
 
@@ -51,12 +51,12 @@ class Token(NamedTuple):
 
 
 class Tokenizer:
-    """Reads pieces of output one after another; what is not finished waits for the next."""
+    """Splits output into tokens, piece by piece; an unfinished token waits for the next piece."""
 
     def __init__(self) -> None:
         self._unfinished = ""
         self._string: str | None = None
-        """What has come of a string: its kind, then its content."""
+        """The unfinished string: its kind, then its content."""
 
     @property
     def is_amid(self) -> bool:
@@ -89,7 +89,7 @@ class Tokenizer:
                 self._unfinished = match[0]
 
     def _read_string(self, text: str, at: int) -> tuple[int, Token | None]:
-        """Go on with a string; return where it was left, and what it was if it is over."""
+        """Continue a string; return where reading stopped, and the token if it is a complete command."""
         assert self._string is not None
         end = _END.search(text, at)
         stop = end.start() if end is not None else len(text)
@@ -122,7 +122,7 @@ _SECOND_IDENTITY: Final = "\x1b[>1;0;0c"
 
 
 class Emulator:
-    """Takes what a program prints, in pieces cut anywhere."""
+    """Processes what a program prints, in pieces cut anywhere."""
 
     def __init__(
         self,
@@ -133,12 +133,12 @@ class Emulator:
         history_rows: int = HISTORY_ROWS,
         screen: Screen | None = None,
     ) -> None:
-        """`answered` gets what is to be sent back to the program; `screen` replaces the usual screen."""
+        """`answered` receives what is to be sent back to the program; `screen` replaces the usual screen."""
         self.screen = screen or Screen(height, columns, history_rows)
         self.title = ""
-        """What the program calls itself. It is a stranger's text and must be shown as such."""
+        """The title that the program set. It is untrusted text and must be shown as such."""
         self.colours: tuple[str, str] = ("#000000", "#FFFFFF")
-        """Of text and ground, for programs that ask."""
+        """The colours of text and background, for programs that query them."""
         self._writer = Writer(self.screen)
         self._tokenizer = Tokenizer()
         self._decoder = getincrementaldecoder("utf-8")("replace")
@@ -151,7 +151,9 @@ class Emulator:
 
     @property
     def is_scrolling(self) -> bool:
-        """Whether only new lines matter: the cursor is at the end of the usual screen, and no sequence has begun."""
+        """Whether output only adds lines: the cursor is at the end of the main screen, and no sequence is
+        unfinished.
+        """
         screen = self.screen
         is_whole = screen.top == 0 and screen.cursor.row == screen.bottom == screen.height - 1
         is_amid = self._tokenizer.is_amid or self._decoder.getstate()[0] != b""
@@ -162,7 +164,7 @@ class Emulator:
             pass
 
     def steps(self, output: bytes) -> Iterator[None]:
-        """Take this in by steps of a fraction of a millisecond, so that other work can be done in between."""
+        """Process output in steps of a fraction of a millisecond, so that other work can be done in between."""
         text = self._decoder.decode(output)
         self._answers = 0
         if len(text) >= LEAST_CHARS and self.is_scrolling:
@@ -175,7 +177,7 @@ class Emulator:
             self._take(token)
 
     def _flow(self, text: str) -> Iterator[None]:
-        """Take in plain lines at once, and what is between them token by token."""
+        """Process plain lines at once, and everything between them token by token."""
         *lines, rest = text.split(LINE_END)
         at = 0
         while at < len(lines):
@@ -226,7 +228,7 @@ class Emulator:
             carry_out(self.screen, token.text, token.between, token.final)
 
     def _take_command(self, command: str) -> None:
-        """Take a title, or a question for a colour. All others (clipboard, links, palettes) do nothing."""
+        """Handle a title or a colour query. All other commands (clipboard, links, palettes) do nothing."""
         number, _, text = command.partition(";")
         if number in ("0", "2"):
             self.title = text[:_LONGEST_TITLE]
@@ -240,7 +242,7 @@ class Emulator:
 
 
 def _answer(screen: Screen, parameters: str, between: str, final: str) -> str:
-    """Return the answer to a sequence, empty if it asks for nothing that is answered."""
+    """Return the answer to a sequence; empty if it is not a query or not answered."""
     if between:
         return ""
     match parameters, final:
@@ -258,7 +260,7 @@ def _answer(screen: Screen, parameters: str, between: str, final: str) -> str:
 
 
 def _answer_colour(command: str, text: str, ground: str) -> str:
-    """Return the answer to a command (OSC) that asks for the colour of text or ground, given as `#RRGGBB`."""
+    """Return the answer to a command (OSC) that queries the colour of text or background, given as `#RRGGBB`."""
     colour = {"10;?": text, "11;?": ground}.get(command)
     if colour is None:
         return ""
@@ -268,11 +270,13 @@ def _answer_colour(command: str, text: str, ground: str) -> str:
 
 LINE_END: Final = "\r\n"
 LEAST_CHARS: Final = 4_096
-"""In less, it is not worth looking for lines."""
+"""In less text, looking for lines is not worth it."""
 
 
 def is_ready(screen: Screen) -> bool:
-    """Whether the cursor is in an empty row at the bottom of a screen that scrolls as a whole, and writes plainly."""
+    """Whether the cursor is in an empty bottom row, the whole screen scrolls, and no mode changes how text
+    is written.
+    """
     cursor = screen.cursor
     if cursor.row != screen.height - 1 or cursor.column or cursor.is_past_end or cursor.look != PLAIN:
         return False
@@ -284,12 +288,12 @@ def is_ready(screen: Screen) -> bool:
 
 
 def plain_lines(lines: Iterator[str], columns: int) -> list[str]:
-    """Return the first of these lines that fit a row each and are text of one cell a character."""
+    """Return the leading lines that fit a row each and have one cell per character."""
     return list(takewhile(lambda line: len(line) <= columns and line.isascii() and line.isprintable(), lines))
 
 
 def scroll_in(screen: Screen, lines: list[str]) -> None:
-    """Write these lines on a screen that `is_ready`, each with its end."""
+    """Write these lines, each with its line end, on a screen that `is_ready`."""
     rows = [*screen.grid.rows[:-1], *lines]
     left = len(rows) - (screen.height - 1)
     screen.keep_all(row.kept() if isinstance(row, Row) else KeptRow(row.rstrip(BLANK)) for row in rows[:left])
@@ -301,17 +305,17 @@ def scroll_in(screen: Screen, lines: list[str]) -> None:
 
 
 MOST_BYTES: Final = 1024 * 1024
-"""The most that waits. A program that prints faster than is read then waits, as at every terminal."""
+"""The most output that waits. A program that prints faster than that is blocked, as in every terminal."""
 
 FLOOD_BYTES: Final = 64 * 1024
-"""Less is taken in as it is."""
+"""Less output is not shortened."""
 
 _PLAIN = bytes({0x09, 0x0A, 0x0D, *range(0x20, 0x7F), *range(0x80, 0x100)})
 _SGR = re.compile(rb"\x1b\[[0-9;:]*m")
 
 
 class Backlog:
-    """Filled by the thread that reads, emptied by the window's."""
+    """Output that waits: added by the thread that reads it, taken by the window's."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -320,7 +324,7 @@ class Backlog:
         self._room = threading.Condition()
 
     def put(self, output: bytes) -> bool:
-        """Add output, and return whether nothing waited before. Blocks while too much waits."""
+        """Add output, and return whether the backlog was empty before. Blocks while too much waits."""
         with self._room:
             self._room.wait_for(lambda: self._size < MOST_BYTES or self._is_closed)
             if self._is_closed:
@@ -346,8 +350,8 @@ class Backlog:
 def without_unseen(output: bytes, rows: int) -> bytes:
     """Return output that leaves the same screen, without plain lines that scroll out of the last `rows`.
 
-    Only for a screen whose cursor is at its bottom and which scrolls as a whole. The effect of the dropped lines on
-    colours is kept.
+    Only for a screen that scrolls as a whole and whose cursor is at the bottom. The dropped lines' effect on colours is
+    kept.
     """
     if len(output) < FLOOD_BYTES:
         return output

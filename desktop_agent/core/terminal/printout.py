@@ -42,7 +42,7 @@ _IGNORED = bytes({*range(0x07), *range(0x10, 0x18), 0x19, *range(0x1C, 0x20), 0x
 """Control characters that terminals ignore anywhere. A file of zeros is full of them."""
 _IGNORED_TEXT = re.compile(f"[{re.escape(_IGNORED.decode())}]+")
 _BULK = bytes({0x09, 0x0A, *range(0x20, 0x7F), *range(0x80, 0xC2), *range(0xC3, 0x100)})
-"""Bytes of text and lines, whatever is beside them. 0xC2 is not among them, since it may begin a C1 control."""
+"""Bytes that are text or line ends whatever is next to them. Excludes 0xC2, since it may begin a C1 control."""
 
 
 class _PrintedScreen(Screen):
@@ -60,7 +60,7 @@ class _PrintedScreen(Screen):
 
     @property
     def main(self) -> Grid:
-        """The screen with history, even while the other one is shown."""
+        """The main screen, even while the alternate one is shown."""
         return self._main
 
     @property
@@ -78,13 +78,13 @@ class Printout:
         unseen: Callable[[str], None] | None = None,
         seen_rows: int = 0,
     ) -> None:
-        """`settled` is given the rows that change no more, in their order.
+        """`settled` receives the rows that no longer change, in order.
 
-        With `unseen`, of many lines of text and colours only the last `seen_rows` become rows; the text of those before
-        them is given to it as it was written. That is the short way for floods.
+        With `unseen`, only the last `seen_rows` of many lines of text and colours become rows; `unseen` receives the
+        text before them as it was written. This is the short way for floods.
         """
         self.effort = 0
-        """How much was read character by character, with rows counted by what they cost."""
+        """The work done so far, in characters; each finished row counts as a fixed number of them."""
         self._settled = settled
         self._unseen = unseen
         self._seen_rows = seen_rows
@@ -105,7 +105,7 @@ class Printout:
                 at = end
 
     def feed_bytes(self, output: bytes, text_of: Callable[[bytes], str], unseen: Callable[[bytes], None]) -> None:
-        """Take in bytes, which `text_of` decodes. Of a flood of text, `unseen` is given most, undecoded."""
+        """Process bytes, which `text_of` decodes. `unseen` receives most of a flood of text, undecoded."""
         output = output.translate(None, _IGNORED)
         if len(output) >= _LEAST_BULK and not self.is_fresh:  # first, what was cut off in the last piece
             end = output.find(b"\n") + 1
@@ -123,7 +123,7 @@ class Printout:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether a new plain line begins at the end of everything printed."""
+        """Whether everything printed so far ends where a new plain line begins."""
         screen = self._screen
         cursor, modes = screen.cursor, screen.modes
         if cursor.column or cursor.is_past_end or cursor.is_origin or any(cursor.draws_lines):
@@ -133,7 +133,7 @@ class Printout:
         return not self._emulator.is_amid and not any(row.cells for row in screen.grid.rows[cursor.row :])
 
     def standing(self) -> list[PrintedRow]:
-        """Return the rows that may still change, up to the last one with text or the cursor."""
+        """Return the rows that can still change, up to the last one with text or the cursor."""
         screen = self._screen
         rows = _printed(_to_the_last(screen.main.rows, -1 if screen.modes.is_alternate else screen.cursor.row))
         if screen.modes.is_alternate:
@@ -141,7 +141,7 @@ class Printout:
         return rows
 
     def _take(self, text: str) -> None:
-        """Take in a line, or a part of one, whatever it contains."""
+        """Process a line, or a part of one, with any control sequences."""
         self._emulator.take_text(text.replace("\n", "\r\n"))
         self.effort += len(text) + _EFFORT_OF_A_ROW * len(self._screen.left)
         if self._screen.left:
@@ -149,7 +149,7 @@ class Printout:
             self._settled(left)
 
     def _take_lines(self, text: str) -> None:
-        """Take in whole lines of text and colours, as `_take` would."""
+        """Process whole lines of text and colours, with the same result as `_take`."""
         screen = self._screen
         cursor = screen.cursor
         if self._unseen is not None:
@@ -169,7 +169,7 @@ class Printout:
         self._add(rows)
 
     def _without_unseen(self, text: str, unseen: Callable[[str], None]) -> str:
-        """Pass on the lines of `text` that nobody will look at; return the others."""
+        """Pass on the lines of `text` that nobody will look at; return the rest."""
         start = len(text) - 1
         for _ in range(ROWS + self._seen_rows):
             start = text.rfind("\n", 0, start)
@@ -180,7 +180,9 @@ class Printout:
         return text[start + 1 :]
 
     def _clear_for(self, give: Callable[[], None]) -> None:
-        """Pass on the rows on the screen and what follows them, which fills it."""
+        """Pass on the rows above the cursor, call `give` for the text after them, which fills the screen,
+        and clear it.
+        """
         screen = self._screen
         self._settled(_printed(screen.grid.rows[: screen.cursor.row]))
         give()
@@ -200,7 +202,7 @@ class Printout:
 
 
 def plain_text(text: str) -> str:
-    """Return what a terminal would show of `text` in the end, without colours."""
+    """Return the text that a terminal would show for `text` in the end, without colours."""
     if _CONTROL.search(text) is None:
         return text
     rows: list[PrintedRow] = []
@@ -220,7 +222,7 @@ def _fits(line: str) -> bool:
 
 
 def _coloured(line: str, look: PrintedStyle) -> tuple[PrintedRow, PrintedStyle]:
-    """Read a line of text and colours that begins with `look`; return it and the look after it."""
+    """Parse a line of text and colours that begins with `look`; return its row and the look after it."""
     text, *rest = SGR.split(line)
     runs = [Run(0, len(text), look)] if text and look != PLAIN else []
     for parameters, part in zip(rest[::2], rest[1::2], strict=True):

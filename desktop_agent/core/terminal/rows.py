@@ -18,7 +18,7 @@ _SEPARATORS = re.compile("[;:]")
 
 
 class PrintedStyle(NamedTuple):
-    """Colours and styles. A colour is `""` for the usual one, `ansi3` for one of the theme's 16, or `#RRGGBB`."""
+    """Colours and styles. A colour is `""` for the default, `ansi3` for one of the theme's 16, or `#RRGGBB`."""
 
     foreground: str = ""
     background: str = ""
@@ -50,7 +50,7 @@ _SET: dict[int, dict[str, bool]] = {
 
 @lru_cache(maxsize=4_096)
 def changed(look: PrintedStyle, parameters: str) -> PrintedStyle:
-    """Return `look` after an SGR sequence with these parameters; what is unknown in them changes nothing."""
+    """Return `look` after an SGR sequence with these parameters; unknown ones change nothing."""
     if parameters in ("", "0"):
         return PLAIN
     # `4:0` is "no underline" and `4:3` a curly one; elsewhere a colon only separates.
@@ -91,7 +91,7 @@ def _simple(look: PrintedStyle, code: int) -> PrintedStyle:
 
 
 def _extended(codes: list[int]) -> tuple[str, int]:
-    """Read a colour of 256 (`5;n`) or of all (`2;r;g;b`); return it and how many codes it took."""
+    """Parse a 256-colour (`5;n`) or RGB colour (`2;r;g;b`); return it and how many codes it took."""
     match codes:
         case [5, number, *_]:
             return _of_256(number), 2
@@ -117,7 +117,7 @@ def _of_256(number: int) -> str:
 
 
 def look_after(text: str, look: PrintedStyle) -> PrintedStyle:
-    """Return how text behind `text` looks. Costs nothing for what stands before the last reset."""
+    """Return the look of what follows `text`. Text before the last reset costs nothing."""
     reset = max(text.rfind("\x1b[0m"), text.rfind("\x1b[m"))
     for sequence in SGR.finditer(text, max(reset, 0)):
         look = changed(look, sequence[1])
@@ -126,7 +126,7 @@ def look_after(text: str, look: PrintedStyle) -> PrintedStyle:
 
 BLANK = " "
 TAB = 8
-"""From one tab stop to the next."""
+"""The distance between tab stops, in cells."""
 _MOST_MARKS = 8
 """How many marks a character may carry; more are dropped, or one cell could grow without end."""
 
@@ -140,7 +140,7 @@ class Run(NamedTuple):
 
 
 class KeptRow(NamedTuple):
-    """A row that no longer changes, without its blank end. Cells that look as usual are in no run."""
+    """A row that no longer changes, without its blank end. Cells with the default look are in no run."""
 
     cells: Sequence[str] = ""
     """The characters of each cell; `""` is the second half of a wide one."""
@@ -177,7 +177,7 @@ class Row:
         self.looks[at : at + 2] = (look, look)
 
     def add_mark(self, at: int, mark: str) -> bool:
-        """Put a mark on the character that is there, or on its first half; return whether it can carry one."""
+        """Add a combining mark to the character that covers the cell; return whether the cell can carry one."""
         if not self.cells[at] and at:
             at -= 1
         if len(self.cells[at]) <= _MOST_MARKS:
@@ -185,7 +185,7 @@ class Row:
         return True
 
     def part(self, at: int) -> None:
-        """Take a character away that has cells on each side of `at`."""
+        """Blank a character that has cells on both sides of `at`."""
         cells = self.cells
         if not 0 < at < len(cells) or cells[at]:
             return
@@ -197,7 +197,7 @@ class Row:
         cells[start:end] = [BLANK] * (end - start)
 
     def erase(self, start: int, end: int, look: PrintedStyle) -> None:
-        """Make cells blank, on the ground of `look`."""
+        """Make cells blank, with the background of `look`."""
         self.part(start)
         self.part(end)
         count = len(self.cells[start:end])
@@ -205,7 +205,7 @@ class Row:
         self.looks[start:end] = [look] * count
 
     def insert(self, at: int, count: int, look: PrintedStyle) -> None:
-        """Move what follows to the right by blank cells; what leaves the row is gone."""
+        """Insert blank cells, moving what follows to the right; what leaves the row is lost."""
         columns = len(self.cells)
         self.part(at)
         self.cells[at:at] = [BLANK] * count
@@ -252,7 +252,7 @@ class Row:
 
 
 class PrintedRow(NamedTuple):
-    """A row that no longer changes. Parts that look as usual have no run."""
+    """A row that no longer changes. Parts with the default look have no run."""
 
     text: str
     runs: tuple[Run, ...] = ()
@@ -265,7 +265,7 @@ _CONTINUED_EMPTY = PrintedRow("", (), is_continued=True)
 
 
 class WrittenRow(Row):
-    """A row as long as what was written to it, so that blanks at its end are printed ones."""
+    """A row as long as what was written to it, so that spaces at its end are printed ones."""
 
     __slots__ = ("_columns",)
 
@@ -282,7 +282,7 @@ class WrittenRow(Row):
         super().put_wide(at, character, look)
 
     def put_tab(self, at: int, width: int, look: PrintedStyle) -> None:
-        """Write a tab behind all that is there."""
+        """Write a tab at or beyond the end of the row."""
         self._reach(at)
         self.cells[at:] = ["\t", *[""] * (width - 1)]
         self.looks[at:] = [look] * width
@@ -364,7 +364,7 @@ class WrittenRow(Row):
 
 @lru_cache(maxsize=4096)
 def width(character: str) -> int:
-    """Return how many cells a character takes: two for those of East Asia and pictures, none for marks."""
+    """Return how many cells a character takes: two for East Asian ones and emoji, none for combining marks."""
     if east_asian_width(character) in "WF":
         return 2
     return 0 if category(character) in ("Mn", "Me", "Cf") else 1

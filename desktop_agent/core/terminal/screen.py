@@ -1,9 +1,9 @@
 """The screen of a terminal: where the cursor is, what is written there, and what has scrolled out of it.
 
-After ECMA-48 and, where that is silent, what xterm does (its "Control Sequences"). A narrower screen cuts its rows.
+Follows ECMA-48 and, where that is silent, xterm (its "Control Sequences"). A narrower screen cuts its rows.
 
-Control sequences are carried out by one small function each, found by the last character. What is not listed does
-nothing, and above all: nothing a program prints reaches the clipboard, a file or a link.
+Each control sequence is carried out by one small function, found by its last character. Unlisted sequences do nothing;
+above all, nothing that a program prints reaches the clipboard, a file or a link.
 """
 
 from collections import deque
@@ -22,10 +22,10 @@ class Cursor(Struct):
     row: int = 0
     column: int = 0
     is_past_end: bool = False
-    """The last column was written to: the next character begins a new row."""
+    """Whether the last column was written to, so that the next character begins a new row."""
     look: PrintedStyle = PLAIN
     draws_lines: tuple[bool, bool] = (False, False)
-    """Whether each of the two character sets is that of lines."""
+    """Whether each of the two character sets is the line-drawing one."""
     character_set: int = 0
     is_origin: bool = False
     """Whether rows count from the top margin."""
@@ -37,15 +37,15 @@ class Modes(Struct):
     returns_with_line_feed: bool = False
     shows_cursor: bool = True
     cursor_keys: bool = False
-    """Whether arrow keys are sent in their other form (DECCKM)."""
+    """Whether arrow keys send their application sequences (DECCKM)."""
     brackets_paste: bool = False
     reports_focus: bool = False
     is_alternate: bool = False
-    """Whether the screen without history is shown, which full-screen programs use."""
+    """Whether the alternate screen is shown: it has no history and is used by full-screen programs."""
 
 
 class Grid:
-    """As many rows as the screen is high. Places are checked by the caller."""
+    """The rows of the screen, as many as it is high. The caller checks positions."""
 
     def __init__(self, height: int, columns: int, makes_row: type[Row] = Row) -> None:
         self._row = makes_row
@@ -53,7 +53,7 @@ class Grid:
         self.columns = columns
 
     def scroll_up(self, top: int, bottom: int, count: int, look: PrintedStyle) -> list[Row]:
-        """Move the rows from `top` to `bottom` (inside) up, and return those that leave."""
+        """Move the rows from `top` to `bottom` (inclusive) up, and return those that leave."""
         count = min(count, bottom - top + 1)
         left = self.rows[top : top + count]
         del self.rows[top : top + count]
@@ -62,7 +62,7 @@ class Grid:
         return left
 
     def scroll_down(self, top: int, bottom: int, count: int, look: PrintedStyle) -> None:
-        """Move the rows from `top` to `bottom` (inside) down; those that leave are gone."""
+        """Move the rows from `top` to `bottom` (inclusive) down; those that leave are lost."""
         count = min(count, bottom - top + 1)
         del self.rows[bottom - count + 1 : bottom + 1]
         self.rows[top:top] = [self._row(self.columns, look) for _ in range(count)]
@@ -72,7 +72,7 @@ class Grid:
             self.rows[number] = self._row(self.columns, look)
 
     def fit(self, height: int, columns: int, cursor: int) -> list[Row]:
-        """Have this size, and return the rows that leave at the top so that `cursor` stays on the screen."""
+        """Resize, and return the rows that leave at the top so that `cursor` stays on the screen."""
         for row in self.rows:
             row.fit(columns)
         self.columns = columns
@@ -85,10 +85,10 @@ class Grid:
 
 
 class Screen:
-    """A screen with its history. What leaves the history is counted, so that a row keeps its number."""
+    """A screen with its history. Rows that leave the history are counted, so that every row keeps its number."""
 
     is_printout: ClassVar[bool] = False
-    """Whether it keeps what was printed as text: tabs are characters then, and test patterns are not drawn."""
+    """Whether it keeps printed output as text: then tabs are characters, and test patterns are not drawn."""
     makes_row: ClassVar[type[Row]] = Row
 
     def __init__(self, height: int, columns: int, history_rows: int = HISTORY_ROWS) -> None:
@@ -110,7 +110,7 @@ class Screen:
         self.tabs = set(range(0, self.columns, TAB))
 
     def row(self, number: int) -> KeptRow:
-        """Return a row, by its number since the beginning; one that is not there is empty."""
+        """Return a row by its number since the beginning; an empty one if it does not exist."""
         at = number - self.forgotten_rows
         if 0 <= at < len(self.history):
             return self.history[at]
@@ -124,7 +124,9 @@ class Screen:
     # -- moving --
 
     def move_to(self, row: int | None, column: int | None) -> None:
-        """Put the cursor there, within the screen; rows count from the top margin where that is the origin."""
+        """Move the cursor, clamped to the screen; rows count from the top margin in origin mode. `None`
+        stays as it is.
+        """
         cursor = self.cursor
         cursor.is_past_end = False
         if row is not None:
@@ -134,7 +136,7 @@ class Screen:
             cursor.column = max(0, min(column, self.columns - 1))
 
     def move_by(self, rows: int) -> None:
-        """Move the cursor up or down, no further than the margin that is in the way."""
+        """Move the cursor up or down, but not past a margin."""
         cursor = self.cursor
         cursor.is_past_end = False
         first = self.top if cursor.row >= self.top else 0
@@ -156,7 +158,7 @@ class Screen:
             self.cursor.row -= 1
 
     def scroll_up(self, count: int) -> None:
-        """Scroll within the margins; from the top of the usual screen rows go into the history."""
+        """Scroll within the margins; rows that leave the main screen at the top go into the history."""
         left = self.grid.scroll_up(self.top, self.bottom, count, self.blank_look)
         if self.top == 0 and not self.modes.is_alternate:
             self.keep(left)
@@ -172,14 +174,14 @@ class Screen:
 
     @property
     def blank_look(self) -> PrintedStyle:
-        """How cells look that are made blank: they have the ground of what is written now."""
+        """The look of blanked cells: the current background."""
         ground = self.cursor.look.background
         return PrintedStyle(background=ground) if ground else PLAIN
 
     # -- the whole of it --
 
     def save_cursor(self) -> None:
-        """Remember the cursor, for each of the two screens."""
+        """Save the cursor, separately for each of the two screens."""
         self._saved[self.modes.is_alternate] = replace(self.cursor)
 
     def restore_cursor(self) -> None:
@@ -188,13 +190,13 @@ class Screen:
         self.cursor.column = min(self.cursor.column, self.columns - 1)
 
     def use_alternate(self, *, is_on: bool) -> None:
-        """Show the screen without history, empty, or the usual one as it was left."""
+        """Show the alternate screen, cleared, or the main one as it was left."""
         if is_on != self.modes.is_alternate:
             self.modes.is_alternate = is_on
             self.grid = Grid(self.height, self.columns, self.makes_row) if is_on else self._main
 
     def resize(self, height: int, columns: int) -> None:
-        """Have another size; rows that no longer fit above the cursor go into the history."""
+        """Resize; rows that no longer fit above the cursor go into the history."""
         left = self.grid.fit(height, columns, self.cursor.row)
         self.cursor.row = max(0, self.cursor.row - len(left))
         if self.modes.is_alternate:
@@ -262,7 +264,7 @@ class Writer:
         self._advance(2)
 
     def _room(self) -> int:
-        """Return how many cells are left in the row, after a new one was begun if need be."""
+        """Return how many cells are left in the row, after wrapping to a new one if needed."""
         cursor = self._screen.cursor
         if cursor.is_past_end and self._screen.modes.wraps:
             self._row().is_continued = True
@@ -285,7 +287,7 @@ class Writer:
         return self._screen.grid.rows[self._screen.cursor.row]
 
     def tab(self) -> None:
-        """Write a tab where nothing is written yet, and move over what is."""
+        """Write a tab at the end of a printed row; elsewhere only move the cursor to the tab stop."""
         room, cursor = self._room(), self._screen.cursor
         row, width = self._row(), min(TAB - cursor.column % TAB, room)
         if isinstance(row, WrittenRow) and cursor.column >= len(row.cells):
@@ -303,7 +305,7 @@ Numbers = list[int]
 _Action = Callable[[Screen, Numbers], object]
 
 _MOST = 100_000
-"""Larger numbers in a sequence mean no more than this."""
+"""Larger numbers in a sequence are reduced to this."""
 
 
 def numbers_of(parameters: str) -> Numbers:
@@ -312,7 +314,7 @@ def numbers_of(parameters: str) -> Numbers:
 
 
 def carry_out(screen: Screen, parameters: str, between: str, final: str) -> None:
-    """Do what a sequence says (CSI)."""
+    """Carry out a control sequence (CSI)."""
     if between == "!" and final == "p":
         _soft_reset(screen)
     elif between:

@@ -1,8 +1,8 @@
-"""What was changed, what of it is undone, kept or commented on, and what calls destroyed besides.
+"""The recorded changes, which of them are undone, kept or commented on, and what else calls destroyed.
 
-An undo is a step that can be taken back. It is open while any change that it undid is still undone, however the others
-were applied again: so the steps of a journal follow from its undos and redos alone, also in journals of versions that
-knew no steps.
+An undo is a step that can be taken back. It stays open while any change that it undid is still undone, however the
+others were redone. So the steps of a journal follow from its undos and redos alone, also in journals of versions that
+had no steps.
 """
 
 from collections import Counter
@@ -35,20 +35,22 @@ NOTHING: frozenset[HunkKey] = frozenset()
 
 
 class StepPart(Struct, frozen=True):
-    """What of one change was undone before a step and after it."""
+    """Which hunks of one change were undone before a step and after it."""
 
     change_id: ChangeId
     before: frozenset[HunkKey]
     after: Undone
 
     def stands(self, now: Undone) -> bool:
-        """Whether any of what it undid still is, when `now` is undone of the change."""
+        """Whether anything that the step undid is still undone, given that `now` is undone of the change."""
         if now is None:
             return True
         return bool(now - self.before if self.after is None else now & (self.after - self.before))
 
     def taken_back(self, now: Undone, every: Callable[[], frozenset[HunkKey]]) -> frozenset[HunkKey]:
-        """Return what of `now` is undone without it. `every` hunk of the change is asked for only if that matters."""
+        """Return what stays undone of `now` without the step. `every` returns all hunks; it is called only
+        if needed.
+        """
         if now == self.after:
             return self.before
         if self.after is None:
@@ -57,18 +59,18 @@ class StepPart(Struct, frozen=True):
 
 
 class UndoStep(Struct, frozen=True):
-    """An undo that was not taken back yet, or not all of it."""
+    """An undo that has not been taken back, or only in part."""
 
     seq: int
-    """The number of its event: what names it."""
+    """The sequence number of its event, which identifies it."""
     at: datetime
     outcomes: tuple[FileOutcome, ...]
     parts: tuple[StepPart, ...]
     writes: tuple[ChangeId, ...]
-    """The changes by `undo` that are its exact before and after; none in journals of old."""
+    """The changes by `undo` with its exact before- and after-images; empty in old journals."""
 
     def open_paths(self, records: Mapping[ChangeId, ChangeRecord]) -> set[str]:
-        """Return the files in which something that it undid still is undone."""
+        """Return the files in which something that it undid is still undone."""
         ids = {
             part.change_id
             for part in self.parts
@@ -79,12 +81,14 @@ class UndoStep(Struct, frozen=True):
         return {named.get(change_id, records[change_id].change.path) for change_id in ids}
 
     def stands(self, records: Mapping[ChangeId, ChangeRecord]) -> bool:
-        """Whether any of what it undid still is undone."""
+        """Whether anything that it undid is still undone."""
         return any(part.stands(undone_of(records[part.change_id])) for part in self.parts if part.change_id in records)
 
 
 class Turned(Struct, frozen=True):
-    """What one undo or redo turned, where among the records, and what was undone of each change before and after."""
+    """The effect of one undo or redo: where it is among the records, and what was undone of each change before and
+    after.
+    """
 
     start: int
     """How many changes were on record before it."""
@@ -92,9 +96,9 @@ class Turned(Struct, frozen=True):
     before: dict[ChangeId, Undone]
     after: dict[ChangeId, Undone]
     kept: frozenset[str] = frozenset()
-    """Folders that were to go, and stay because of the files in them."""
+    """Folders that should have been removed but stay because of the files in them."""
     is_recorded: bool = True
-    """Whether what it wrote is on record; in journals of old it is not."""
+    """Whether what it wrote is on record; false in old journals."""
 
 
 def undone_of(record: ChangeRecord) -> Undone:
@@ -102,12 +106,14 @@ def undone_of(record: ChangeRecord) -> Undone:
 
 
 def changes_named(event: ev.ChangesUndone | ev.ChangesRedone) -> Iterable[ChangeId]:
-    """Return the changes of which an undo or redo says what is undone of them now, each once."""
+    """Return the changes, each once, whose undone state an undo or redo reports."""
     return dict.fromkeys((*event.change_ids, *(reverted.change_id for reverted in reverts_of(event))))
 
 
 def reverts_of(event: ev.ChangesUndone | ev.ChangesRedone) -> list[Reverted]:
-    """Return what an undo or redo says of parts of changes: where it wrote, then where there was nothing to write."""
+    """Return what an undo or redo reports about parts of changes: where it wrote, then where there was nothing to
+    write.
+    """
     written = [reverted for change in event.changes for reverted in change.reverts]
     return written + [reverted for outcome in event.outcomes if outcome.is_done for reverted in outcome.reverts]
 
@@ -115,7 +121,7 @@ def reverts_of(event: ev.ChangesUndone | ev.ChangesRedone) -> list[Reverted]:
 def step_of(
     event: ev.ChangesUndone, before: Mapping[ChangeId, Undone], records: Mapping[ChangeId, ChangeRecord]
 ) -> UndoStep | None:
-    """Return the step that an undo was, if it undid anything; `before` is what was undone of each change until then."""
+    """Return the step of an undo, if it undid anything; `before` is what was undone of each change until then."""
     parts: list[StepPart] = []
     for change_id, was in before.items():
         now = undone_of(records[change_id])
@@ -140,7 +146,7 @@ CHANGE_EVENTS: Final = frozenset(
         ev.CommentsRemoved,
     )
 )
-"""What `ChangeState.apply` folds in; it does nothing with other events."""
+"""The events that `ChangeState.apply` folds; it ignores all others."""
 
 
 class ChangeState(Fold):
@@ -152,25 +158,26 @@ class ChangeState(Fold):
     kept: dict[str, set[HunkKey]] = field(default_factory=dict[str, set[HunkKey]])
     """By path, the hunks that the user decided to keep."""
     comments: dict[str, LineComment] = field(default_factory=dict[str, LineComment])
-    """The user's remarks that are not sent yet, by id, oldest first."""
+    """The user's unsent remarks by id, oldest first."""
     undos: list[UndoEntry] = field(default_factory=list[UndoEntry])
     steps: list[UndoStep] = field(default_factory=list[UndoStep])
     """The undos that can be taken back, oldest first."""
     turned: list[Turned] = field(default_factory=list[Turned])
-    """What each undo and redo turned, oldest first."""
+    """The effect of each undo and redo, oldest first."""
     uncaptured: list[tuple[int, Uncaptured]] = field(default_factory=list[tuple[int, Uncaptured]])
-    """What was changed and could not be recorded, each with its turn."""
+    """What was changed but could not be recorded, each with its turn."""
     destroyed: dict[CallId, Destroyed] = field(default_factory=dict[CallId, Destroyed])
-    """What calls destroyed that changes alone cannot tell, by the call."""
+    """What each call destroyed that its changes alone do not show."""
     put_back: set[tuple[CallId, RefChange | OutsideFile]] = field(
         default_factory=set[tuple[CallId, RefChange | OutsideFile]]
     )
-    """What recoveries put back besides the changes, by the call that destroyed it."""
+    """What recoveries restored besides changes, each with the call that destroyed it."""
     numbers: dict[int, int] = field(default_factory=dict[int, int])
-    """By turn, the largest number of any change in the journal, even of one that was only planned."""
+    """By turn, the largest number of any change in the journal, including planned ones."""
     twice: dict[ChangeId, int] = field(default_factory=dict[ChangeId, int])
-    """For each id that several changes have in the journal, how many they are: earlier versions used some ids twice.
-    Here they are named by their order, as `3.2~1` and `3.2~2`, and in no other way."""
+    """For each id that several changes in the journal share, how many they are: earlier versions used some ids twice.
+    Here they are named only by their order, as `3.2~1` and `3.2~2`.
+    """
 
     # -- questions --
 
@@ -179,15 +186,15 @@ class ChangeState(Fold):
         return self.numbers.get(turn, 0)
 
     def namesakes(self, change_id: ChangeId) -> list[ChangeId]:
-        """Return the changes that share an id in the journal; nothing for an id that only one change has."""
+        """Return the changes that share an id in the journal; empty for an id that only one change has."""
         return [nth_change_id(change_id, nth) for nth in range(1, self.twice.get(change_id, 0) + 1)]
 
     def active(self, turn: int | None = None) -> list[ChangeRecord]:
-        """The agent's changes that stand (are not undone), of one turn or of all."""
+        """Return the agent's changes that are not undone, of one turn or of all."""
         return [record for record in self._agent_records(turn) if not record.is_undone]
 
     def undone(self) -> list[ChangeRecord]:
-        """The agent's changes that are undone at the moment, wholly or in part."""
+        """Return the agent's changes that are undone, wholly or in part."""
         return [record for record in self._agent_records(None) if record.is_undone or record.undone_hunks]
 
     def _agent_records(self, turn: int | None) -> Iterator[ChangeRecord]:
@@ -215,7 +222,7 @@ class ChangeState(Fold):
     # -- the fold --
 
     def apply(self, event: ev.Event, turn: int, tool: str | None) -> None:
-        """Fold one event in, in a turn. `tool` is that of the call it is about, if there was such a call."""
+        """Fold one event of a turn. `tool` is the tool of the call that the event is about, if any."""
         match event:
             case ev.ToolCallStarted(call=call):
                 self.destroyed.pop(call.id, None)
@@ -321,7 +328,7 @@ class ChangeState(Fold):
                 self.numbers[turn] = max(self.numbers.get(turn, 0), number)
 
     def _make_room(self, changes: Sequence[FileChange]) -> None:
-        """Note ids that are about to be used twice, and rename the changes that have them already."""
+        """Note ids that are about to be used twice, and rename the recorded changes that have them."""
         self._count(changes)
         times = Counter(change.id for change in changes)
         known = dict.fromkeys((one for one in times if one in self.changes), 1)
@@ -332,18 +339,18 @@ class ChangeState(Fold):
             self._rename_known()
 
     def _told_apart(self, changes: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
-        """Return new changes, each with its own id; what they revert is named as it is here."""
+        """Return new changes with unique ids; the changes they revert have the ids used here."""
         return tuple(map(self._numbered, [self._change_meant(change) for change in changes]))
 
     def _numbered(self, change: FileChange) -> FileChange:
-        """Return the change, with its order in its id if others have the same id."""
+        """Return the change, with its order in its id if others share the id."""
         if change.id not in self.twice:
             return change
         nth = self.twice[change.id] = self.twice[change.id] + 1
         return replace(change, id=nth_change_id(change.id, nth))
 
     def _rename_known(self) -> None:
-        """Give the recorded changes, and everything that names them, the ids that tell them apart."""
+        """Give the recorded changes, and everything that refers to them, their unique ids."""
         for record in self.changes.values():
             (own,) = self._meant((record.change.id,))
             record.change = replace(self._change_meant(record.change), id=own)
@@ -354,7 +361,7 @@ class ChangeState(Fold):
             known.changes = self._meant(known.changes)
 
     def _meant(self, ids: tuple[ChangeId, ...]) -> tuple[ChangeId, ...]:
-        """Return what ids in the journal mean: the latest of several changes, as in earlier versions."""
+        """Resolve ids from the journal: a shared id means the latest of its changes, as in earlier versions."""
         return tuple(nth_change_id(one, self.twice[one]) if self.twice.get(one) else one for one in ids)
 
     def _reverts_meant(self, reverts: tuple[Reverted, ...]) -> tuple[Reverted, ...]:
@@ -384,7 +391,7 @@ class ChangeState(Fold):
         return replace(turned, before=before, after=after)
 
     def _note_recovered(self) -> None:
-        """Find out of which calls everything that they destroyed is back now."""
+        """Update for which calls everything that they destroyed has been restored."""
         for call_id, known in self.destroyed.items():
             if known.is_recoverable:
                 lost = (*(change for change in known.refs if change.is_loss), *known.outside)

@@ -1,4 +1,4 @@
-"""The entries of a transcript: what a user reads, one after the other, and what of it single events say. Pure."""
+"""The entries of a transcript, which a user reads in order, and what single events contribute to them. Pure."""
 
 import json
 import re
@@ -43,10 +43,10 @@ _CONTAINERS = (dict, list, set)
 
 
 class Fold(Struct):
-    """What events come to so far."""
+    """The state that results from the events so far."""
 
     def copy(self) -> Self:
-        """Return it with containers of its own; what they hold is shared."""
+        """Return a copy with its own containers; their items are shared."""
         values = ((name, getattr(self, name)) for name in self.__struct_fields__)
         return replace(self, **{name: copy(value) for name, value in values if type(value) in _CONTAINERS})
 
@@ -67,7 +67,7 @@ class TextEntry(Struct, kw_only=True):
 
 
 class ToolEntry(Struct, kw_only=True):
-    """A tool call: what was asked, what it printed, what it changed, what it came to."""
+    """A tool call: its arguments, output, changes and result."""
 
     turn: int
     call: ToolCall
@@ -77,21 +77,21 @@ class ToolEntry(Struct, kw_only=True):
     state: ToolState = "started"
     output_tail: str = ""
     output_chars: int = 0
-    """All output so far, also what `output_tail` no longer holds."""
+    """All output so far, including what `output_tail` no longer holds."""
     result: ToolResult | None = None
     duration_s: float | None = None
     approval: ApprovalRequest | None = None
     """Set while the call waits for the user."""
     decision: Decision | None = None
     judged: ev.CommandJudged | None = None
-    """What is known of the command as the user edits it, while it waits."""
+    """What is known about the command as the user edits it, while the call waits."""
     asked_command: str | None = None
     """The command as the model wrote it, if the user was asked about one."""
     permission: tuple[ApprovalRequest | None, Decision | None] = (None, None)
-    """How the call was let through, while its server asks the user something."""
+    """How the call was approved, kept while its server asks the user something."""
     waiting_since: datetime | None = None
     waited_s: float = 0.0
-    """How long it waited for answers: that is not its own time."""
+    """How long it waited for answers, which does not count as its own time."""
     changes: tuple[FileChange, ...] = ()
     uncaptured: tuple[Uncaptured, ...] = ()
     refs: tuple[RefChange, ...] = ()
@@ -99,7 +99,7 @@ class ToolEntry(Struct, kw_only=True):
     outside: tuple[OutsideFile, ...] = ()
     """Files outside the workspace, and git's own, that it destroyed."""
     is_recoverable: bool = False
-    """Whether it destroyed something of which a safety copy was made."""
+    """Whether it destroyed something that has a safety copy."""
     is_recovered: bool = False
 
     @property
@@ -108,7 +108,7 @@ class ToolEntry(Struct, kw_only=True):
 
     @property
     def edited_command(self) -> str | None:
-        """The command that the user made of the model's, if that one was allowed."""
+        """The command as the user edited it, if the edited one was allowed."""
         if self.approval is None or not isinstance(self.decision, Allowed):
             return None
         command = self.decision.edited_command or self.approval.command
@@ -131,7 +131,7 @@ class ToolEntry(Struct, kw_only=True):
         self.waiting_since = None
 
     def record(self, event: ev.ChangesRecorded) -> None:
-        """Take in what it changed, which may come in several events."""
+        """Add what the call changed, which can come in several events."""
         self.changes += event.changes
         self.uncaptured += event.uncaptured
         self.refs += event.refs
@@ -140,7 +140,7 @@ class ToolEntry(Struct, kw_only=True):
 
 
 class SpendingEntry(Struct, kw_only=True):
-    """The user is asked whether to spend more than a limit, and then what they said."""
+    """The question whether to spend more than a limit, and the user's answer."""
 
     turn: int
     request: ApprovalRequest
@@ -154,7 +154,7 @@ class SpendingEntry(Struct, kw_only=True):
 class NoticeEntry(Struct, kw_only=True):
     notice: ev.Notice
     is_waiting: bool = False
-    """Whether the running session waits before it tries again, as the notice says, and the user can skip the wait."""
+    """Whether the running session waits before a retry, as the notice says, and the user can skip the wait."""
     wait_s: float = 0.0
 
 
@@ -166,28 +166,28 @@ class UndoEntry(Struct, kw_only=True):
     refs: tuple[RefChange, ...] = ()
     """Branches, tags and stash entries that a recovery put back."""
     outside: tuple[OutsideFile, ...] = ()
-    """Files outside the workspace, and git's own, that it put back."""
+    """Files outside the workspace, and git's own, that a recovery put back."""
 
 
 class CompactionEntry(Struct, kw_only=True):
-    """What stands above is summarised for the model."""
+    """Marks that everything above is summarised for the model."""
 
     event: ev.Compacted
     summary: Summary
-    """As the user may have rewritten it."""
+    """With the user's edits, if any."""
     is_undone: bool = False
     is_in_force: bool = True
-    """Whether it is this summary that the model sees."""
+    """Whether the model sees this summary."""
 
 
 class PageEntry(Struct, kw_only=True):
-    """Stands for entries that are not loaded. `Transcript.pages` says where they are."""
+    """A placeholder for entries that are not loaded. `Transcript.pages` says where they are."""
 
     number: int
-    """Which page, from 0."""
+    """The page number, from 0."""
     entries: int
     characters: int
-    """How much text they show unfolded: for how high they are."""
+    """How much text they show when unfolded, to estimate their height."""
 
 
 Entry = (
@@ -205,7 +205,7 @@ Entry = (
     | ev.SessionForked
     | ev.TurnEnded
 )
-"""Where there is no more to read than an event says, the entry is the event."""
+"""Where there is nothing to show beyond the event, the entry is the event."""
 
 
 class ChangeRecord(Struct):
@@ -218,13 +218,13 @@ class ChangeRecord(Struct):
     is_undone: bool = False
     """Whether nothing of it is in force any more."""
     undone_hunks: frozenset[HunkKey] = frozenset()
-    """What is undone of it while the rest stands."""
+    """The hunks of it that are undone while the rest is in force."""
     tool: str = ""
     seq: int = 0
 
 
 class Destroyed(Struct):
-    """What a call destroyed: changes, and what stands outside of them."""
+    """What a call destroyed, in its changes and beyond them."""
 
     changes: tuple[ChangeId, ...] = ()
     refs: tuple[RefChange, ...] = ()
@@ -240,14 +240,14 @@ class JournalPage(Struct, frozen=True, kw_only=True):
     end: int
     first_seq: int
     first_turn: int
-    """The turn that runs where it begins, or ran last."""
+    """The turn that is running at the beginning of the page, or else the last one before."""
     entries: int
     characters: int
     calls: dict[CallId, str] = field(default_factory=dict[CallId, str])
-    """The tool calls that it shows, each with the name of its tool; without one, a question that is about no call."""
+    """The tool calls that it shows, each with the name of its tool; empty for a question that is about no call."""
     compactions: tuple[str, ...] = ()
     late: tuple[int, ...] = ()
-    """Where lines begin that stand later in the journal and concern entries of this page."""
+    """The byte offsets of later lines of the journal that concern entries of this page."""
 
 
 class QueuedPrompt(Struct, frozen=True):
@@ -278,7 +278,7 @@ def _todo_status(item: JsonObject) -> TodoStatus:
 
 
 def spending_line(entry: SpendingEntry) -> str:
-    """Return the question whether to spend more, and the answer once there is one, in one line."""
+    """Return the question whether to spend more, with its answer if there is one, on one line."""
     title, question = entry.request.title, entry.request.spending
     match entry.decision:
         case None:
@@ -303,20 +303,20 @@ def how_it_ended(end: TurnEnded) -> str:
 
 _PLAIN_NAME = re.compile(r"[\w.-]+")
 _LONGEST_INLINE = 100
-"""The longest list or object on one line; longer ones have a line for each item."""
+"""The longest list or object on one line, in characters; longer ones have a line for each item."""
 _DEEPEST_MARGIN = 100
-"""What is nested deeper stands on one line."""
+"""In characters of indentation; what is nested deeper stays on one line."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 _EXPLAINED = ("run_terminal_cmd",)
-"""Our tools that let the model say what a call is for."""
+"""Our tools that let the model explain a call."""
 
 
 def asked_call(request: ApprovalRequest, at_least: int | None = None) -> str:
-    """Return the exact call: the tool, then its arguments, one on each line.
+    """Return the exact call: the tool, then its arguments, one per line.
 
-    Empty if the command or the changes say everything. Values are JSON, but texts of several lines stand as they are,
-    indented below their name, so that no line can pass for another argument. With `at_least`, it may end after that
-    many characters: a caller that shows only the beginning need not wait for the rest.
+    Empty if the command or the changes say everything. Values are JSON, but multi-line texts are written as they are,
+    indented below their name, so that no line can pass for another argument. With `at_least`, the result can end after
+    that many characters, so that a caller that shows only the beginning need not wait for the rest.
     """
     if not (request.server or request.arguments):
         return ""
@@ -366,7 +366,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _inline(value: object) -> str | None:
-    """Return it on one line, if it is short and has no text of several lines. Reads no more of it than that takes."""
+    """Return the value on one line if it is short and has no multi-line text. Reads no more of it than needed."""
     text = ""
     for piece in _ENCODER.iterencode(value):
         text += piece
@@ -376,17 +376,17 @@ def _inline(value: object) -> str | None:
 
 
 def explanation_of(call: ToolCall) -> str:
-    """Return what the model said a call is for, in a sentence; empty if it said nothing."""
+    """Return the model's explanation of a call, in a sentence; empty if it gave none."""
     said = call.arguments.get("explanation") if call.name in _EXPLAINED else None
     return said.strip() if isinstance(said, str) else ""
 
 
 Piece = tuple[Literal["text", "thinking", "call"], str]
-"""Something that a user reads of a message: words, or the id of a call that ran at the provider."""
+"""A readable part of a message: words, or the id of a call that ran at the provider."""
 
 
 def readable(content: Sequence[AssistantBlock]) -> list[Piece]:
-    """What a user reads of a message, neighbours of one kind joined as they are while streaming; each call once."""
+    """Return the readable parts of a message, adjacent ones of a kind joined as while streaming, and each call once."""
     readable: list[Piece] = []
     for block in content:
         piece: Piece
@@ -413,5 +413,5 @@ def first_line(text: str, limit: int = 80) -> str:
 
 
 def is_index(item: RefChange | OutsideFile) -> bool:
-    """Whether it is git's list of what is staged, which the next look at the repository rewrites."""
+    """Whether it is git's index, which git rewrites when it next looks at the repository."""
     return isinstance(item, OutsideFile) and item.path.endswith("/index") and "/.git/" in item.path

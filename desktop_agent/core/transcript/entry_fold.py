@@ -1,7 +1,7 @@
-"""What events do to the entries: the new ones, and those that something happens to.
+"""How events change the entries: which ones they add, and which ones they affect.
 
-Calls that ran at a provider are shown as ours are, from the blocks of its message. Of notices of failed tries that
-follow each other only the last is shown, with the wait that is on.
+Calls that ran at a provider are shown like ours, from the blocks of its message. Of consecutive notices of failed
+tries, only the last is shown, with the current wait.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,9 @@ UNFINISHED = "The provider did not finish this."
 
 
 def hosted_calls(content: Sequence[AssistantBlock], *, goes_on: bool) -> dict[CallId, HostedCall]:
-    """Return a message's hosted calls, in order; one begun but not ended failed, unless it `goes_on`."""
+    """Return a message's hosted calls, in order. One that began but did not end has failed, unless the message
+    `goes_on`.
+    """
     calls: dict[CallId, HostedCall] = {}
     for block in content:
         if isinstance(block, OpaqueBlock) and (call := block.call) is not None:
@@ -79,7 +81,7 @@ def begun_entry(call: HostedCall, turn: int, at: datetime) -> ToolEntry:
 
 
 def tell(entry: ToolEntry, call: HostedCall, cited: dict[str, Citation]) -> None:
-    """Put into an entry what is known of its call by now, with what the text says of the pages that were found."""
+    """Update an entry from its hosted call, with the citations of the pages that were found."""
     query = call.query or entry.title
     arguments: JsonObject = {"url" if call.tool == "web_fetch" else "query": query} if query else {}
     entry.call, entry.title = ToolCall(id=call.id, name=call.tool, arguments=arguments), query
@@ -89,7 +91,7 @@ def tell(entry: ToolEntry, call: HostedCall, cited: dict[str, Citation]) -> None
 
 
 def with_cited(calls: dict[CallId, HostedCall], cited: dict[str, Citation]) -> dict[CallId, HostedCall]:
-    """Return `calls` with the pages that the text rests on and no call lists: the last search found them."""
+    """Return `calls`, with cited pages that no call lists added to the last search: it must have found them."""
     listed = {page.url for call in calls.values() for page in call.pages}
     more = tuple(WebPage(url=each.url, title=each.title) for each in cited.values() if each.url not in listed)
     searches = [call for call in calls.values() if call.tool == "web_search" and call.state == "completed"]
@@ -121,17 +123,17 @@ FALLBACK = "fallback"
 """The notice code after which another model answers the request: a half-streamed message is void then, too."""
 
 ANEW: Final = frozenset((RETRYING, FALLBACK))
-"""The notice codes after which the message comes again from its beginning."""
+"""The notice codes after which the message is sent again from its beginning."""
 
 
 class RetryNotices(Struct):
-    """Which of the live entries is the notice of the wait before the next try."""
+    """Tracks which live entry is the notice of the wait before the next try."""
 
     waiting: int | None = None
-    """Counted from the first live entry; none while nothing waits."""
+    """Counted from the first live entry; `None` while nothing waits."""
 
     def begin(self, paged: PagedEntries, wait_s: float) -> list[Patch]:
-        """Mark the notice that announced the wait: the last one, which the answer to a command may come after."""
+        """Mark the notice that announced the wait: the last one, even if the answer to a command follows it."""
         lasts = range(len(paged.entries) - 1, paged.base - 1, -1)
         self.waiting = next((at - paged.base for at in lasts if _tells_retry(paged.entries[at])), None)
         return self._mark(paged, is_waiting=True, wait_s=wait_s)
@@ -151,7 +153,7 @@ class RetryNotices(Struct):
         return [Patch("update", index)]
 
     def give_way(self, paged: PagedEntries, event: ev.Notice) -> list[Patch]:
-        """Remove the last entry if it reports a failed try, and `event` the next one: one of them is enough."""
+        """Remove the last entry if it reports a failed try and `event` reports the next one: one notice is enough."""
         if len(paged.entries) == paged.base or event.turn is None:
             return []
         last = paged.entries[-1]
@@ -167,7 +169,7 @@ def _tells_retry(entry: Entry) -> bool:
 
 
 OUTPUT_TAIL_CHARS = 65_536
-"""How much live output of a call a transcript keeps; the whole is in the tool's result or its blob."""
+"""How much live output of a call a transcript keeps; the tool's result or its blob has all of it."""
 
 ENTRY_EVENTS: Final = frozenset(
     (
@@ -195,7 +197,7 @@ ENTRY_EVENTS: Final = frozenset(
         ev.CommandRun,
     )
 )
-"""What `EntryFold.apply` folds in; it does nothing with other events."""
+"""The events that `EntryFold.apply` folds; it ignores all others."""
 
 
 class EntryFold(Fold):
@@ -206,13 +208,13 @@ class EntryFold(Fold):
     """Entries of the message that is being streamed, counted from the first live one."""
     _retries: RetryNotices = field(default_factory=RetryNotices)
     _unfinished: set[CallId] = field(default_factory=set[CallId])
-    """Calls at the provider which the last message began, and the next one ends."""
+    """Hosted calls that the last message began and the next one ends."""
 
     def copy(self) -> Self:
         return replace(super().copy(), paged=self.paged.copy(), _retries=replace(self._retries))
 
     def apply(self, event: ev.Event) -> list[Patch]:  # noqa: C901 - one vocabulary
-        """Fold one event in. Undos and redos are entries of the changes: `add`, `note_recovered`."""
+        """Fold one event. The entries of undos and redos come from the changes, through `add` and `note_recovered`."""
         match event:
             case ev.TextDelta():
                 return self._stream("text", event.turn, event.text)
@@ -254,7 +256,7 @@ class EntryFold(Fold):
         return self.paged.append(entry)
 
     def note_recovered(self, destroyed: dict[CallId, Destroyed]) -> list[Patch]:
-        """Mark the loaded calls of which everything that they destroyed is back now, or is not any more."""
+        """Update which loaded calls have everything that they destroyed restored."""
         patches: list[Patch] = []
         for call_id, known in destroyed.items():
             index, entry = self.paged.locate(call_id)
@@ -264,7 +266,7 @@ class EntryFold(Fold):
         return patches
 
     def note_in_force(self, compaction_id: str | None) -> list[Patch]:
-        """Mark the summary that the model sees, among those that are loaded."""
+        """Mark which of the loaded summaries the model sees."""
         patches: list[Patch] = []
         for index, entry in enumerate(self.paged.entries):
             if isinstance(entry, CompactionEntry) and entry.is_in_force != (entry.event.compaction_id == compaction_id):
@@ -284,7 +286,7 @@ class EntryFold(Fold):
         return [patch]
 
     def _message_done(self, event: ev.MessageDone) -> list[Patch]:
-        """Make the streamed entries final; create them when nothing was streamed (replay)."""
+        """Finalise the streamed entries, or create them if nothing was streamed (replay)."""
         content, goes_on = event.content, event.stop_reason == "pause_turn"
         streamed = [_piece(self.paged.entries[self.paged.base + at]) for at in self._open]
         cited = citations_of(content)
@@ -305,7 +307,6 @@ class EntryFold(Fold):
         return [*patches, *self._close_open()]
 
     def _hosted_call(self, event: ev.HostedCallReported) -> list[Patch]:
-        """Show a call that runs at the provider, while the message is being written."""
         index, entry = self.paged.locate(event.call.id)
         is_open = index - self.paged.base in self._open or event.call.id in self._unfinished
         if entry is not None and is_open:
@@ -322,7 +323,7 @@ class EntryFold(Fold):
         return [Patch("update", index)]
 
     def _discard_open(self) -> list[Patch]:
-        """Drop what was streamed of a message that will come again."""
+        """Drop the streamed part of a message that will be sent again."""
         patches = [self.paged.remove(self.paged.base + at) for at in reversed(self._open)]
         self._open.clear()
         return patches
@@ -387,7 +388,7 @@ class EntryFold(Fold):
         return patches
 
     def _give_up(self) -> list[Patch]:
-        """Show as failed what no message ends any more."""
+        """Show hosted calls as failed that no message will end."""
         unfinished, self._unfinished = self._unfinished, set()
         calls = [HostedCall(id=each, error=UNFINISHED, state="failed") for each in sorted(unfinished)]
         return [patch for call in calls for patch in self._tell(call, {})]

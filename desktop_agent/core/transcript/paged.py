@@ -1,8 +1,8 @@
-"""The entries of a transcript, of which whole pages may stay on disk.
+"""The entries of a transcript, of which whole pages can stay on disk.
 
-The entries are those of the pages, in their order, then the live ones, which events append. A page that is not loaded
-is one `PageEntry`. What happens to an entry on a page later (`late`) is kept here, so that the page shows it whenever
-it is loaded.
+The entries of the pages come first, in order, then the live ones, which events append. A page that is not loaded is one
+`PageEntry`. Later events about an entry on a page (`late`) are kept here, so that the page shows them whenever it is
+loaded.
 """
 
 from copy import copy
@@ -56,7 +56,7 @@ LateEvent = (
 class _Loaded(Struct, frozen=True):
     count: int
     tools: dict[CallId, int]
-    """Where its calls are, from the beginning of the page."""
+    """The position of each of its calls, from the beginning of the page."""
     compactions: dict[str, int]
 
 
@@ -67,20 +67,20 @@ class PagedEntries(Fold):
     pages: list[JournalPage] = field(default_factory=list[JournalPage])
     """The pages before the live entries, the oldest first."""
     late: dict[int, list[LateEvent]] = field(default_factory=dict[int, list[LateEvent]])
-    """What happened to entries on pages since the page table was made, by page."""
+    """Events about entries on pages since the page table was made, by page."""
     _loaded: dict[int, _Loaded] = field(default_factory=dict[int, _Loaded])
     base: int = 0
     _tools: dict[CallId, int] = field(default_factory=dict[CallId, int])
-    """Where the live calls are, from the first live entry."""
+    """The position of each live call, from the first live entry."""
     _paged_tools: dict[CallId, int] = field(default_factory=dict[CallId, int])
-    """On which page the others are."""
+    """The page of every other call."""
     _paged_compactions: dict[str, int] = field(default_factory=dict[str, int])
     _questions: set[CallId] = field(default_factory=set[CallId])
 
     # -- questions --
 
     def tool_entry(self, call_id: CallId) -> ToolEntry | None:
-        """The entry of this call, if it has one and that is loaded."""
+        """Return the entry of this call, if it exists and is loaded."""
         return self.locate(call_id)[1]
 
     @property
@@ -89,7 +89,6 @@ class PagedEntries(Fold):
         return {*self._paged_tools, *self._tools, *self._questions}
 
     def tool_of(self, call_id: CallId) -> str | None:
-        """The name of the tool that was called; None when there was no such call."""
         number = self.page_of_call(call_id)
         if number is not None:
             return self.pages[number].calls[call_id]
@@ -101,7 +100,7 @@ class PagedEntries(Fold):
         return call_id in self._questions
 
     def page_of_call(self, call_id: CallId) -> int | None:
-        """The page that shows this call; None for a live one, and for none at all."""
+        """Return the page that shows this call; `None` for a live or unknown call."""
         return None if call_id in self._tools else self._paged_tools.get(call_id)
 
     def page_start(self, number: int) -> int:
@@ -127,7 +126,7 @@ class PagedEntries(Fold):
     # -- pages --
 
     def add_page(self, page: JournalPage) -> None:
-        """Put a placeholder for `page` behind the others and before the live entries."""
+        """Put a placeholder for `page` after the other pages and before the live entries."""
         number = len(self.pages)
         self.pages.append(page)
         self.entries.insert(self.base, _placeholder(number, page))
@@ -137,7 +136,7 @@ class PagedEntries(Fold):
         self._questions.update(call_id for call_id, tool in page.calls.items() if not tool)
 
     def page_out(self, page: JournalPage) -> None:
-        """Let all live entries go; `page` is where they are. It gets the names of what was on it."""
+        """Replace all live entries by a placeholder for `page`, which gets the ids of their calls and summaries."""
         calls, live = {call_id: self.tool_of(call_id) or "" for call_id in self._tools}, self.live
         calls |= {entry.request.call_id: "" for entry in live if isinstance(entry, SpendingEntry)}
         compactions = tuple(entry.event.compaction_id for entry in live if isinstance(entry, CompactionEntry))
@@ -154,7 +153,7 @@ class PagedEntries(Fold):
         )
 
     def join_last_pages(self, page: JournalPage) -> None:
-        """Let the last two pages be one. Neither may be loaded."""
+        """Merge the last two pages into `page`. Neither of the two may be loaded."""
         number = len(self.pages) - 2
         self.pages[number:] = [page]
         del self.entries[self.base - 1]
@@ -164,7 +163,7 @@ class PagedEntries(Fold):
         self._paged_compactions.update(dict.fromkeys(page.compactions, number))
 
     def collapse(self, number: int) -> list[Patch]:
-        """Let the entries of a page go again."""
+        """Replace the loaded entries of a page by its placeholder."""
         known = self._loaded.get(number)
         if known is None:
             return []
@@ -181,7 +180,7 @@ class PagedEntries(Fold):
     # -- for the fold --
 
     def put_in(self, number: int, page: "PagedEntries") -> Patch:
-        """Put the entries of a page in the place of its placeholder."""
+        """Replace the placeholder of a page by its entries."""
         start = self.page_start(number)
         compactions = {e.event.compaction_id: at for at, e in enumerate(page.entries) if isinstance(e, CompactionEntry)}
         self._loaded[number] = _Loaded(len(page.entries), dict(page._tools), compactions)
@@ -207,7 +206,7 @@ class PagedEntries(Fold):
         return Patch("remove", index)
 
     def locate(self, call_id: CallId, event: LateEvent | None = None) -> tuple[int, ToolEntry | None]:
-        """Return where a call is, and its entry if it is loaded. An `event` that concerns it is kept for its page."""
+        """Return the index of a call, and its entry if loaded. An `event` about the call is kept for its page."""
         index = self._tools.get(call_id)
         if index is not None:
             index += self.base
@@ -220,7 +219,9 @@ class PagedEntries(Fold):
         return (index or 0, entry) if isinstance(entry, ToolEntry) else (-1, None)
 
     def locate_question(self, event: ev.ApprovalResolved) -> tuple[int, SpendingEntry | None]:
-        """Return where a question that is about no call is. The event is kept for its page."""
+        """Return the index of a question that is about no call, and its entry if loaded. The event is kept for its
+        page.
+        """
         found = self._question_in(range(self.base, len(self.entries)), event.call_id)
         if found[1] is None and (number := self._paged_tools.get(event.call_id)) is not None:
             self.late.setdefault(number, []).append(event)
@@ -235,7 +236,7 @@ class PagedEntries(Fold):
         return -1, None
 
     def locate_compaction(self, event: ev.SummaryEdited | ev.CompactionUndone) -> tuple[int, CompactionEntry | None]:
-        """Return where a summary is, and its entry if it is loaded. The event is kept for its page."""
+        """Return the index of a summary, and its entry if loaded. The event is kept for its page."""
         for index in range(len(self.entries) - 1, self.base - 1, -1):
             entry = self.entries[index]
             if isinstance(entry, CompactionEntry) and entry.event.compaction_id == event.compaction_id:

@@ -1,7 +1,8 @@
 """The transcript: one event in, and patches that say what it changed.
 
-`Transcript` asks five folds, each only for the events of its set: what a session is, how far its turns are and what the
-model sees stand here and stay small however long it gets; changes are in `change_state`, the entries in `entry_fold`.
+`Transcript` passes events to five folds, each of which gets only the events of its set. The state of the session, of
+its turns and of the model's context is here and stays small however long the session gets; changes are in
+`change_state`, the entries in `entry_fold`.
 """
 
 from collections.abc import Iterable
@@ -54,7 +55,7 @@ CONTEXT_EVENTS: Final = frozenset(
         ev.ContextMeasured,
     )
 )
-"""What `ContextState.apply` folds in; it does nothing with other events."""
+"""The events that `ContextState.apply` folds; it ignores all others."""
 
 
 class ContextState(Fold):
@@ -63,21 +64,21 @@ class ContextState(Fold):
     context_tokens: int = 0
     """How full the context was after the last request."""
     use: ContextUse | None = None
-    """The same against the model's window, as the running session last reported it."""
+    """How full the model's window is, as the running session last reported it."""
     pins: dict[str, Pin] = field(default_factory=dict[str, Pin])
-    """What stays in the model's sight, by id, oldest first."""
+    """The texts that stay in the model's context, by id, oldest first."""
     guidance: tuple[GuidanceFile, ...] = ()
     compactions: dict[str, int] = field(default_factory=dict[str, int])
-    """The summaries neither taken back nor rewound, each with the last turn it covers. The model sees the last."""
+    """The summaries neither undone nor rewound, each with the last turn it covers. The model sees the last one."""
     rewound: set[int] = field(default_factory=set[int])
-    """The turns that the model does not see any more."""
+    """The turns that the model no longer sees."""
 
     @property
     def compaction_in_force(self) -> str | None:
         return next(reversed(self.compactions), None)
 
     def apply(self, event: ev.Event, last_turn: int) -> None:
-        """Fold one event in; `last_turn` is the last that began before it."""
+        """Fold one event; `last_turn` is the last turn that began before it."""
         match event:
             case ev.Rewound(turn=turn, scope=scope) if scope != "files":
                 self.rewound.update(range(turn, last_turn + 1))
@@ -115,7 +116,7 @@ _SESSION_EVENTS: Final = frozenset(
         ev.RulesReported,
     )
 )
-"""What says more of a session than that it goes on."""
+"""Events that say more about a session than that it goes on."""
 
 
 class SessionInfo(Struct):
@@ -130,7 +131,7 @@ class SessionInfo(Struct):
     approval: ApprovalPolicy = "on_write"
     sandbox: SandboxMode = "restricted"
     jobs: tuple[Job, ...] = ()
-    """The background commands of the running session; a journal alone has none."""
+    """The background commands of the running session; empty if only a journal was folded."""
     rules: tuple[Rule, ...] = ()
     """The rules in force, as the running session last reported them."""
     opened_at: datetime = ev.UNSTAMPED
@@ -205,7 +206,7 @@ TURN_EVENTS: Final = frozenset(
         ev.SessionForked,
     )
 )
-"""What `TurnState.apply` folds in; it does nothing with other events."""
+"""The events that `TurnState.apply` folds; it ignores all others."""
 
 
 class TurnState(Fold):
@@ -217,20 +218,20 @@ class TurnState(Fold):
     is_running: bool = False
     last_end: ev.TurnEndReason | None = None
     activity: str = ""
-    """What happens right now beyond the entries: `writing edit_file (3.2 kB)`."""
+    """What is happening now beyond the entries, such as `writing edit_file (3.2 kB)`."""
     usage: Usage = field(default_factory=Usage)
-    """Sum over all requests. What the copied ones of a fork cost is the other session's."""
+    """The sum over all requests, except the cost of a fork's copied ones: the other session paid for them."""
     turn_usage: Usage = field(default_factory=Usage)
     cache_miss: CacheMiss | None = None
-    """The last one of the last turn."""
+    """The last cache miss of the last turn."""
     queued: list[QueuedPrompt] = field(default_factory=list[QueuedPrompt])
-    """Prompts that wait for the running turn: those that steer it first, the others oldest first."""
+    """Prompts that wait for the running turn: the steering ones first, then the others, oldest first."""
     prompts: dict[int, str] = field(default_factory=dict[int, str])
-    """What the user asked, by turn. Of a long one on an earlier page only the beginning."""
+    """The user's prompts by turn; of a long one on an earlier page only the beginning."""
     cut_prompts: set[int] = field(default_factory=set[int])
-    """The turns of those."""
+    """The turns of which `prompts` has only the beginning."""
     waiting: dict[CallId, ApprovalRequest] = field(default_factory=dict[CallId, ApprovalRequest])
-    """The questions without an answer, oldest first."""
+    """The unanswered questions, oldest first."""
     asked_at: dict[CallId, datetime] = field(default_factory=dict[CallId, datetime])
     ended_at: datetime | None = None
 
@@ -246,13 +247,13 @@ class TurnState(Fold):
         return list(self.waiting.values()) if self.is_running else []
 
     def cut_prompt(self, turn: int, text: str) -> None:
-        """Keep only the beginning of a prompt that is long."""
+        """Keep only the beginning of a long prompt."""
         if len(text) > CUT:
             self.prompts[turn] = text[:CUT]
             self.cut_prompts.add(turn)
 
     def apply(self, event: ev.Event, *, is_known_call: bool) -> None:
-        """Fold one event in; `is_known_call` says whether there was the call that it is about."""
+        """Fold one event; `is_known_call` says whether the call that the event is about exists."""
         match event:
             case ev.TurnStarted(turn=turn):
                 self.turn, self.is_running, self.activity = turn, True, ""
@@ -297,7 +298,7 @@ class TurnState(Fold):
             self.cache_miss = event.cache_miss or self.cache_miss
 
     def _stop_steering(self) -> None:
-        """Let what was for a turn that is over wait like all others, in its place."""
+        """Turn steering prompts for a turn that is over into ordinary ones, in place."""
         self.queued = [replace(prompt, is_steering=False) for prompt in self.queued]
 
     def _ask(self, event: ev.PromptSubmitted | ev.Steered | ev.Queued | ev.Unqueued) -> None:
@@ -327,10 +328,10 @@ _SILENT: Final = frozenset(
         ev.UnknownEvent,
     )
 )
-"""What says nothing beside its entry, if it has one."""
+"""Events that change nothing besides their entry, if they have one."""
 _OF_CALLS: Final = frozenset((ev.ToolCallFinished, ev.ChangesRecorded, ev.ApprovalRequested))
 _SUMMARISING: Final = frozenset((ev.Compacted, ev.SummaryEdited, ev.CompactionUndone, ev.Rewound))
-"""What may put another summary in force."""
+"""Events that can put another summary in force."""
 
 
 class Transcript(Struct):
@@ -370,13 +371,13 @@ class Transcript(Struct):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of the journal is folded in, not only the end, after a page for the rest."""
+        """Whether all of the journal is folded in, and not only its end, with a page for the rest."""
         return all(page.entries for page in self.pages)
 
     # -- pages --
 
     def expand(self, number: int, page: "Transcript") -> list[Patch]:
-        """Put the entries of a page in the place of its placeholder; `page` is the fold of its lines alone."""
+        """Replace the placeholder of a page by its entries; `page` is the fold of its lines alone."""
         paged = self.paged
         if paged.is_loaded(number) or not 0 <= number < len(paged.pages):
             return []
@@ -389,14 +390,14 @@ class Transcript(Struct):
         return [paged.put_in(number, page.paged)]
 
     def page_out(self, page: JournalPage) -> None:
-        """Let all live entries go; `page` is where they are. It gets the names of what was on it."""
+        """Replace all live entries by a placeholder for `page`, which gets the ids of their calls and summaries."""
         for entry in self.paged.live:
             if isinstance(entry, ev.PromptSubmitted):
                 self.turns.cut_prompt(entry.turn, entry.text)
         self.paged.page_out(page)
 
     def copy(self) -> "Transcript":
-        """Return the same for another fold: what either of them folds in is not seen by the other."""
+        """Return an independent copy: events folded into one are not seen by the other."""
         return Transcript(
             replace(self.session), self.turns.copy(), self.changed.copy(), self.context.copy(), self.shown.copy()
         )
@@ -404,7 +405,7 @@ class Transcript(Struct):
     # -- the fold --
 
     def apply(self, event: ev.Event) -> list[Patch]:
-        """Fold one event in and return what it changed. Never raises for events it does not expect."""
+        """Fold one event and return what it changed. Never raises for unexpected events."""
         if isinstance(event, ev.TextDelta | ev.ThinkingDelta | ev.ToolOutputDelta):
             return self.shown.apply(event)  # they come in great numbers, and only an entry grows
         # Asking for the type spares most events of a long journal most of the questions that a `match` asks.
@@ -432,7 +433,7 @@ class Transcript(Struct):
         return patches
 
     def _tool_of(self, event: ev.Event) -> str | None:
-        """The tool of the call that must be known for what the event says of it to count."""
+        """Return the tool of the event's call, for events that count only if the call is known."""
         match event:
             case ev.ToolCallFinished(call_id=call_id) | ev.ChangesRecorded(call_id=call_id):
                 return self.paged.tool_of(call_id)

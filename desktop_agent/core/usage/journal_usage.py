@@ -1,8 +1,8 @@
-"""What the journals of all sessions say about the use of tools and models, by day.
+"""Usage of tools and models by day, from the journals of all sessions.
 
-Each journal is folded line by line, without decoding the whole line. The fold can be kept and continued, as a journal
-only grows. What was copied from another session or imported from another program was not used here: it is not
-counted, just as it is not counted as spending.
+Each journal is folded line by line, without decoding the whole line. The fold can be stored and continued, as a journal
+only grows. What was copied from another session or imported from another program was not used here: it is not counted,
+just as it is not counted as spending.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,9 +34,9 @@ from desktop_agent.core.usage.report import ModelUse, SessionFigures, ToolUse
 
 _Seconds = Annotated[float, Meta(ge=0, lt=1e9)]
 _MAX_NAME = 200
-"""Of a tool: the model makes up what it calls."""
+"""For a tool's name, in characters: the model can make up the name that it calls."""
 _MAX_ANSWER_S = 24 * 3600
-"""A longer time between two lines was no waiting for an answer: the machine slept."""
+"""A longer time between two lines is not the wait for an answer: the machine was asleep."""
 
 
 class JournalUsage(Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class JournalUsage(Struct, frozen=True, kw_only=True):
     asked: tuple[str, str] = ("", "")
     """The provider and model of the turn."""
     waits_since: float | None = None
-    """When the last answer was wanted, in seconds since 1970."""
+    """Since when an answer is awaited, in seconds since 1970."""
 
 
 class _Call(Struct, frozen=True):
@@ -62,7 +62,7 @@ class _Result(Struct, frozen=True):
 
 
 class _Line(Struct, frozen=True):
-    """What is counted of a line; each kind of them has some of it."""
+    """The counted fields of a line; each kind of line has some of them."""
 
     model: ReportedModel | None = None
     call: _Call | None = None
@@ -78,7 +78,7 @@ _LINE = Decoder(learned(_Line))
 
 
 class UsageFold:
-    """The lines so far, after those of `known`."""
+    """The usage in the lines so far, continuing from `known`."""
 
     def __init__(self, known: JournalUsage | None) -> None:
         known = known or JournalUsage()
@@ -89,7 +89,7 @@ class UsageFold:
         self._waits_since = known.waits_since
 
     def take(self, line: bytes) -> None:
-        """Fold in a line; one that cannot be read is none."""
+        """Fold in a line; an unreadable one is skipped."""
         if (head := head_of(line)) is None:
             return
         match head.kind:
@@ -180,14 +180,14 @@ def _day(head: LineHead) -> date:
 _VERSION = 1
 
 Progress = Callable[[int, int], None]
-"""Called with how many of how many journals are read."""
+"""Called with the number of journals read so far, and their total."""
 
 
 class UsageReader:
-    """Reads the sessions of one data folder, where the list of them has looked. Blocks; for one thread at a time."""
+    """Reads the usage of the sessions that the catalog of a data folder lists. Blocks; for one thread at a time."""
 
     def __init__(self, catalog: Catalog, sessions: Path, cache: Path) -> None:
-        """Touches no disk. `sessions` is the folder of journals, `cache` the one for what can be made again."""
+        """Touches no disk. `sessions` is the folder of journals, `cache` the one for data that can be rebuilt."""
         self._catalog = catalog
         self._sessions = sessions
         self._cache = JournalCache(cache / "usage.sqlite3", _VERSION, Decoder(learned(JournalUsage)))
@@ -234,7 +234,7 @@ class UsageReader:
 def read_usage(
     path: Path, known: Noted[JournalUsage] | None, is_stopped: Callable[[], bool] = not_stopped
 ) -> Noted[JournalUsage] | None:
-    """Fold a journal, from `known` on where that still holds. None when it cannot be read, or when stopped."""
+    """Fold a journal, continuing from `known` if that is still valid. `None` if it cannot be read, or when stopped."""
     yield_gil = Yielder()
 
     def is_over() -> bool:

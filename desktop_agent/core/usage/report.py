@@ -1,8 +1,8 @@
 """What all sessions used, added up by day, model, tool and folder, as a report and as flat records for programs.
 
-Durations keep their percentiles: each is rounded to two significant digits and counted, so that sums of days and
-sessions can be added up, and a percentile of a sum is the rounded percentile of all. There are 90 different values
-per power of ten.
+Durations keep their percentiles: each duration is rounded to two significant digits and counted, so that days and
+sessions can be added up, and a percentile of a sum is the rounded percentile of all durations. There are 90 different
+values per power of ten.
 """
 
 import csv
@@ -22,11 +22,11 @@ MICROSECONDS = 1_000_000
 
 
 class Durations(Struct):
-    """How long things took. `counts` says how often, by duration in microseconds, rounded."""
+    """How long things took. `counts` says how often, by rounded duration in microseconds."""
 
     counts: dict[int, int] = field(default_factory=dict[int, int])
     total_s: float = 0.0
-    """As it was recorded, to a microsecond."""
+    """Not rounded like `counts`: exact to a microsecond."""
 
     @property
     def count(self) -> int:
@@ -42,7 +42,7 @@ class Durations(Struct):
         return None
 
     def add(self, duration_s: float) -> None:
-        """Count one. What took no time at all was not measured."""
+        """Count a duration. Zero means that it was not measured."""
         if duration_s > 0:
             micros = rounded(round(duration_s * MICROSECONDS) or 1)
             self.counts[micros] = self.counts.get(micros, 0) + 1
@@ -54,7 +54,7 @@ class Durations(Struct):
 
 
 def rounded(micros: int) -> int:
-    """Return a positive number with two significant digits."""
+    """Return a positive number rounded to two significant digits."""
     return round(micros, 2 - len(str(micros))) if micros >= 100 else micros
 
 
@@ -72,16 +72,16 @@ class ToolUse(Struct, kw_only=True):
 
 
 class ModelUse(Struct, kw_only=True):
-    """What one model did on one day, beside what it took and cost."""
+    """What one model did on one day, besides what it used and cost."""
 
     day: date
     provider: str
     model: str
     answered: Durations = field(default_factory=Durations)
-    """From when its answer was wanted until it was there, with all tries."""
+    """The time from when an answer was awaited until it arrived, with all tries."""
     turns: int = 0
     ends: dict[str, int] = field(default_factory=dict[str, int])
-    """How many turns ended, by the reason."""
+    """The number of turns that ended, by reason."""
     turn_s: float = 0.0
 
 
@@ -100,14 +100,14 @@ GROUPINGS: tuple[Grouping, ...] = ("day", "model", "tool", "folder")
 FAILED_ENDS = frozenset(
     {"tool_error", "fatal_tool_error", "provider_error", "storage_error", "workspace_error", "internal_error"}
 )
-"""Ends of turns that are errors; a limit or a stop is none."""
+"""The turn endings that are errors; a limit or a stop is not one."""
 
 Key = tuple[str, ...]
 """What a row is about: the day, the provider and the model, the tool, or the folder."""
 
 
 class Figures(Struct, kw_only=True):
-    """What was used. What a row cannot know is 0: a tool has no tokens, a model no calls."""
+    """What was used. Figures that do not apply to a row are 0: a tool has no tokens, a model no calls."""
 
     requests: int = 0
     usage: Usage = field(default_factory=Usage)
@@ -119,7 +119,7 @@ class Figures(Struct, kw_only=True):
     failed_calls: dict[str, int] = field(default_factory=dict[str, int])
     took: Durations = field(default_factory=Durations)
     sessions: int = 0
-    """How many have a part in it."""
+    """How many sessions contributed to it."""
 
     @property
     def failed_turn_count(self) -> int:
@@ -154,13 +154,13 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     spending: tuple[Spending, ...]
     """By day, then by model."""
     days: dict[Key, Figures]
-    """Those with any use, the oldest first."""
+    """Only days with any use, oldest first."""
     models: dict[Key, Figures]
-    """The most tokens first."""
+    """Most tokens first."""
     tools: dict[Key, Figures]
-    """The most time first."""
+    """Most time first."""
     folders: dict[Key, Figures]
-    """The most tokens first."""
+    """Most tokens first."""
 
     def rows(self, by: Grouping) -> dict[Key, Figures]:
         return {"day": self.days, "model": self.models, "tool": self.tools, "folder": self.folders}[by]
@@ -227,7 +227,7 @@ class _Sums:
         return self._models[(of.provider, of.model)]
 
     def _shared(self, day: date, session: SessionFigures, own: Figures) -> tuple[Figures, ...]:
-        """Return every sum that something of a session on a day belongs to, its own among them."""
+        """Return every sum that a session's usage on a day counts towards, including `own`."""
         by_day = self._days[(day.isoformat(),)]
         return self._total, by_day, self._folders[(session.workspace,)], own
 
@@ -265,7 +265,9 @@ def records(report: UsageReport, by: Grouping) -> list[JsonObject]:
 
 
 def csv_text(rows: Iterable[JsonObject]) -> str:
-    """Return records as CSV with a heading (RFC 4180); names that a spreadsheet takes for formulas get a `'`."""
+    """Return records as CSV with a header (RFC 4180); text that a spreadsheet takes for a formula gets a
+    leading `'`.
+    """
     listed = list(rows)
     if not listed:
         return ""

@@ -2,7 +2,8 @@
 
 Frozen msgspec structs with no behaviour beyond small derived properties, in a module for each subject; everyone imports
 the names from here. `codec.py` turns them into JSON and back; importing this module is cheap and pulls in nothing else.
-What is written to a journal (`docs/session-format.md`) is decoded for ever: add fields with a default, take none away.
+What is written to a journal (`docs/session-format.md`) must stay readable for ever: add fields with a default, remove
+none.
 """
 
 from desktop_agent.core.protocol.model.approvals import (

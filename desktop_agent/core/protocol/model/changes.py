@@ -1,4 +1,4 @@
-"""Files before and after a call, what an undo made of them, and the rows of a diff."""
+"""Files before and after a call, what an undo did to them, and the rows of a diff."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -16,19 +16,19 @@ Author = Literal["agent", "shell", "mcp", "person", "undo", "unknown"]
 """
 
 Owner = Literal["agent", "other_session", "person", "unknown"]
-"""Whose work something is: the agent's, perhaps another session's, the user's, or either the user's or a program's of
-ours.
+"""Whose work something is: the agent's, possibly another session's, the user's, or unknown: either the user's or that
+of one of our programs.
 """
 
 FileKind = Literal["file", "symlink", "folder", "fifo", "socket"]
-"""The last two, a named pipe and what a program listens at, are names without bytes on the disk."""
+"""The last two, a named pipe and a socket that a program listens on, have no content on disk."""
 
 
 class FileExtras(Struct, frozen=True, kw_only=True):
-    """What a file has beside content and permission bits: its owner, and extended attributes, with them ACLs."""
+    """What a file has besides content and permission bits: its owner, and extended attributes, including ACLs."""
 
     owner: tuple[int, int]
-    """The numbers of user and group."""
+    """User id and group id."""
     attributes: tuple[tuple[str, str], ...] = ()
     """Names and values in base64, sorted."""
 
@@ -44,7 +44,7 @@ class FileImage(Struct, frozen=True, kw_only=True):
     mode: int
     kind: FileKind = "file"
     extras: FileExtras | None = None
-    """`None` where they were not looked at. Two images are the same file whatever it has beside its content."""
+    """`None` if they were not read. Two images are equal whatever their extras."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileImage) and self._compared() == other._compared()
@@ -57,11 +57,11 @@ class FileImage(Struct, frozen=True, kw_only=True):
 
 
 class Reverted(Struct, frozen=True, kw_only=True):
-    """What an undo or redo made of an earlier change."""
+    """What an undo or redo did to an earlier change."""
 
     change_id: ChangeId
     hunks: tuple[HunkKey, ...] = ()
-    """The hunks of the change that are undone after it; none means that all of it is undone, or redone."""
+    """The hunks of the change that are undone afterwards; empty means that all of it is undone, or redone."""
     is_redo: bool = False
 
 
@@ -83,19 +83,21 @@ class FileChange(Struct, frozen=True, kw_only=True):
     removed: int = 0
     is_binary: bool = False
     new_folders: tuple[str, ...] = ()
-    """Folders that had to be made for a created file, outermost first; of an undo, those that go with the file."""
+    """Folders that were made for a created file, outermost first; for an undo, those that are removed with the file."""
     moved_from: str = ""
     moved_to: str = ""
     reverts: tuple[Reverted, ...] = ()
-    """For an undo or redo: what it took back of earlier changes, or applied again."""
+    """For an undo or redo: what it undid or redid of earlier changes."""
     is_shared: bool = False
     """Whether another session's command ran at the same time, so that the change may be its work."""
     is_new_name: bool = False
-    """Whether the path became another name (a hard link) of a file. Its undo writes a file of its own there: written in
-    place, it would change that file, too."""
+    """Whether the path became another name (a hard link) of a file. Its undo writes a separate file there: writing in
+    place would change the other file, too.
+    """
     is_prior: bool = False
-    """Whether it came before all other changes of its path: it leads from the commit that an undo goes back to, to what
-    the session first changed."""
+    """Whether it precedes all other changes of its path: it leads from the commit that an undo goes back to, to the
+    state that the session first changed.
+    """
 
     @property
     def is_by_agent(self) -> bool:
@@ -104,7 +106,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
     @property
     def needs_own_question(self) -> bool:
-        """Whether it is the user's, or may be. Then it is undone only if the user says yes to exactly that."""
+        """Whether it is the user's, or may be. Such a change is undone only if the user agrees to exactly that."""
         return self.author in ("person", "unknown")
 
     @property
@@ -118,7 +120,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
 
 class Share(Struct, frozen=True):
-    """How much of a difference is one owner's, in lines. Only lines of text are counted."""
+    """One owner's share of a difference, in lines. Only lines of text are counted."""
 
     owner: Owner
     added: int = 0
@@ -136,11 +138,11 @@ class CommittedFile(Struct, frozen=True, kw_only=True):
     kind: FileKind = "file"
     is_executable: bool = False
     moved_from: str = ""
-    """Its path in the commit, if that is a different one."""
+    """Its path in the commit, if different."""
 
 
 class Uncaptured(Struct, frozen=True, kw_only=True):
-    """A file whose change could not be recorded, and why. Said at once, before the user relies on undo."""
+    """A file whose change could not be recorded, and why. Reported at once, before the user relies on undo."""
 
     path: str
     reason: str
@@ -149,7 +151,7 @@ class Uncaptured(Struct, frozen=True, kw_only=True):
 class RefChange(Struct, frozen=True, kw_only=True):
     """A branch, tag or stash entry of the git repository, before and after one call: object ids, `None` for absent.
 
-    A stash entry is named `stash:` and its object id, and its message is in `message`. `HEAD` on a branch has the
+    The name of a stash entry is `stash:` and its object id; its message is in `message`. `HEAD` on a branch has the
     branch's name (`refs/heads/main`) instead of an object id.
     """
 
@@ -162,14 +164,14 @@ class RefChange(Struct, frozen=True, kw_only=True):
 
     @property
     def is_loss(self) -> bool:
-        """Whether something was there before that can be put back."""
+        """Whether there was something before that can be put back."""
         return self.before is not None and self.before != self.after
 
 
 class OutsideFile(Struct, frozen=True, kw_only=True):
     """A file outside the workspace, or one of git's own, that a command destroyed while a safety copy was kept.
 
-    `path` is absolute. No undo touches it; only a recovery puts it back, and only while it still is `after`.
+    `path` is absolute. No undo touches it; only a recovery puts it back, and only while it still equals `after`.
     """
 
     path: str
@@ -178,7 +180,7 @@ class OutsideFile(Struct, frozen=True, kw_only=True):
 
 
 class ChangeSelection(Struct, frozen=True, kw_only=True):
-    """Which changes an undo or redo means. An empty selection means the whole session; criteria narrow it down.
+    """Which changes an undo or redo applies to. An empty selection means the whole session; criteria narrow it down.
 
     The user's changes, changes that may be the user's, and undos and redos themselves are selected only if `change_ids`
     names them.
@@ -190,10 +192,9 @@ class ChangeSelection(Struct, frozen=True, kw_only=True):
     path: str | None = None
     change_ids: tuple[ChangeId, ...] = ()
     hunks: tuple[HunkKey, ...] = ()
-    """Only these hunks of what the selected changes of `path` come to together. Needs `path`."""
+    """Only these hunks of the combined difference of the selected changes to `path`. Needs `path`."""
 
     def includes(self, change: FileChange, *, turn: int, call_id: CallId) -> bool:
-        """Whether the selection covers `change`, made by `call_id` in `turn`."""
         if not change.is_by_agent and change.id not in self.change_ids:
             return False
         return (
@@ -209,23 +210,23 @@ OutcomeState = Literal["restored", "merged", "unchanged", "conflict", "failed"]
 
 
 class Maker(Struct, frozen=True):
-    """Who, or which undo or redo, made a version of a file."""
+    """Who made a version of a file, or which undo or redo."""
 
     by: Owner | Literal["undo", "redo"]
     turn: int = 0
-    """The agent's turn; for an undo or redo, the turn that it took back or applied again."""
+    """The agent's turn; for an undo or redo, the turn that it undid or redid."""
 
 
 class Clash(Struct, frozen=True, kw_only=True):
-    """The three versions that an undo or redo could not bring together. `None`: absent.
+    """The three versions that an undo or redo could not merge. `None`: absent.
 
-    `base` is what the selected changes left, `wanted` what the undo or redo asks for, `yours` what is on disk.
+    `base` is the result of the selected changes, `wanted` what the undo or redo asks for, `yours` what is on disk.
     """
 
     base_by: tuple[Maker, ...] = ()
-    """Who made the selected changes; empty if that is not on record."""
+    """Who made the selected changes; empty if not recorded."""
     yours_by: tuple[Maker, ...] = ()
-    """Who made what stands in the way, oldest first."""
+    """Who made the conflicting edits, oldest first."""
     base: FileImage | None
     wanted: FileImage | None
     yours: FileImage | None
@@ -244,27 +245,27 @@ class FileOutcome(Struct, frozen=True, kw_only=True):
     change_ids: tuple[ChangeId, ...]
     reason: str = ""
     hunks: tuple[HunkKey, ...] = ()
-    """The hunks it was about; empty for all of the file."""
+    """The affected hunks; empty for the whole file."""
     clash: Clash | None = None
     reverts: tuple[Reverted, ...] = ()
-    """Where nothing was written: what is undone of parts of changes after it, or will be once a clash is settled."""
+    """If nothing was written: which parts of changes are undone afterwards, or will be once a clash is settled."""
     is_removed: bool = False
-    """Whether what was written is that there is no such file."""
+    """Whether the file was removed."""
 
     @property
     def is_done(self) -> bool:
-        """Whether the file is in the state that was asked for."""
+        """Whether the file is in the requested state."""
         return self.state in ("restored", "merged", "unchanged")
 
 
 ReviewState = Literal["pending", "kept"]
-"""What the user decided about a hunk; that it is undone follows from the changes themselves."""
+"""The user's decision about a hunk; whether it is undone follows from the changes themselves."""
 
 
 class LineComment(Struct, frozen=True, kw_only=True):
-    """A remark of the user's on lines of a diff, kept until it is sent to the agent or taken back.
+    """The user's remark on lines of a diff, kept until it is sent to the agent or taken back.
 
-    Lines are 0-based and half open, on the side they were made on; `quote` is their text then.
+    Lines are 0-based and half open, on the side that the remark is on; `quote` is their text at that time.
     """
 
     id: str
@@ -306,7 +307,7 @@ class ReviewHunk(NamedTuple):
 
 
 class MovedBlock(NamedTuple):
-    """Old lines from `old_start` on are the new lines from `new_start` on, `size` of them (0-based)."""
+    """`size` old lines from `old_start` on that are the new lines from `new_start` on (0-based)."""
 
     old_start: int
     new_start: int
@@ -314,7 +315,7 @@ class MovedBlock(NamedTuple):
 
 
 class Surplus(NamedTuple):
-    """How many rows more than old lines the edits of all hunks take, up to each of them: running totals, from 0."""
+    """Running totals, from 0: how many more rows than old lines the edits of all hunks take, up to each edit."""
 
     side_by_side: Sequence[int]
     unified: Sequence[int]
@@ -324,9 +325,9 @@ class Landmarks(NamedTuple):
     """What is known of a diff after one pass over all its lines; see `core.diff.landmarks`."""
 
     hunks: tuple[ReviewHunk, ...]
-    """With lines that say something else."""
+    """The hunks that change more than line endings."""
     converted: tuple[Edit, ...]
-    """The edits that change nothing but line endings."""
+    """The edits that change only line endings."""
     moved: tuple[MovedBlock, ...]
     surplus: Surplus
 
@@ -334,8 +335,8 @@ class Landmarks(NamedTuple):
 class FileDiff(Struct, frozen=True, kw_only=True):
     """One file's two texts and where they differ. Lines keep their line ending.
 
-    Rows are derived where they are drawn, so a diff of 100,000 lines stays its edits and two sequences that never
-    change: tuples, or for big files what splits lines where they are looked at.
+    Rows are derived when they are drawn, so a diff of 100,000 lines is only its edits and two immutable sequences:
+    tuples, or for big files sequences that split lines on access.
     """
 
     path: str
@@ -353,15 +354,17 @@ class FileDiff(Struct, frozen=True, kw_only=True):
     """File type and permissions as in `stat` (`0o100644`, `0o120777`); `None` when the file did not exist."""
     new_mode: int | None = None
     old_encoding: str = "utf-8"
-    """How the lines become bytes again: `utf-8` (other bytes are surrogate escapes), `utf-16-le` or `utf-16-be`."""
+    """How to turn the lines back into bytes: `utf-8` (other bytes are surrogate escapes), `utf-16-le` or
+    `utf-16-be`.
+    """
     new_encoding: str = "utf-8"
     moved_from: str = ""
     undone: frozenset[HunkKey] = frozenset()
-    """Hunks that are shown and not in force any more: the file is there as it was before them."""
+    """Hunks that are shown but no longer in force: the file is as it was before them."""
     authors: tuple[tuple[HunkKey, tuple[Author, ...]], ...] = ()
     """Who wrote each hunk, when more than one did: several changes, or the user's own lines, are in one diff."""
     landmarks: Landmarks | None = None
-    """Found where the comparison was made, so that the window's thread reads no file; else the reader finds them."""
+    """Computed with the comparison, so that the window's thread reads no file; otherwise the reader computes them."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileDiff) and self._compared() == other._compared()

@@ -1,4 +1,4 @@
-"""Messages to and from a model: their blocks, calls and attachments, and what a provider is asked."""
+"""Messages to and from a model: their blocks, calls and attachments, and the requests to providers."""
 
 import sys
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ JsonObject = dict[str, object]
 """A decoded JSON object whose shape another program defines (tool arguments, metadata)."""
 
 Finite = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
-"""A measure or duration. None is infinite: a line that says so (`1e400` does) was not written by us."""
+"""A measure or duration. We write no infinite ones, so a line that has one (such as `1e400`) is not ours."""
 
 
 class BlobRef(Struct, frozen=True, kw_only=True):
-    """A payload kept outside the journal: its digest, its length in bytes, and what it is."""
+    """A payload kept outside the journal: its digest, its length in bytes, and its media type."""
 
     blob: Digest
     size: int
@@ -29,50 +29,52 @@ class BlobRef(Struct, frozen=True, kw_only=True):
 
 
 AttachmentKind = Literal["resource", "file", "picture", "folder", "session"]
-"""A resource of an MCP server, a file of text, a picture, what a folder holds, or another session."""
+"""A resource of an MCP server, a text file, a picture, a folder's listing, or another session."""
 
 
 class Attachment(Struct, frozen=True, kw_only=True):
-    """What a mention in a prompt stood for when the prompt was sent. Nothing of it is fetched again.
+    """The content that a mention in a prompt stood for when the prompt was sent. It is never fetched again.
 
-    All texts but `mention` were written by a server, or are what a file held.
+    All texts but `mention` were written by a server, or come from a file.
     """
 
     mention: str
-    """As it stands in the prompt: `@docs:readme`."""
+    """As written in the prompt: `@docs:readme`."""
     server: str = ""
-    """The name of the MCP server that it came from; empty for all but a resource."""
+    """The MCP server that it came from; empty for everything but a resource."""
     uri: str
-    """Its address there; the path of a file or folder, relative to the workspace; the id of a session; a name."""
+    """The resource's address on the server; a file's or folder's path relative to the workspace; a session's id; a
+    name.
+    """
     name: str
     kind: AttachmentKind = "resource"
     lines: str = ""
-    """Which lines of a file were meant, such as `10-40`; empty for all."""
+    """The mentioned lines of a file, such as `10-40`; empty for all."""
     digest: Digest | None = None
-    """Of the whole file, so that an edit notices when it changed since; None for what no edit tool takes."""
+    """Of the whole file, so that an edit notices if it has changed since; `None` if no edit tool can change it."""
     media_type: str = ""
     size: int = 0
-    """Of all of it, in bytes."""
+    """Of the whole content, in bytes."""
     text: str = ""
-    """What the model reads of it."""
+    """What the model reads."""
     content: BlobRef | None = None
-    """The whole text, where `text` has only its beginning and its end."""
+    """The whole text, if `text` has only its beginning and its end."""
     images: tuple[BlobRef, ...] = ()
     files: tuple[BlobRef, ...] = ()
-    """What is neither text nor a picture: kept for the user."""
+    """Parts that are neither text nor a picture, kept for the user."""
 
 
 Capability = Literal["read_fs", "write_fs", "exec_shell", "network"]
-"""What a tool can do to the world. The approval policy speaks in these words."""
+"""What a tool can do to the world. The approval policy uses these terms."""
 
 ToolSource = Literal["workspace", "external", "system"]
-"""Where a tool comes from: ours on this folder, an MCP server, or the application itself."""
+"""Where a tool comes from: ours for this folder, an MCP server, or the application itself."""
 
 ToolState = Literal["started", "completed", "failed"]
 
 
 class ToolCall(Struct, frozen=True, kw_only=True):
-    """One call of a tool, as it will run: the arguments may have been edited by the user since the model wrote it."""
+    """A tool call as it will run: the user may have edited the arguments that the model wrote."""
 
     id: CallId
     name: str
@@ -80,10 +82,10 @@ class ToolCall(Struct, frozen=True, kw_only=True):
 
 
 class ToolResult(Struct, frozen=True, kw_only=True):
-    """What a tool call came to.
+    """The result of a tool call.
 
-    `content` is what the model reads, already within its limits; `output` points to the whole output when that was
-    longer. `metadata` and `error_type` are ours and never reach a provider.
+    `content` is what the model reads, already within its limits; `output` points to the whole output if that was
+    longer. `metadata` and `error_type` are internal and are never sent to a provider.
     """
 
     content: str
@@ -106,7 +108,7 @@ class TodoItem(Struct, frozen=True, kw_only=True):
 
 
 JobState = Literal["running", "exited", "stopped", "timed_out"]
-"""`exited` by itself, `stopped` on request, `timed_out` by the limit it was started with."""
+"""`exited` on its own, `stopped` on request, `timed_out` by the limit it was started with."""
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -122,15 +124,15 @@ class Job(Struct, frozen=True, kw_only=True):
     started_at: datetime
     state: JobState = "running"
     exit_code: int | None = None
-    """As shells count it; None while it runs."""
+    """As in a shell; `None` while it runs."""
     ended_at: datetime | None = None
     memory_bytes: int = 0
-    """What its whole process tree holds; 0 when unknown or ended."""
+    """The memory of its whole process tree; 0 if unknown or ended."""
     last_line: str = ""
 
 
 class ModelRef(Struct, frozen=True, kw_only=True):
-    """Which model answers: a provider id, the provider's own model name, and an address if not the usual one.
+    """Which model answers: a provider id, the provider's own model name, and an address if not the default one.
 
     A user name and a password in the address are left out: a reference is written to the journal.
     """
@@ -139,13 +141,13 @@ class ModelRef(Struct, frozen=True, kw_only=True):
     model: str
     base_url: str | None = None
     account: str = ""
-    """The name of the account by which it is asked, at that account's address; empty for the provider's usual one."""
+    """The account that requests use, at that account's address; empty for the provider's default one."""
     effort: str = ""
-    """How much it is to think, in its provider's word; empty for as much as it does by itself."""
+    """How much it is to think, in its provider's term; empty for the provider's default."""
 
     @property
     def bare(self) -> "ModelRef":
-        """Who answers, however much it is to think."""
+        """The same model without `effort`."""
         return replace(self, effort="") if self.effort else self
 
     def __post_init__(self) -> None:
@@ -154,18 +156,18 @@ class ModelRef(Struct, frozen=True, kw_only=True):
 
 
 HostedTool = Literal["web_search", "web_fetch"]
-"""What a provider does by itself while its model answers: search the web, read a page that was found there."""
+"""Tools that a provider runs itself while its model answers: search the web, read a page that was found there."""
 
 
 class Citation(Struct, frozen=True, kw_only=True):
-    """A page that the model says a text rests on, which a search of its provider found."""
+    """A page, found by a search of its provider, that the model cites as the source of a text."""
 
     url: str
     title: str = ""
     quote: str = ""
-    """What of the page it rests on."""
+    """The passage of the page that supports the text."""
     seal: str = ""
-    """The provider's own reference to it, opaque; it goes back to nobody else."""
+    """The provider's own reference to it, opaque; it is sent back to nobody else."""
 
 
 class TextBlock(Struct, frozen=True, kw_only=True, tag="text"):
@@ -213,7 +215,7 @@ class WebPage(Struct, frozen=True, kw_only=True):
 
 
 class HostedCall(Struct, frozen=True, kw_only=True):
-    """A call of one of the provider's own tools, which ran there and not on this machine, as far as a block tells.
+    """A call of one of the provider's own tools, which ran there and not on this machine, as far as a block reports it.
 
     One block may begin it (`started`) and another end it; both have its id.
     """
@@ -221,19 +223,19 @@ class HostedCall(Struct, frozen=True, kw_only=True):
     id: CallId
     tool: HostedTool = "web_search"
     query: str = ""
-    """What was searched for, or the page that was read; empty where the provider does not say."""
+    """The search query, or the page that was read; empty if the provider does not say."""
     pages: tuple[WebPage, ...] = ()
     error: str = ""
     state: ToolState = "completed"
 
 
 class OpaqueBlock(Struct, frozen=True, kw_only=True, tag="opaque"):
-    """A block that only its provider understands. Kept so that the message can go back there as it came."""
+    """A block that only its provider understands. Kept so that the message can be sent back unchanged."""
 
     payload: JsonObject
-    """Empty for what is only told and does not go back."""
+    """Empty for a block that is only reported and not sent back."""
     call: HostedCall | None = None
-    """What it tells of a call that ran at the provider."""
+    """The call at the provider that it reports."""
     type: ClassVar[Literal["opaque"]] = "opaque"
 
 
@@ -250,7 +252,7 @@ StopReason = Literal[
     "interrupted",
     "other",
 ]
-"""Why the model stopped. A tool runs only on `tool_use`; `interrupted` is ours: the user stopped the answer."""
+"""Why the model stopped. Tools run only on `tool_use`; `interrupted` is ours: the user stopped the answer."""
 
 
 class ToolResultBlock(Struct, frozen=True, kw_only=True, tag="tool_result"):
@@ -281,15 +283,16 @@ class UserMessage(Struct, frozen=True, kw_only=True):
 
 
 class AssistantMessage(Struct, frozen=True, kw_only=True):
-    """One message of the model, as it came.
+    """One message of the model, unchanged.
 
-    `made_by` is whose it is: signed thinking and blocks that are not known go back to no other. `None` is not known.
+    `made_by` is the model that wrote it: signed thinking and unknown blocks are sent back to no other. `None` if not
+    known.
     """
 
     content: tuple[AssistantBlock, ...]
     made_by: ModelRef | None = None
     id: str = ""
-    """What its provider calls it."""
+    """The provider's id of the message."""
     role: Literal["assistant"] = "assistant"
 
 
@@ -303,20 +306,21 @@ class ToolDefinition(Struct, frozen=True, kw_only=True):
     description: str
     input_schema: JsonObject
     hosted_tool: HostedTool | None = None
-    """The provider's own tool that takes its place, where the provider has that."""
+    """The provider's own tool that replaces it, if the provider has that."""
 
 
 class ModelRequest(Struct, frozen=True, kw_only=True):
     """Everything a provider needs for one answer. Roles alternate, and every tool call is answered.
 
     `stable_messages` is how many leading messages were already part of the previous request: a provider that caches
-    prompts puts a breakpoint behind them. `images` has the bytes of every picture the messages refer to. `pinned` goes
-    to the very end of the last message, behind everything that may be cached: it may change with every request.
-    `effort` is how much the model is to think; a provider leaves it out for a model that takes no such level.
+    prompts puts a breakpoint after them. `images` has the bytes of every picture the messages refer to. `pinned` goes
+    to the very end of the last message, after everything that can be cached, because it may change with every request.
+    `effort` is how much the model is to think; a provider leaves it out for a model without such levels.
 
-    `conversation` is the same for all requests of one, so that a provider finds its cache again; it says nothing about
-    the user. `follows` is the message id of the answer before, if the same account gave it: a provider may say why it
-    could not use the cache of that request. Empty: there is none yet; `None`: nobody wants to know.
+    `conversation` is the same for all requests of a conversation, so that a provider finds its cache again; it says
+    nothing about the user. `follows` is the message id of the previous answer, if the same account gave it: a provider
+    can then say why it could not use the cache of that request. Empty: there is none yet; `None`: the reason is not
+    wanted.
     """
 
     model: str

@@ -1,4 +1,4 @@
-"""Sessions as a list shows them and a search finds them, what they used, and how full their context is."""
+"""Sessions as shown in lists and found by searches, what they used, and how full their context is."""
 
 from datetime import date, datetime
 from typing import Literal
@@ -9,14 +9,14 @@ from msgspec.structs import replace
 from desktop_agent.core.base.ids import CallId, SessionId
 
 COST_DIGITS = 12
-"""Of a sum of costs: far more than a price has, and fewer than a float, so that 0.1 + 0.2 is 0.3."""
+"""Cost sums are rounded to this: more digits than a price has, and fewer than a float, so that 0.1 + 0.2 is 0.3."""
 
 
 class Usage(Struct, frozen=True, kw_only=True):
     """Tokens of one request, or of several, and what they cost.
 
-    The whole input is `input_tokens + cache_read_tokens + cache_write_tokens`. A difference takes away what was once
-    added: `(a + b) - a` is `b`.
+    The whole input is `input_tokens + cache_read_tokens + cache_write_tokens`. Subtraction undoes addition: `(a + b) -
+    a` is `b`.
     """
 
     input_tokens: int = 0
@@ -24,11 +24,11 @@ class Usage(Struct, frozen=True, kw_only=True):
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     cost_usd: float | None = None
-    """US dollars; None when no price is known. Nothing was paid for what a model on this machine answered: 0."""
+    """US dollars; `None` if no price is known, 0 for the answers of a model on this machine."""
     web_searches: int = 0
-    """How often the provider searched the web, which it charges for apart."""
+    """How often the provider searched the web, which it charges for separately."""
     unpriced_tokens: int = 0
-    """How many tokens of a sum `cost_usd` leaves out, because the price of their request is not known."""
+    """How many tokens `cost_usd` leaves out, because the price of their request is not known."""
 
     @property
     def context_tokens(self) -> int:
@@ -37,12 +37,12 @@ class Usage(Struct, frozen=True, kw_only=True):
 
     @property
     def all_input_tokens(self) -> int:
-        """What was sent, from a cache or not."""
+        """All tokens sent, from a cache or not."""
         return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
 
     @property
     def is_cost_partial(self) -> bool:
-        """Whether it cost more than `cost_usd`; how much more is not known."""
+        """Whether it cost more than `cost_usd` by an unknown amount."""
         return self.unpriced_tokens > 0
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -68,7 +68,7 @@ class Usage(Struct, frozen=True, kw_only=True):
         return replace(tokens, cost_usd=cost, unpriced_tokens=unpriced)
 
     def paid_elsewhere(self) -> "Usage":
-        """Return the same tokens at no cost: another session sent these requests, or another program."""
+        """Return the same tokens at no cost, for requests that another session or another program sent."""
         return replace(self, cost_usd=0.0, unpriced_tokens=0)
 
     @property
@@ -77,20 +77,21 @@ class Usage(Struct, frozen=True, kw_only=True):
 
 
 CacheMissReason = Literal["model", "system", "tools", "messages", "compaction", "options", "unknown"]
-"""What differed from the request before: the model, the system prompt, the tools, messages in the middle, a summary in
-their place, or another option of the request. `unknown` is a miss of which the provider does not say why."""
+"""What differed from the previous request: the model, the system prompt, the tools, messages in the middle, a summary
+in their place, or another option of the request. `unknown`: the provider does not say why it missed.
+"""
 
 
 class CacheMiss(Struct, frozen=True, kw_only=True):
-    """A request read again what the provider had kept of the request before."""
+    """A request that read again what the provider had cached for the previous one."""
 
     reason: CacheMissReason
     tokens: int = 0
-    """About how many could have come from the cache; 0 when that is not known."""
+    """Approximately how many tokens could have come from the cache; 0 if not known."""
 
 
 GuidanceScope = Literal["person", "workspace", "folder"]
-"""Whose an AGENTS.md is: the user's own, the one at the root of the workspace, or one of a folder inside it."""
+"""Which kind of AGENTS.md it is: the user's own, the one at the root of the workspace, or one of a folder inside it."""
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -105,7 +106,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 class Pin(Struct, frozen=True, kw_only=True):
-    """A text that stays in the model's sight, whatever is compacted, until it is unpinned or expires."""
+    """A text that stays in the model's context despite compactions, until it is unpinned or expires."""
 
     id: str
     text: str
@@ -120,20 +121,20 @@ class GuidanceFile(Struct, frozen=True, kw_only=True):
     scope: GuidanceScope
     text: str
     is_cut: bool = False
-    """Whether the file has more than may be loaded."""
+    """Whether the file was longer than what may be loaded."""
 
 
 class ContextUse(Struct, frozen=True, kw_only=True):
-    """How full the model's context is: what the next request takes, out of what fits."""
+    """How full the model's context is: how much of it the next request takes."""
 
     tokens: int
     window: int
     source: Literal["reported", "counted", "estimated"]
-    """By the provider with an answer, by its counting endpoint, or by us."""
+    """By the provider with an answer, by its counting endpoint, or by our estimate."""
     server_tool_tokens: int = 0
-    """About how many of them the definitions of MCP servers' tools take."""
+    """Approximately how many of the tokens are definitions of MCP servers' tools."""
     deferred_tools: int = 0
-    """How many tools of servers are not in the request, because the model searches for them."""
+    """How many server tools are not in the request, because the model searches for them."""
 
 
 SectionKind = Literal["system", "guidance", "tools", "pins", "summary", "conversation", "pictures"]
@@ -144,35 +145,36 @@ class ContextSection(Struct, frozen=True, kw_only=True):
 
     kind: SectionKind
     name: str = ""
-    """Which one of its kind: the path of a file."""
+    """Which one of its kind, such as the path of a file."""
     tokens: int
     text: str
 
 
 class ContextReport(Struct, frozen=True, kw_only=True):
-    """What the next request would hold, part by part, in the order in which it is sent."""
+    """The content of the next request, part by part, in the order in which it is sent."""
 
     sections: tuple[ContextSection, ...]
     use: ContextUse
     target: int
-    """From how many tokens on the conversation is summarised by itself; 0 when it is not."""
+    """The number of tokens from which the conversation is compacted automatically; 0 if it is not."""
     compaction_id: str = ""
     """The compaction whose summary is in force; empty for none."""
     summary: Summary | None = None
-    """Its summary."""
+    """The summary in force."""
     deferred_tools: tuple[str, ...] = ()
-    """The names of the tools of servers that are not in the request, because the model searches for them."""
+    """The names of the server tools that are not in the request, because the model searches for them."""
     deferred_tokens: int = 0
-    """About how many tokens the definitions of these would take."""
+    """Approximately how many tokens their definitions would take."""
 
 
 HitKind = Literal["title", "prompt", "reply", "command", "output", "change"]
-"""What a session is called, what the user wrote, what the model wrote, what was run, what a tool gave back, and what
-was changed in a file."""
+"""Where a match is: the session's title, the user's text, the model's text, a command, a tool's output, or a change to
+a file.
+"""
 
 
 class SearchQuery(Struct, frozen=True, kw_only=True):
-    """What is looked for. Words in any order, `"quoted ones"` side by side; the last may be a beginning."""
+    """What to search for: words in any order, `"quoted phrases"`; the last word can be a prefix."""
 
     text: str = ""
     workspace: str = ""
@@ -180,27 +182,27 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     since: datetime | None = None
     until: datetime | None = None
     file: str = ""
-    """Only what is about a file whose path has this in it."""
+    """Only matches about a file whose path contains this."""
     tool: str = ""
-    """Only calls of this tool, and what they gave back or changed."""
+    """Only calls of this tool, and their output and changes."""
     kind: HitKind | None = None
 
 
 class SearchHit(Struct, frozen=True, kw_only=True):
-    """One place in one session."""
+    """A match in a session."""
 
     session_id: SessionId
     seq: int
     turn: int
-    """0 for what belongs to no turn."""
+    """0 if it belongs to no turn."""
     call_id: CallId
-    """Empty for what is no tool call's."""
+    """Empty if it belongs to no tool call."""
     kind: HitKind
     at: datetime
     snippet: str
     """One line of text around the match."""
     marks: tuple[tuple[int, int], ...]
-    """Begin and end of each match in `snippet`."""
+    """Start and end of each match in `snippet`."""
     tool: str = ""
     file: str = ""
 
@@ -209,27 +211,27 @@ SessionState = Literal["idle", "working", "waiting"]
 """What a session is doing: nothing, running a turn, or waiting for an answer of the user."""
 
 SessionPurpose = Literal["conversation", "call"]
-"""What a session was made for: a conversation, or one tool call by hand (`desktop-agent tools call`)."""
+"""What a session was created for: a conversation, or one manual tool call (`desktop-agent tools call`)."""
 
 
 class FolderIdentity(Struct, frozen=True, kw_only=True):
-    """Tells a folder from any other that is later at the same path."""
+    """Distinguishes a folder from any other that is later at the same path."""
 
     device: int
     inode: int
     born_ns: int | None = None
-    """When it was created, in nanoseconds since 1970; None where the system does not tell. Inode numbers of deleted
-    folders are used again, and device numbers may differ after a restart."""
+    """Creation time in nanoseconds since 1970; `None` if the system does not tell. Inode numbers of deleted folders are
+    reused, and device numbers may differ after a restart.
+    """
 
     def is_same(self, other: "FolderIdentity") -> bool:
-        """Whether both are one folder."""
         if self.born_ns is None or other.born_ns is None:
             return (self.device, self.inode) == (other.device, other.inode)
         return (self.inode, self.born_ns) == (other.inode, other.born_ns)
 
 
 class Spending(Struct, frozen=True, kw_only=True):
-    """What the requests of one day to one model took and cost."""
+    """What one day's requests to one model used and cost."""
 
     day: date
     """In UTC, as vendors count them."""
@@ -240,13 +242,13 @@ class Spending(Struct, frozen=True, kw_only=True):
 
 
 class DayAllowance(Struct, frozen=True, kw_only=True):
-    """How much all sessions together may spend on a day before the user is asked again, because they said yes."""
+    """How much all sessions together may spend on a day before the user is asked again, as the user agreed."""
 
     day: date
     """In UTC."""
     until_usd: float
     call_id: str = ""
-    """The question, while the user has not answered it; empty once they said yes."""
+    """The pending question; empty once the user said yes."""
 
 
 class SessionSummary(Struct, frozen=True, kw_only=True):
@@ -257,21 +259,21 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     workspace: str
     created_at: datetime
     updated_at: datetime
-    """Of the last thing that was written down."""
+    """When something was last written to the journal."""
     active_at: datetime
-    """When something was last said or done in it. To rename, pin or archive it does not count."""
+    """When something was last said or done in it; renaming, pinning or archiving does not count."""
     state: SessionState
     turns: int
     size_bytes: int
-    """Of the journal alone: contents of files and long outputs are shared by all sessions."""
+    """Of the journal alone: all sessions share the contents of files and long outputs."""
     usage: Usage = field(default_factory=Usage)
-    """Sum over all requests. What the copied ones of a fork cost is the other session's."""
+    """The sum over all requests, except the cost of a fork's copied ones: the other session paid for them."""
     spending: tuple[Spending, ...] = ()
-    """The session's own requests by day and model, oldest first; without those of which no model is recorded."""
+    """The session's own requests by day and model, oldest first; requests without a recorded model are left out."""
     allowance: DayAllowance | None = None
-    """What the user last allowed in this session for a day of all sessions."""
+    """The daily allowance, for all sessions, that the user last granted in this session."""
     asked_allowance: DayAllowance | None = None
-    """What it asks them to allow, while the question waits."""
+    """The daily allowance that a waiting question asks for."""
     is_title_given: bool = False
     """Whether the user gave the title."""
     is_pinned: bool = False
@@ -279,10 +281,12 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     forked_from: SessionId = ""
     purpose: SessionPurpose = "conversation"
     asks: int = 0
-    """How many questions wait in it, in this process, another one, or none: they wait until they are answered."""
+    """How many questions wait in it, whether or not a process has the session open: they wait until they
+    are answered.
+    """
 
     @property
     def is_listed(self) -> bool:
-        """Whether it is shown among the conversations: a call by hand only when the user made more of it."""
+        """Whether it is shown among the conversations: a manual tool call only if the user did more with it."""
         is_more = self.turns > 1 or self.is_pinned or self.is_title_given or bool(self.forked_from)
         return self.purpose == "conversation" or is_more

@@ -1,1 +1,1 @@
-"""The journal of one session: its lines, their formats and places, read, written and followed."""
+"""The journal of one session: the format of its lines, and reading, writing and following them."""

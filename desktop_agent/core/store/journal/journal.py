@@ -1,12 +1,12 @@
-"""The journal: one JSON object a line, appended and never rewritten. It *is* the session.
+"""The journal: one JSON object per line, appended and never rewritten. It *is* the session.
 
-A record is one `write` of a whole line. What a killed process or a full disk left half-written is found when the file
-is opened for writing: a last line without its newline is completed if it is whole, and otherwise moved to a `.torn`
-file beside the journal. `journal_reader` reads it.
+A record is a single `write` of a whole line. A line that a killed process or a full disk left incomplete is found when
+the file is opened for writing: a last line without its newline is completed if it is valid, and otherwise moved to a
+`.torn` file next to the journal. `journal_reader` reads journals.
 
-After a failed `fsync` it is unknown what is on the disk, and the next one may well succeed without it: the system has
-dropped the pages, or calls them clean (https://lwn.net/Articles/752063/). So what is not known to be on the disk is
-kept in memory, and written once more, to the reopened file, before anything else is.
+After a failed `fsync` it is unknown what is on the disk, and the next one can succeed without writing it: the system
+has dropped the pages, or marked them clean (https://lwn.net/Articles/752063/). So lines not known to be on the disk are
+kept in memory, and written again to the reopened file before anything else.
 """
 
 import errno
@@ -41,15 +41,15 @@ from desktop_agent.core.system.staged_file import (
 )
 
 _MAX_WAITING_BYTES = 8 * 2**20
-"""More than this is not kept in memory for want of an fsync."""
+"""Limit of what is kept in memory while fsync fails."""
 _O_SAFE = O_BINARY | O_NOFOLLOW | O_CLOEXEC
 
 
 class Journal:
-    """The writing end. One per session and process; all methods block, so the session calls them in a thread."""
+    """Writes a journal. One per session and process; all methods block, so the session calls them in a thread."""
 
     def __init__(self, path: Path, descriptor: int, status: os.stat_result, blobs: Blobs) -> None:
-        """Take over a descriptor that appends to a file of this status, all of which is on the disk."""
+        """Take over an appending descriptor of a file with this status; all of the file must be on the disk."""
         self._path = path
         self._descriptor = descriptor
         self._size = status.st_size
@@ -57,10 +57,10 @@ class Journal:
         self._has_name = status.st_nlink > 0  # not every file system counts names
         self._has_place = self._is_at_its_place(status)  # nor has every one numbers for files that stay
         self._waiting: list[bytes] = []
-        """The last lines of those `size` bytes: the ones that are not known to be on the disk."""
+        """The last lines of the file, not known to be on the disk; included in `size`."""
         self._waiting_bytes = 0
         self._is_sound = True
-        """Whether nothing failed since the file was last known to be what it should."""
+        """Whether nothing has failed since the file was last known to be correct."""
 
     @classmethod
     def create(cls, path: Path, blobs: Blobs) -> "Journal":
@@ -82,7 +82,7 @@ class Journal:
 
     @classmethod
     def open(cls, path: Path, blobs: Blobs) -> "tuple[Journal, Path | None]":
-        """Open for appending and mend a torn tail; also return where the torn bytes were kept, if there were any."""
+        """Open for appending and repair a torn tail; also return where the torn bytes were saved, if there were any."""
         try:
             refuse_links(path)
             torn = _mend_tail(path)
@@ -119,7 +119,7 @@ class Journal:
         self._size += len(line)
 
     def close(self) -> None:
-        """Make everything durable and let go of the file. Safe to call twice."""
+        """Make everything durable and close the file. Safe to call twice."""
         if self._descriptor < 0:
             return
         try:
@@ -142,7 +142,7 @@ class Journal:
             ) from error
 
     def _check(self) -> None:
-        """Raise `OSError` when the file is no longer ours alone."""
+        """Raise `OSError` if the file was deleted, moved or changed by another process."""
         status = os.fstat(self._descriptor)
         if self._has_name and status.st_nlink == 0:  # what is written to it would be gone with the process
             raise FileNotFoundError(errno.ENOENT, "The journal was deleted while it was in use")
@@ -158,7 +158,9 @@ class Journal:
             return False
 
     def _make_sound(self) -> None:
-        """After a failure, make the file what it should be, on the disk too. Raises `OSError` when that fails again."""
+        """After a failure, restore the file to its correct content, on the disk too. Raises `OSError` if that fails
+        again.
+        """
         if self._is_sound:
             return
         descriptor = os.open(self._path, os.O_RDWR | _O_SAFE)  # not one that has reported the failure already
@@ -182,14 +184,14 @@ class Journal:
         self._waiting_bytes = 0
 
     def _cut_back(self) -> None:
-        """Remove a partly written line. If even that fails, the next record or the next open does."""
+        """Remove an incomplete line. If that fails too, the next record or the next open does it."""
         with suppress(OSError):
             if os.fstat(self._descriptor).st_size > self._size:
                 os.ftruncate(self._descriptor, self._size)
 
 
 def _mend_tail(path: Path) -> Path | None:
-    """End the file with a newline, moving a broken last line away. Returns where it went."""
+    """End the file with a newline, moving a broken last line away. Return where it was moved."""
     descriptor = os.open(path, os.O_RDWR | _O_SAFE)
     try:
         size = os.lseek(descriptor, 0, os.SEEK_END)
@@ -268,10 +270,10 @@ _NOT_FINITE = (b"NaN", b"Infinity")
 
 
 def encode_line(fields: JsonObject) -> bytes:
-    """Return the line of `fields` with its newline. Raises `ValueError` for what no reader would take back.
+    """Return the line of `fields` with its newline. Raises `ValueError` for values that no reader would accept.
 
-    The quick way is pydantic's own JSON; what it refuses goes the slow way of `json`, which takes a lone surrogate.
-    Neither way writes NaN and infinities: they are not JSON, and no other program would read the line.
+    The fast path is pydantic's own JSON; what it refuses goes to the slower `json`, which accepts a lone surrogate.
+    Neither writes NaN or infinities: they are not JSON, and no other program would read the line.
     """
     try:
         line = to_json(fields)

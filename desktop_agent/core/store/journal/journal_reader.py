@@ -1,8 +1,8 @@
-"""Reading a journal: an event for each line, or a damage that says what is wrong with it.
+"""Reading a journal: each line gives an event, or a `Damage` that says what is wrong with it.
 
-A line that cannot be read is reported with its number and skipped, never a reason to refuse the session.
+An unreadable line is reported with its number and skipped; it is never a reason to refuse the session.
 
-A line is decoded, brought up from an earlier format (`migrated`), and given back the long texts that were moved into
+A line is decoded, migrated from an earlier format (`migrated`), and given back the long texts that were moved into
 blobs (`internalise`; `externalise` moves them out for the writer).
 """
 
@@ -29,19 +29,19 @@ from desktop_agent.core.store.journal.lines import (
 )
 
 Step = Callable[[JsonObject], JsonObject]
-"""Makes a line of one version a line of the next, but for its `v`. Raises `MalformedLineError` when it cannot."""
+"""Converts a line of one version to the next, except for its `v`. Raises `MalformedLineError` if it cannot."""
 
 STEPS: Mapping[int, Step] = {}
-"""The step that leads on from each version. Version 1 is the first and the current one, so there is none yet.
+"""The migration from each version to the next. Version 1 is the first and current one, so there are none yet.
 
-A change that raises `FORMAT_VERSION` adds its step here, and a journal of the version before under
-`tests/core/store/golden/`, where one of every version is kept for ever. Steps are pure, know no blobs, and see a line
-before its long texts are put back.
+A change that raises `FORMAT_VERSION` adds its step here, and a journal of the previous version under
+`tests/core/store/golden/`, where one of every version is kept for ever. Steps are pure, do not access blobs, and see a
+line before its long texts are put back.
 """
 
 
 def migrated(fields: JsonObject, *, steps: Mapping[int, Step] = STEPS, target: int = FORMAT_VERSION) -> JsonObject:
-    """Return the line as version `target` has it. One of a later or impossible version is returned as it is."""
+    """Return the line in the format of version `target`. A line of a later or invalid version is returned unchanged."""
     version = fields.get("v")
     if version == target or not isinstance(version, int) or isinstance(version, bool) or not 1 <= version < target:
         return fields
@@ -54,7 +54,7 @@ def migrated(fields: JsonObject, *, steps: Mapping[int, Step] = STEPS, target: i
 
 MAX_INLINE_BYTES = 16_384
 MAX_MOVED_BYTES = 2**30
-"""A reference that claims more is not followed."""
+"""A reference that claims a larger size is not followed."""
 MISSING = "[this content is missing on disk]"
 _REFERENCE_KEYS = {"blob", "size", "media_type"}
 # The parameter distinguishes a moved payload from a reference that is itself the value (a tool's full output).
@@ -67,19 +67,18 @@ def externalise(fields: JsonObject, blobs: Blobs) -> JsonObject:
     """Return `fields` with every long string, at any depth, replaced by a reference to its blob.
 
     An object that merely looks like a reference becomes a blob itself, so that nothing a model writes can be mistaken
-    for one.
-    Raises `ValueError` for one that could not be read back, and `StorageError`.
+    for one. Raises `ValueError` for an object that could not be read back, and `StorageError`.
     """
     return {key: _out(value, blobs) for key, value in fields.items()}
 
 
 def may_have_moved(line: bytes) -> bool:
-    """Whether `internalise` has something to do for this line. Most lines have nothing, and need not be walked."""
+    """Whether `internalise` could change this line. It changes few lines, so the others need not be walked."""
     return _MARK in line
 
 
 def internalise(fields: JsonObject, blobs: Blobs) -> tuple[JsonObject, list[str]]:
-    """Return `fields` with their payloads put back, `MISSING` for a lost one, and what could not be found."""
+    """Return `fields` with their texts put back (`MISSING` for a lost one), and descriptions of what was not found."""
     lost: list[str] = []
     return _in_object(fields, blobs, lost), lost
 
@@ -145,7 +144,7 @@ def _reference(content: bytes, media_type: str, blobs: Blobs) -> JsonObject:
 
 
 class Damage(Struct, frozen=True):
-    """A line that could not be read: its number from 1, and why."""
+    """An unreadable line: its number (from 1), and the reason."""
 
     line: int
     reason: str
@@ -159,7 +158,7 @@ class Readable(NamedTuple):
 
 
 def read_journal(path: Path, blobs: Blobs) -> tuple[list[JournalEvent], list[Damage]]:
-    """Return all readable events and what could not be read. Raises `StorageError` for an unreadable file."""
+    """Return all readable events, and the unreadable lines. Raises `StorageError` for an unreadable file."""
     events: list[JournalEvent] = []
     damages: list[Damage] = []
     for line, found in read_each_line(path, blobs):
@@ -205,13 +204,16 @@ def read_line(line: Line, blobs: Blobs) -> Readable | Damage:
 
 
 def refuse_links(path: Path) -> None:
-    """Raise `OSError` when a journal or its folder is a link: it would be read, and written, somewhere else."""
+    """Raise `OSError` if a journal or its folder is a link: reading and writing would happen elsewhere."""
     if path.is_symlink() or path.parent.is_symlink():
         raise OSError(errno.ELOOP, "A session is not opened through a link")
 
 
 def placed(record: Readable, line: Line, folder: str, *, is_first: bool) -> Readable | Damage:
-    """Return the record where it stands. Only the first may say which session it is, and where it works."""
+    """Check the record's position: only the first may name the session and its workspace.
+
+    A different session id is replaced by the folder's name.
+    """
     event = record.event
     if not isinstance(event, SessionOpened):
         return record

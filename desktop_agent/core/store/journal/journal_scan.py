@@ -1,11 +1,11 @@
-"""Scanning journals without decoding them: how far a cache has read, and what the beginning of a line says.
+"""Scanning journals without decoding them: how far a cache has read, and what the head of a line says.
 
-A journal only grows, so a reader of a part of it needs to read only the rest. If it was rewritten after all (repaired,
-or restored from a copy), the mark does not fit, and it is read from its beginning.
+A journal only grows, so a reader that has read part of it needs only the rest. If it was rewritten after all (repaired,
+or restored from a copy), the mark does not match, and it is read from its beginning.
 
 The head of a line is enough for the list of sessions and for headings. It relies on the order in which the codec writes
-keys, which a test holds. A line that begins otherwise, because another program wrote it, is decoded and put into that
-order first.
+keys, which a test checks. A line that begins differently, because another program wrote it, is decoded and reordered
+first.
 """
 
 import json
@@ -34,11 +34,11 @@ _LONG_AGO = datetime.fromtimestamp(0, UTC)
 _READ_AHEAD = 128 * 1024
 _WITNESS_BYTES = 256
 _LIMIT = MAX_LINE_BYTES + 1
-"""With the newline."""
+"""Including the newline."""
 
 
 State = tuple[int, int]
-"""Size in bytes and time of modification in nanoseconds: what changes whenever a file does."""
+"""Size in bytes and modification time in nanoseconds: it changes whenever the file does."""
 
 
 def state_of(status: os.stat_result) -> State:
@@ -46,7 +46,7 @@ def state_of(status: os.stat_result) -> State:
 
 
 def journal_states(folder: Path) -> dict[SessionId, State]:
-    """Every journal as it is now. Raises `StorageError` when the folder of the sessions cannot be read."""
+    """The current state of every journal. Raises `StorageError` if the sessions' folder cannot be read."""
     try:
         names = os.listdir(folder)  # noqa: PTH208 - names are all that is wanted
     except (FileNotFoundError, NotADirectoryError):
@@ -60,7 +60,7 @@ def journal_states(folder: Path) -> dict[SessionId, State]:
 
 
 def journal_state(folder: Path, session_id: SessionId) -> State | None:
-    """Return how a journal is, as far as we may look; None when there is none."""
+    """Return a journal's state, as far as permissions allow; `None` if there is no journal."""
     try:
         status = os.stat(f"{folder}/{session_id}/{JOURNAL_NAME}")  # noqa: PTH116 - a Path of each costs as much again
     except (OSError, ValueError):
@@ -69,13 +69,13 @@ def journal_state(folder: Path, session_id: SessionId) -> State | None:
 
 
 class JournalMark(NamedTuple):
-    """A journal as it was when it was read, up to the end of a line."""
+    """A journal's state when it was read, up to the end of a line."""
 
     state: State
     read_bytes: int = 0
-    """Up to where; the rest had no end of line yet, or was not read."""
+    """How far it was read; the rest was unread, or an unfinished line."""
     witness: bytes = b""
-    """Identifies the part that was read, by its first and last bytes."""
+    """Identifies the part that was read, by a hash of its first and last bytes."""
 
 
 def open_journal(path: str | os.PathLike[str]) -> BinaryIO:
@@ -83,7 +83,7 @@ def open_journal(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def goes_on(file: BinaryIO, mark: JournalMark) -> bool:
-    """Whether the journal is the one that was marked, with more at its end."""
+    """Whether the journal still begins with the marked part, and was at most appended to."""
     size, mtime_ns = state_of(os.fstat(file.fileno()))
     is_touched = size == mark.state[0] and mtime_ns != mark.state[1]
     return size >= mark.read_bytes and not is_touched and _witness(file, mark.read_bytes) == mark.witness
@@ -94,7 +94,7 @@ def mark_at(file: BinaryIO, state: State, read_bytes: int) -> JournalMark:
 
 
 def whole_lines(file: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
-    """Yield where each whole line begins and ends, and the line, unless it is too long to be one."""
+    """Yield each complete line with its beginning and end, except for lines that are too long."""
     file.seek(start)
     place = start
     while line := file.readline(_LIMIT):
@@ -112,7 +112,7 @@ def whole_lines(file: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
 
 
 def fields_of(line: bytes) -> JsonObject:
-    """Return the object of a line, an empty one for what is none."""
+    """Return the JSON object of a line; empty if it is not one."""
     try:
         fields = json.loads(line)
     except (ValueError, RecursionError):
@@ -121,7 +121,7 @@ def fields_of(line: bytes) -> JsonObject:
 
 
 def moment_of(written: object) -> datetime:
-    """Return the moment that a line names, a very early one for what is none."""
+    """Return the time that a line states; a very early one if it is invalid."""
     try:
         moment = datetime.fromisoformat(str(written))
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
@@ -139,14 +139,14 @@ def _witness(file: BinaryIO, read_bytes: int) -> bytes:
 
 
 HEAD = re.compile(rb'\{"v":\d+,"seq":\d+,"at":"([0-9T:.Z+-]{19,40})","type":"([a-z_]+)"(?:,"turn":(\d{1,18}))?')
-"""The beginning of a line as we write it."""
+"""The beginning of a line as this application writes it."""
 
 _Count = Annotated[int, Meta(ge=0, lt=10**18)]
 _Dollars = Annotated[float, Meta(ge=0, lt=1e9)]
 
 
 class LineHead(Struct, frozen=True, gc=False):
-    """When something happened, and what: in bytes, as a list of sessions looks at the heads of all lines."""
+    """When something happened, and what: in bytes, for scanning the heads of all lines."""
 
     at: bytes
     kind: bytes
@@ -154,12 +154,12 @@ class LineHead(Struct, frozen=True, gc=False):
 
     @property
     def turn(self) -> int:
-        """The turn; 0 where it does not come right after the kind."""
+        """The turn; 0 if it does not directly follow the kind."""
         return int(self.turn_digits or 0)
 
 
 class _CheckedUsage(Usage, frozen=True, kw_only=True, gc=False):
-    """Counts and costs that there can be: sums over many journals must not suffer from one."""
+    """Plausible counts and costs: one invalid value must not spoil sums over many journals."""
 
     input_tokens: _Count = 0
     output_tokens: _Count = 0
@@ -171,7 +171,7 @@ class _CheckedUsage(Usage, frozen=True, kw_only=True, gc=False):
 
 
 class ReportedModel(Struct, frozen=True, gc=False):
-    """As much of a model's reference as tells models apart."""
+    """The part of a model's reference that tells models apart."""
 
     provider: str
     model: str
@@ -186,13 +186,12 @@ _REPORTED = Decoder(learned(Reported))
 
 
 def head_of(line: bytes) -> LineHead | None:
-    """Return the head of a line; None when it cannot be read."""
     found = HEAD.match(line) or HEAD.match(_as_written(line))
     return LineHead(*found.groups()) if found else None
 
 
 def decoded(line: bytes, decoder: Decoder[T]) -> T | None:
-    """Return what a line says to this decoder; None when that cannot be, or cannot be read."""
+    """Return what this decoder reads from a line; `None` if it is invalid or unreadable."""
     try:
         return decoder.decode(line)
     except (DecodeError, RecursionError):
@@ -204,7 +203,7 @@ def reported_in(line: bytes) -> Reported | None:
 
 
 def _as_written(line: bytes) -> bytes:
-    """Return a line that another program wrote as we write it; nothing of one that is none."""
+    """Return another program's line in the key order this application writes; empty if it is invalid."""
     fields = fields_of(line)
     head = {key: fields[key] for key in ("v", "seq", "at", "type", "turn") if key in fields}
     try:

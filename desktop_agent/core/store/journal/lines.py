@@ -1,8 +1,8 @@
-"""The lines of a journal file, read exactly and quickly, and with bounded memory whatever is there.
+"""The lines of a journal file, read exactly, quickly and with bounded memory, even from a hostile file.
 
-The quick way is msgspec's JSON (it keeps whole numbers of any size, which orjson turns into floats without a word);
-what it refuses goes the slow way of `json`, which takes a lone surrogate. Neither way reads NaN and infinities: they
-are not JSON. `journal` writes lines.
+The fast path is msgspec's JSON (it keeps integers of any size, which orjson silently turns into floats); what it
+refuses goes to the slower `json`, which accepts a lone surrogate. Neither reads NaN or infinities: they are not JSON.
+`journal` writes lines.
 """
 
 import json
@@ -21,10 +21,10 @@ from desktop_agent.core.protocol.codec import MalformedLineError
 from desktop_agent.core.protocol.model import JsonObject
 
 MAX_LINE_BYTES = 64 * 2**20
-"""Longer lines are neither written nor read. Long texts are in blobs, so an honest line has a few kilobytes."""
+"""Longer lines are neither written nor read. Long texts are in blobs, so a normal line has a few kilobytes."""
 
 MAX_DEPTH = 300
-"""Deeper nesting is refused by what reads a line; what writes one gives up before."""
+"""Readers refuse deeper nesting; writers give up earlier."""
 
 _BLOCK_BYTES = 2**20
 
@@ -37,13 +37,13 @@ class Line(Struct, frozen=True):
     offset: int
     size: int
     content: bytes | None
-    """Without its newline; None when it is longer than is read."""
+    """Without its newline; `None` if the line is too long to be read."""
     is_ended: bool
-    """Whether it has its newline. One that has not is being written, or was when its process ended."""
+    """Whether it has its newline. If not, it is being written, or was when its process ended."""
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a file for reading. Raises `OSError`, also for a link, a pipe or a folder: these lead or wait elsewhere."""
+    """Open a file for reading. Raises `OSError`, also for a link, a pipe or a folder: these redirect or block."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.fdopen(os.open(path, flags | getattr(os, "O_CLOEXEC", 0)), "rb")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -53,7 +53,9 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_lines(file: BinaryIO, *, number: int = 1, limit: int = MAX_LINE_BYTES) -> Iterator[Line]:
-    """Yield the lines from where `file` stands; one without its newline is the last, as it is being written."""
+    """Yield the lines from the current position of `file`; a line without its newline is the last, still
+    being written.
+    """
     offset = file.tell()
     while content := file.readline(limit + 1):
         is_ended = content.endswith(b"\n")
@@ -80,7 +82,7 @@ def decode_line(line: Line) -> JsonObject:
 
 
 def decode(content: bytes) -> JsonObject:
-    """Return the object that `content` spells. Raises `MalformedLineError` that says what is wrong with it."""
+    """Return the object that `content` encodes. Raises `MalformedLineError`, which says what is wrong with it."""
     try:
         fields: object = msgspec.json.decode(content)
     except (ValueError, RecursionError):
@@ -117,7 +119,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _has_infinity(value: object) -> bool:
-    """Whether a number was too large for what holds it (`1e400`): no program could write or send it again."""
+    """Whether a number overflowed when it was parsed (`1e400`): no program could write or send it again."""
     for part in _parts(value):
         if isinstance(part, float):
             if math.isinf(part):
@@ -129,7 +131,7 @@ def _has_infinity(value: object) -> bool:
 
 
 def _is_too_deep(value: object) -> bool:
-    """Whether decoded JSON is nested deeper than `MAX_DEPTH`. Does not recurse itself."""
+    """Whether decoded JSON is nested deeper than `MAX_DEPTH`. Not recursive."""
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [inner for outer in level for inner in _parts(outer)]
@@ -145,17 +147,17 @@ def _parts(value: object) -> Iterable[object]:
 
 
 NEAR_BYTES: Final = 2**16
-"""How much may be read for nothing: searching on would not be quicker."""
+"""How much can be read needlessly: searching further would not be quicker."""
 
 _HEAD: Final = re.compile(rb'\{"v":\d+,"seq":(\d{1,18}),')
 _HEAD_BYTES: Final = 64
 
 
 def offset_after(path: Path, seq: int, *, near_bytes: int = NEAR_BYTES) -> int:
-    """Return the beginning of a line, close before the first record with a number above `seq`. Blocks.
+    """Return the offset of a line shortly before the first record with a number above `seq`. Blocks.
 
-    Numbers grow along the file. A line that begins as none of ours ends the search: too early is never wrong. Raises
-    `OSError`.
+    Numbers grow along the file. A line of unknown form ends the search: an offset that is too early is never wrong.
+    Raises `OSError`.
     """
     with open_regular(path) as file:
         low, high = 0, file.seek(0, 2)  # what is before `low` is not above `seq`; what is from `high` on is

@@ -1,11 +1,11 @@
-"""Records of a journal with their positions in it: from any line on, the last ones, page by page, or as they are added.
+"""Records of a journal with their positions: from any line on, the last ones, page by page, or as they are added.
 
-Every step is one line, so that a thread that reads never keeps the interpreter lock from the window for long;
-`Yielder` gives it away now and then.
+Every step is one line, so a reading thread never keeps the interpreter lock from the window for long; `Yielder`
+releases it now and then.
 
-A page is a stretch whose entries are read together, wherever the user goes: the fold of its own lines, and of
-the few later lines that concern its entries (`JournalPage.late`). Where pages begin has no meaning; they are long
-enough to fill a screen or two and short enough to be read in a moment.
+A page is a range of lines whose entries are read together, wherever the user scrolls: the fold of its own lines, and of
+the few later lines that concern its entries (`JournalPage.late`). Page boundaries have no meaning; pages are long
+enough to fill a screen or two, and short enough to be read in a moment.
 """
 
 import json
@@ -37,17 +37,17 @@ from desktop_agent.core.store.journal.lines import Line, open_regular, read_line
 from desktop_agent.core.transcript import JournalPage, Transcript, first_line
 
 YieldGil = Callable[[], None]
-"""Called between two records; lets other threads run."""
+"""Called between two records to let other threads run."""
 
 _TAIL_BLOCK_BYTES = 65_536
 _TYPE_BYTES = 200
-"""How far from the beginning of a line its type is at most."""
+"""A line's type is within this many bytes of its beginning."""
 _BURST_S = 0.001
 _BREATH_S = 0.0002
 
 
 class Yielder:
-    """Gives the interpreter lock away once it was held for a millisecond."""
+    """Releases the interpreter lock after holding it for a millisecond."""
 
     def __init__(self) -> None:
         self._since = time.perf_counter()
@@ -78,8 +78,8 @@ def read_records(
 ) -> Iterator[Record]:
     """Yield the records whose lines begin from byte `start` to `end`.
 
-    A last line that is not ended yet is being written: it is no record. When `is_thin`, the long texts in results of
-    tools are not fetched; a `…` stands for each. Raises `StorageError` when the file cannot be read.
+    An unfinished last line is still being written and is not a record. When `is_thin`, the long texts in tool results
+    are not fetched; each is replaced by `…`. Raises `StorageError` if the file cannot be read.
     """
     results = _WithoutTexts(blobs.folder)
 
@@ -108,14 +108,14 @@ def read_last_records(path: Path, blobs: Blobs, *, count: int, max_bytes: int, y
 
 
 class _WithoutTexts(Blobs):
-    """Has the same short text for every blob."""
+    """Returns the same short text for every blob."""
 
     def get(self, digest: Digest, *, size: int | None = None) -> bytes:
         return "…".encode()
 
 
 def _is_result(line: Line) -> bool:
-    """Whether it is a tool's result without a plan in it."""
+    """Whether it is a tool result without a plan."""
     content = line.content or b""
     return content.find(b'"tool_call_finished"', 0, _TYPE_BYTES) >= 0 and b'"todos"' not in content
 
@@ -139,7 +139,7 @@ def _start_of_last_lines(file: BinaryIO, count: int, max_bytes: int) -> int:
 
 
 class PageSize(NamedTuple):
-    """When a page is full: with either. 200 records are some 60 entries."""
+    """A page is full when it reaches either limit. 200 records are some 60 entries."""
 
     records: int = 200
     length: int = 131_072
@@ -147,7 +147,7 @@ class PageSize(NamedTuple):
 
 LAST_RECORDS: Final = 60
 LAST_BYTES: Final = 131_072
-"""How much of a long session is shown before anything else of it is known."""
+"""How much of a long session is shown before the rest is read."""
 
 _FIRST_RECORDS: Final = 2
 
@@ -180,7 +180,7 @@ def read_page(path: Path, blobs: Blobs, page: JournalPage, *, yield_gil: YieldGi
 
 
 def read_last_page(path: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Transcript:
-    """Return the end of a session; what is before is one page, not loaded. Blocks. Raises `StorageError`."""
+    """Return the end of a session; everything before it is one page, not loaded. Blocks. Raises `StorageError`."""
     last = read_last_records(path, blobs, count=LAST_RECORDS, max_bytes=LAST_BYTES, yield_gil=yield_gil)
     transcript = Transcript()
     start = last[0].start if last else 0
@@ -193,7 +193,9 @@ def read_last_page(path: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Transcri
 
 
 def find_pages(path: Path, pages: Sequence[JournalPage], text: str, *, yield_gil: YieldGil) -> list[int]:
-    """Return which of `pages` may show `text`: they have its longest word. Blocks. Raises `StorageError`."""
+    """Return the indexes of `pages` that can contain `text`: those with its longest word. Blocks. Raises
+    `StorageError`.
+    """
     words = re.findall(r"\w+", text.lower())
     needle = max(words, key=len) if words else json.dumps(text.lower(), ensure_ascii=False)[1:-1]
     found: list[int] = []
@@ -229,14 +231,14 @@ def _events(records: Sequence[Record]) -> list[ev.JournalEvent]:
 
 
 _WITNESS_BYTES = 512
-"""How much of the end of what was read is looked at again: a record ends within, with its number and its time."""
+"""How many of the last bytes read are checked again: they include the end of a record, with its number and time."""
 
 
 class Follower:
-    """Reads a journal that another process writes. Blocks; it changes nothing, and the writer does not notice."""
+    """Reads a journal that another process writes. Blocks; it changes nothing, and does not disturb the writer."""
 
     def __init__(self, path: Path, blobs: Blobs, start: int = 0) -> None:
-        """Begin at byte `start`, which is the beginning of a line."""
+        """`start` is the byte offset of a line."""
         self._path = path
         self._blobs = blobs
         self._offset = start
@@ -247,10 +249,11 @@ class Follower:
         """The last bytes before the offset."""
 
     def read(self) -> list[JournalEvent]:
-        """Return what was added since the last call; all of it at the first. What cannot be read is left out.
+        """Return what was added since the last call; everything on the first. Unreadable lines are left out.
 
-        Raises `StorageError` when the journal is gone, or is not a longer form of what it was: a writer took a record
-        back because its disk failed, or a repair replaced the file. Then only reading all of it again helps.
+        Raises `StorageError` if the journal is gone, or no longer begins with what was read: a writer took a record
+        back because its disk failed, or a repair replaced the file. Then only reading it again from the beginning
+        helps.
         """
         try:
             refuse_links(self._path)

@@ -1,8 +1,8 @@
-"""The snapshot of a session: what its journal comes to up to some place, so that opening it need not read all of it.
+"""The snapshot of a session: its journal folded up to an offset, so that opening it need not read the whole journal.
 
-It is a cache beside the journal: sections of JSON, one a line, each small enough to be read in a moment. It says how
-much of the journal it stands for and what the last bytes of that were, so a journal that was changed is noticed, and
-whatever is wrong with a snapshot, it is as if there were none.
+It is a cache next to the journal: sections of JSON, one per line, each small enough to be read in a moment. It records
+how much of the journal it covers and what the last bytes of that were, so a changed journal is noticed. A snapshot with
+any problem is treated as missing.
 """
 
 import hmac
@@ -21,18 +21,18 @@ from desktop_agent.core.system.files import new_hasher
 
 SNAPSHOT_NAME: Final = "snapshot.jsonl"
 VERSION: Final = 9
-"""Of what the sections mean. Another one is not read: the snapshot is made again."""
+"""Of the sections' meaning. A snapshot of another version is not read but rebuilt."""
 
 _CHECKED_BYTES: Final = 65_536
 _NO_SNAPSHOT = (OSError, ValueError, KeyError, TypeError)
 _MAX_LINE_BYTES: Final = 64 * 2**20
 
 Section = tuple[str, object]
-"""A name and what is to be written under it, as JSON."""
+"""A name and its value, to be written as JSON."""
 
 
 class Extent(Struct, frozen=True):
-    """How much of a journal is meant."""
+    """How much of a journal a snapshot covers."""
 
     offset: int
     check: str
@@ -60,7 +60,7 @@ def write_snapshot(path: Path, extent: Extent, sections: Iterable[Section]) -> N
 
 
 def read_extent(path: Path, journal: Path) -> int | None:
-    """Return up to where the snapshot stands for this journal; None when it does not, or there is none."""
+    """Return the offset up to which the snapshot covers this journal; `None` if it is missing or does not match."""
     try:
         with open_regular(path) as file:
             header = _object(file.readline(_MAX_LINE_BYTES))

@@ -1,14 +1,14 @@
-"""Running git: one child process in its own process group, with a bounded output and time. Nothing else starts git.
+"""Running git: one child process in its own process group, with bounded output and time. Nothing else starts git.
 
-It asks nothing, sees no environment but what is listed here, and is killed when the awaiting task is cancelled. Each
+It asks nothing, sees no environment except what is listed here, and is killed when the awaiting task is cancelled. Each
 process is bound to a repository that was found before (`find_repository`), and reads a configuration that names no
 program (`make_stand_in`), because any program that can write a folder can put a repository there. The options below
-repeat some of that for the user's own configuration, and for what git may read from elsewhere one day. There is no
-sandbox around each git: not every machine has one, so safety must not rest on it. (Bubblewrap took `git status` from 5
-to 15 ms; see `tests/benchmarks/bench_gitrepo.py`.)
+repeat some of that for the user's own configuration, and for what future versions of git may read from elsewhere. Git
+does not run in a sandbox: not every machine has one, so safety must not depend on it. (Bubblewrap took `git status`
+from 5 to 15 ms; see `tests/benchmarks/bench_gitrepo.py`.)
 
-`query_status` and `list_files` say what git knows about a folder: its branch, what is changed, and which files belong
-to it. One process answers each question, never one per file; each takes no lock. `parse_status` is pure; the format is
+`query_status` and `list_files` say what git knows about a folder: its branch, what has changed, and which files belong
+to it. One process answers each question, never one per file; none takes a lock. `parse_status` is pure; the format is
 git's porcelain version 2 (git-status(1), "Porcelain Format Version 2").
 """
 
@@ -59,7 +59,7 @@ _FOR_COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "status": ("--ignore-submodules=all",),
     "diff": ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
 }
-"""Without them, these start converters, and git in each submodule with that one's configuration."""
+"""Without them, these commands start converters, and git in each submodule with the submodule's configuration."""
 _REPLACED: Final = "{} is not the one that was there when the folder was opened"
 _STRANGER: Final = (
     "{0} belongs to another user; if you trust the repository, run: git config --global --add safe.directory {1}"
@@ -70,23 +70,23 @@ _PASSED_ON: Final = (
     "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
     "APPDATA", "LOCALAPPDATA", "USERPROFILE", "SYSTEMROOT", "TEMP", "TMP", "PATHEXT",
 )  # fmt: skip
-"""Named one by one, so that no key reaches a child process and no GIT_DIR of a calling hook misleads it."""
+"""Listed one by one, so that no key reaches a child process and no `GIT_DIR` of a calling hook misleads it."""
 _NOWHERE: Final = str(Path(os.sep, "nonexistent"))
-"""Stands for no `PATH`: an empty one is the current folder."""
+"""Used in place of an empty `PATH`, which would mean the current folder."""
 
 
 class _Look(Struct, frozen=True, kw_only=True):
-    """What a repository is like just before git is asked about it."""
+    """The state of a repository just before git is asked about it."""
 
     why_not: NoStatus | None = None
     stranger: Path | None = None
     common: Path = Path()
     settings: bytes | None = None
-    """As `LISTING` prints them; None where they are not written plainly."""
+    """In the format of `LISTING`; None where the file needs git to parse it."""
 
 
 class PinnedGit(Struct, frozen=True):
-    """Git, bound to one repository: it looks for no other, and runs no program but itself."""
+    """Git bound to one repository: it searches for no other, and runs no program but itself."""
 
     _repository: Repository
     _common: Path
@@ -106,7 +106,7 @@ class PinnedGit(Struct, frozen=True):
 
 @contextlib.asynccontextmanager
 async def pinned(repository: Repository) -> AsyncGenerator["PinnedGit | NoStatus"]:
-    """Give git bound to `repository`, or why not: it is another one by now, or another user's."""
+    """Yield git bound to `repository`, or why not: the repository was replaced, or belongs to another user."""
     look = await asyncio.to_thread(_look_at, repository)
     if look.why_not is not None:
         yield look.why_not
@@ -153,7 +153,7 @@ def _look_at(repository: Repository) -> _Look:
 
 
 async def _is_trusted(repository: Repository) -> bool:
-    """Whether the user told git to read this repository although it belongs to somebody else."""
+    """Whether the user's configuration trusts this repository although it belongs to somebody else."""
     trusted = await _ask_about_settings(repository, "config", "--null", "--get-all", "safe.directory")
     places: list[str] = []
     for place in [] if isinstance(trusted, NoStatus) else os.fsdecode(trusted).split("\0")[:-1]:
@@ -162,7 +162,7 @@ async def _is_trusted(repository: Repository) -> bool:
 
 
 async def _ask_about_settings(repository: Repository, *arguments: str) -> bytes | NoStatus:
-    """Return what `git config` prints of the user's own settings, or of a file; it looks for no repository."""
+    """Return what `git config` prints about the user's own settings or a file, without searching for a repository."""
     environ = await asyncio.to_thread(_environment, repository.root) | {"GIT_DIR": os.devnull}
     answer = await _run((*_ALWAYS, *arguments), repository.root, environ, _SETTINGS_LIMIT_BYTES)
     if isinstance(answer, NoStatus):
@@ -221,7 +221,6 @@ async def _start_git(argv: Sequence[str], folder: Path, environ: Mapping[str, st
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Leave nothing of the process behind, neither running nor in its pipes."""
     if process.returncode is None:
         _kill(process)
         await process.communicate()
@@ -230,7 +229,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 async def _read_output(
     process: asyncio.subprocess.Process, stream: asyncio.StreamReader, limit_bytes: int
 ) -> tuple[bytes, bool]:
-    """Return at most `limit_bytes`, and whether that is all. What is over is read, too: a full pipe is never closed."""
+    """Return at most `limit_bytes`, and whether that is all. The rest is read, too: a full pipe is never closed."""
     output = bytearray()
     is_complete = True
     while chunk := await stream.read(64 * 1024):
@@ -243,7 +242,7 @@ async def _read_output(
 
 
 async def _read_complaint(stream: asyncio.StreamReader) -> bytes:
-    """Return the beginning of what was written, but read it all: a full pipe would stop git."""
+    """Return the beginning of the error output, but read all of it: a full pipe would stop git."""
     kept = b""
     while chunk := await stream.read(64 * 1024):
         kept += chunk[: _ERROR_LIMIT_BYTES - len(kept)]
@@ -251,7 +250,7 @@ async def _read_complaint(stream: asyncio.StreamReader) -> bytes:
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    """End the whole group. Nothing is lost by it: these commands only read, and take no lock."""
+    """End the whole group. That loses nothing: these commands only read, and take no lock."""
     with contextlib.suppress(ProcessLookupError, PermissionError):  # it ended by itself a moment ago
         if sys.platform == "win32":
             process.kill()
@@ -274,7 +273,7 @@ def _environment(workspace: Path) -> dict[str, str]:
 
 
 LISTING: Final = ("config", "--no-includes", "--null", "--list", "--file")
-"""The arguments by which git reads one file of configuration, before its path. It runs nothing for that."""
+"""The arguments with which git reads one configuration file, whose path follows. It runs nothing for that."""
 
 _KEPT: Final = re.compile(
     r"core\.(repositoryformatversion|filemode|ignorecase|precomposeunicode|symlinks|autocrlf|eol|quotepath|excludesfile"
@@ -287,7 +286,7 @@ _KEPT: Final = re.compile(
 )
 """Settings that change what git answers, and name no program."""
 _NO_FILTERS: Final = b"\n* -filter\n"
-"""The attributes of this folder go before all others, so that no file has a filter, whatever they say."""
+"""This folder's attributes override all others, so that no file ever has a filter."""
 _LARGEST_ATTRIBUTES_BYTES: Final = 1024 * 1024
 _LINKED: Final = (
     "objects", "refs", "packed-refs", "reftable", "logs", "worktrees", "shallow", "info/exclude",
@@ -296,13 +295,14 @@ _LINKED: Final = (
 
 
 def make_stand_in(folder: Path, common: Path, listing: bytes) -> None:
-    """Fill the empty `folder` for a repository's common folder, with what `LISTING` printed of its `config`. Blocks.
+    """Fill the empty `folder` as a stand-in for a common folder, whose `config` is given as `LISTING` prints it.
+    Blocks.
 
     Git takes configuration, attributes and hooks from the common folder, and about forty settings name a program:
-    filters, monitors, hooks, converters, helpers, transports. Switching each of them off by name holds until git learns
-    the next one, or until a running command writes one between the look and the start. Instead, git gets another common
-    folder (`GIT_COMMON_DIR`) in which objects, refs and logs are links to the real ones. Its configuration holds only
-    the settings of `_KEPT`, copied once, and its attributes give no file a filter. Hooks, included files and the
+    filters, monitors, hooks, converters, helpers, transports. Switching each of them off by name works only until git
+    adds another, or until a running command writes one between the check and the start. Instead, git gets another
+    common folder (`GIT_COMMON_DIR`) in which objects, refs and logs are links to the real ones. Its configuration holds
+    only the settings of `_KEPT`, copied once, and its attributes give no file a filter. Hooks, included files and the
     configuration of worktrees do not exist there.
     """
     (folder / "config").write_bytes(harmless_config(listing))
@@ -315,7 +315,7 @@ def make_stand_in(folder: Path, common: Path, listing: bytes) -> None:
 
 
 def harmless_config(listing: bytes) -> bytes:
-    """Return a file of configuration with those of the settings in `listing` that name no program. Pure."""
+    """Return a configuration file with only those settings of `listing` that name no program. Pure."""
     lines = [b"[core]", b"\tbare = false"]
     for record in listing.split(b"\0"):
         name, separator, value = record.partition(b"\n")
@@ -337,7 +337,7 @@ def _escaped(text: str) -> str:
 
 
 def _link(target: Path, link: Path) -> None:
-    """Let `link` lead to `target`, if that is there. Where links need rights (Windows): a junction, or a copy."""
+    """Make `link` lead to `target` if that exists. Where links need privileges (Windows): a junction, or a copy."""
     if not os.path.lexists(target):
         return
     try:
@@ -354,7 +354,7 @@ def _link(target: Path, link: Path) -> None:
 
 
 STATUS_LIMIT_BYTES: Final = 32 * 1024 * 1024
-"""About 200,000 changed files: more than a user reads, less than hurts."""
+"""About 200,000 changed files: more than a user reads, and still harmless."""
 LIST_LIMIT_BYTES: Final = 64 * 1024 * 1024
 
 _PARSE_IN_THREAD_BYTES: Final = 64 * 1024
@@ -369,7 +369,7 @@ async def query_status(folder: Path) -> RepoStatus | NoStatus:
 
 
 async def status_of(repository: Repository) -> RepoStatus | NoStatus:
-    """Return the state of a repository that was found before, below its `prefix`. Submodules are not looked into."""
+    """Return the state of a repository found before, below its `prefix`. Submodules are not inspected."""
     # `matching` names an ignored folder once instead of its 40,000 files; `normal` does the same for untracked ones.
     answer = await run_git(
         repository,
@@ -387,9 +387,9 @@ async def status_of(repository: Repository) -> RepoStatus | NoStatus:
 
 
 async def list_files(folder: Path) -> tuple[list[str], bool] | None:
-    """Return all files below `folder` that are tracked or new and not ignored, and whether the list is whole.
+    """Return all files below `folder` that are tracked, or new and not ignored, and whether the list is complete.
 
-    None when git cannot say. Tracked files that were deleted are in the list until the deletion is staged.
+    None when git cannot say. Deleted tracked files are in the list until the deletion is staged.
     """
     repository = await asyncio.to_thread(find_repository, folder)
     if repository is None:
@@ -403,7 +403,7 @@ async def list_files(folder: Path) -> tuple[list[str], bool] | None:
 
 
 async def read_git(repository: Repository, *arguments: str, limit_bytes: int = LIST_LIMIT_BYTES) -> bytes | NoStatus:
-    """Return what a git command that only reads printed, or why there is no answer; cut-off output is none."""
+    """Return what a read-only git command printed, or why there is no answer; truncated output counts as none."""
     answer = await run_git(repository, *arguments, limit_bytes=limit_bytes)
     if isinstance(answer, NoStatus):
         return answer
@@ -422,7 +422,7 @@ _PATH_FIELD: Final = {b"1": 8, b"2": 9, b"u": 10}
 
 
 def parse_status(output: bytes) -> RepoStatus:
-    """Return what `git status --porcelain=v2 -z --branch` printed, as far as this version knows its lines."""
+    """Parse the output of `git status --porcelain=v2 -z --branch`, ignoring lines that this version does not know."""
     branch = ""
     files: dict[str, FileStatus] = {}
     records = iter(output.split(b"\0")[:-1])  # what follows the last NUL is nothing, or half a record

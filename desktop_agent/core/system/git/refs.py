@@ -1,11 +1,11 @@
 """The refs of a repository: read around a command, compared, and put back when the command lost them.
 
-Nothing here touches files or the index, and nothing is taken away: what a command created stays. A ref is put back only
-while it still is where the command left it, so that what the user made of it since is kept.
+Nothing here touches files or the index, and nothing is removed: what a command created stays. A ref is put back only
+while it is still where the command left it, so that the user's later changes to it are kept.
 
-Objects that no ref leads to are deleted by git sooner or later, and those of an old stash entry at the next clean-up.
-`keep_objects` prevents that with the log of one private ref: git keeps what a ref's log names, for 30 days unless the
-user set `gc.reflogExpireUnreachable`. The ref itself stands at HEAD, so no list of commits shows anything new.
+Git eventually deletes unreachable objects, and those of an old stash entry at the next clean-up. `keep_objects`
+prevents that with the log of one private ref: git keeps objects that a ref's log names, for 30 days unless the user set
+`gc.reflogExpireUnreachable`. The ref itself points to HEAD, so no list of commits shows anything new.
 """
 
 import asyncio
@@ -26,12 +26,12 @@ from desktop_agent.core.system.git.repository import NoStatus, Repository, commo
 
 REFS_LIMIT_BYTES: Final = 16 * 1024 * 1024
 MOST_KEPT: Final = 200
-"""Of objects kept alive by one command; it takes a child process each."""
+"""Of objects kept alive for one command; each takes a child process."""
 
 _STASH: Final = "stash:"
 _KEPT: Final = "refs/desktop-agent/kept"
 _PASSED_OVER: Final = ("refs/remotes/", "refs/prefetch/", "refs/desktop-agent/")
-"""What comes back with the next fetch, and what is ours."""
+"""Refs that the next fetch restores, and our own."""
 _ZERO: Final = "0" * 40
 _ZERO_SHA256: Final = "0" * 64
 
@@ -49,7 +49,7 @@ class Refs(Struct, frozen=True, kw_only=True):
     head: str = ""
     """The branch's full name, or an object id while detached."""
     names: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Object ids by full name: `refs/heads/main`."""
+    """Object ids by full ref name: `refs/heads/main`."""
     stash: tuple[StashEntry, ...] = ()
     """The newest first."""
 
@@ -60,7 +60,7 @@ class RefProblem(Struct, frozen=True, kw_only=True):
 
 
 class RefRecovery(Struct, frozen=True, kw_only=True):
-    """What putting refs back came to. Those that were where they should be already count as restored."""
+    """The result of putting refs back. Refs that were already where they should be count as restored."""
 
     restored: tuple[RefChange, ...] = ()
     problems: tuple[RefProblem, ...] = ()
@@ -91,7 +91,7 @@ async def _read_refs(git: PinnedGit | None) -> Refs | None:
 
 
 def changed_refs(before: Refs, after: Refs) -> tuple[RefChange, ...]:
-    """Return what is different: branches and tags by name, then stash entries, the newest first, then HEAD."""
+    """Return the differences: branches and tags by name, then stash entries, newest first, then HEAD."""
     names = sorted(before.names.keys() | after.names.keys())
     changes = [
         RefChange(name=name, before=before.names.get(name), after=after.names.get(name))
@@ -121,9 +121,9 @@ async def keep_objects(folder: Path, changes: Iterable[RefChange]) -> None:
 
 
 async def restore_refs(folder: Path, changes: Sequence[RefChange]) -> RefRecovery:
-    """Put back the refs that these changes moved or dropped, as far as they still are where the changes left them.
+    """Put back the refs that these changes moved or dropped, if they are still where the changes left them.
 
-    Stash entries come back on top of those there are, in their order. Created refs stay. Not to be cancelled: git would
+    Stash entries are restored on top of the existing ones, in their order. Created refs stay. Do not cancel: git would
     be killed while it holds a lock.
     """
     async with _git_of(folder) as git:
@@ -180,7 +180,7 @@ async def _is_gone(git: PinnedGit, change: RefChange) -> bool:
 
 @asynccontextmanager
 async def _git_of(folder: Path) -> AsyncGenerator[PinnedGit | None]:
-    """Give git for the repository that `folder` is in; None when there is none, or it cannot be asked."""
+    """Yield git for the repository that `folder` is in; None when there is none, or it cannot be asked."""
     repository = await asyncio.to_thread(find_repository, folder)
     if repository is None:
         yield None
@@ -190,7 +190,7 @@ async def _git_of(folder: Path) -> AsyncGenerator[PinnedGit | None]:
 
 
 async def _ask(git: PinnedGit | None, *arguments: str) -> str | None:
-    """Return what git prints; None when it fails, or says more than can be true."""
+    """Return git's output; None when it fails, or prints more than is plausible."""
     if git is None:
         return None
     answer = await git.run(*arguments, limit_bytes=REFS_LIMIT_BYTES)
@@ -200,7 +200,7 @@ async def _ask(git: PinnedGit | None, *arguments: str) -> str | None:
 
 
 async def _write(git: PinnedGit, *arguments: str) -> str:
-    """Let git write a ref. Return why it did not; empty when it did."""
+    """Let git write a ref. Return why it failed; empty on success."""
     answer = await git.run(*arguments, limit_bytes=REFS_LIMIT_BYTES)
     if not isinstance(answer, NoStatus):
         return ""
@@ -208,30 +208,30 @@ async def _write(git: PinnedGit, *arguments: str) -> str:
 
 
 _YOUNG_NS: Final = 3_000_000_000
-"""More than a step of any file system's clock, which may be two seconds."""
+"""Longer than a tick of any file system's clock, which can be two seconds."""
 _MOST_FILES: Final = 2_000
 _MOST_REPOSITORIES: Final = 16
 _FILES: Final = ("HEAD", "config", "config.worktree", "packed-refs", "logs/refs/stash")
 _FOLDERS: Final = ("refs", "reftable")
 _FOLDERS_PASSED_OVER: Final = frozenset({"remotes", "prefetch", "desktop-agent"})
-"""Folders in `refs` that `read_refs` leaves out, too."""
+"""Folders in `refs` that `read_refs` also leaves out."""
 
 _Look = tuple[int, int, int, int, int]
 RefsStamp = tuple[object, ...]
-"""Equal ones mean: the same refs."""
+"""Equal stamps mean equal refs."""
 
 
 class _NotReliable(Exception):  # noqa: N818 -- it is no error, and never leaves this module
-    """What was looked at does not tell whether refs moved."""
+    """The files do not reliably show whether refs moved."""
 
 
 class KnownRefs:
-    """The refs of some repositories, asked of git only when they may have moved since.
+    """The refs of some repositories; git is asked only when they may have moved since.
 
-    Asking takes two processes, some 8 ms, and comes twice around every command. Refs are small files: while none of
-    them, and no folder of theirs, looks different to `stat`, git would say the same. That rests on the change time,
-    which no program can set. Git is asked when that is too young to differ from the next write, for a link, a great
-    many files, or on a system without such a time (Windows).
+    Asking takes two processes, some 8 ms, twice around every command. Refs are small files: as long as `stat` shows no
+    change in any of them, or in their folders, git would say the same. That relies on the change time, which no program
+    can set. Git is asked when that is too recent to differ from the next write, for a link, for a great many files, or
+    on a system without such a time (Windows).
     """
 
     def __init__(self) -> None:
@@ -261,7 +261,9 @@ class KnownRefs:
 
 
 def refs_stamp(folder: Path) -> RefsStamp | None:
-    """Return what changes when a ref does, to be taken before the refs are read; None if unknown. Blocks."""
+    """Return a value that changes whenever a ref does, to be taken before the refs are read; None if
+    unknown. Blocks.
+    """
     repository = find_repository(folder)
     return None if repository is None else _stamp_of(repository)
 
@@ -288,7 +290,7 @@ def _looks_at(repository: Repository) -> Iterator[tuple[str, _Look | None]]:
 
 
 def _places(git_dir: str) -> Iterator[str]:
-    """Yield every file and folder that refs are kept in, and those that may come to be there."""
+    """Yield every file and folder that holds refs, and those where refs may appear."""
     for name in (*_FILES, *_FOLDERS):
         yield f"{git_dir}/{name}"
     for name in _FOLDERS:

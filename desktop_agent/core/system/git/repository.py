@@ -1,9 +1,9 @@
-"""Which repository a folder is in, and what can be said about it without starting git; what git says, as data.
+"""Which repository a folder is in, and what can be said about it without starting git; git's answers as data.
 
 A repository is found by looking for `.git`, never by asking git, and recognised again later. Git's own search also
-accepts a folder that only looks like the inside of a repository (`HEAD`, `objects`, `refs`), and every process repeats
-it. Here a repository is a `.git` in the folder or above, and it carries the `identity` by which a later look notices
-that another one stands in its place.
+accepts a folder that only looks like the inside of a repository (`HEAD`, `objects`, `refs`), and every git process
+repeats that search. Here a repository is a `.git` in the folder or above, and its `identity` reveals later if it was
+replaced.
 """
 
 import errno
@@ -17,16 +17,16 @@ from typing import Final, Literal
 from msgspec import Struct, field
 
 FileState = Literal["modified", "added", "deleted", "renamed", "untracked", "conflicted", "ignored"]
-"""What happened to a file since the last commit, staged or not. `ignored` is said of what git leaves alone."""
+"""What happened to a file since the last commit, staged or not. `ignored`: git leaves the file alone."""
 
 
 class FileStatus(Struct, frozen=True, kw_only=True):
-    """One path that git has something to say about."""
+    """The status of one path that git reports."""
 
     state: FileState
     renamed_from: str = ""
     is_folder: bool = False
-    """The state is that of everything below: a folder that is untracked or ignored as a whole."""
+    """Whether the state applies to everything below: a folder that is untracked or ignored as a whole."""
 
 
 class RepoStatus(Struct, frozen=True, kw_only=True):
@@ -36,11 +36,11 @@ class RepoStatus(Struct, frozen=True, kw_only=True):
     """Empty while HEAD is detached."""
     files: Mapping[str, FileStatus] = field(default_factory=dict[str, FileStatus])
     is_complete: bool = True
-    """False when there were more changed files than `STATUS_LIMIT_BYTES` holds."""
+    """False when there were more changed files than fit into `STATUS_LIMIT_BYTES`."""
 
 
 class NoStatus(Struct, frozen=True, kw_only=True):
-    """Why git has nothing to say about a folder. `detail` is git's own first line, for people."""
+    """Why git has no answer about a folder. `detail` is the first line of git's own message, for people."""
 
     reason: Literal["not_a_repository", "git_missing", "too_slow", "failed", "replaced"]
     detail: str = ""
@@ -96,12 +96,12 @@ def _upwards(folder: str) -> Iterator[str]:
 
 
 def common_folder(git_dir: Path) -> Path:
-    """Return where the objects and refs are: a worktree shares those of its repository. Blocks."""
+    """Return where the objects and refs are: a worktree shares its repository's. Blocks."""
     return Path(_common_folder(os.fspath(git_dir)))
 
 
 def is_still_there(repository: Repository) -> bool:
-    """Whether `repository` is the one that was found, and no other in its place. Blocks."""
+    """Whether `repository` is still the one that was found, not another in its place. Blocks."""
     try:
         dot_git = f"{repository.root}/.git"
         git_dir = _git_dir(dot_git)
@@ -115,12 +115,15 @@ def is_still_there(repository: Repository) -> bool:
 
 
 def read_regular(path: Path, limit_bytes: int) -> bytes:
-    """Return the beginning of a file; nothing where there is none, or a pipe on which a reader would wait. Blocks."""
+    """Return the beginning of a file; empty if there is none, or a pipe on which a reader would block. Blocks."""
     return _read_regular(os.fspath(path), limit_bytes)
 
 
 def stranger_of(repository: Repository) -> Path | None:
-    """Return what of the repository belongs to another user: git does not check that when pointed to it. Blocks."""
+    """Return the first part of the repository that belongs to another user. Blocks.
+
+    Git does not check ownership when it is pointed to a repository.
+    """
     if not hasattr(os, "geteuid"):
         return None
     own = {os.geteuid()}
@@ -154,7 +157,7 @@ def _git_dir(dot_git: str) -> str | None:
 
 
 def _would_wait(git_dir: str) -> bool:
-    """Whether git would wait for ever: what it opens first is a pipe or a device and no file."""
+    """Whether git would block for ever: a file that it opens first is a pipe or a device."""
     for name in _OPENED_FIRST:
         try:
             mode = _mode_at(f"{git_dir}/{name}")
@@ -166,7 +169,6 @@ def _would_wait(git_dir: str) -> bool:
 
 
 def _mode_at(path: str) -> int | None:
-    """Return the mode of what is at `path`, or where a link there leads; None when there is nothing."""
     try:
         return os.stat(path).st_mode
     except OSError as error:
@@ -193,7 +195,7 @@ _VALUE: Final = re.compile(rb'[^\x00-\x1f\x7f"\\#;]*')
 
 
 def plain_settings(content: bytes) -> bytes | None:
-    """Return what `git config --null --list` prints of a file; None where git has to be asked. Pure."""
+    """Return what `git config --null --list` would print for a file; None where git has to be asked. Pure."""
     listed: list[bytes] = []
     section = b""
     for line in (raw.strip(b" \t") for raw in content.split(b"\n")):
@@ -211,6 +213,6 @@ def plain_settings(content: bytes) -> bytes | None:
 
 
 def read_plain_settings(path: Path) -> bytes | None:
-    """Return what `plain_settings` says of a file; None, too, where it is missing, long, or no file. Blocks."""
+    """Return `plain_settings` of a file; None also if it is missing, too long, or not a regular file. Blocks."""
     content = read_regular(path, _LARGEST_BYTES)
     return plain_settings(content) if 0 < len(content) < _LARGEST_BYTES else None

@@ -1,12 +1,12 @@
-"""How connections go: where an address leads, through which proxy, how large an answer may be, and why one failed.
+"""How connections are made: where an address leads, through which proxy, size limits, and why a connection failed.
 
-A name can lead anywhere, even to this machine, so it is the addresses that are judged (`reach_of`).
+A name can lead anywhere, even to this machine, so addresses are judged instead (`reach_of`).
 
-The proxy is the one that the environment names for an address, never one for this machine. The rules are those of curl:
+The proxy is the one that the environment names for an address, never one for this machine. The rules are curl's:
 `https_proxy`, `http_proxy`, then `all_proxy`, the lower-case name first, with exceptions in `no_proxy`. Where the
 environment names none, Windows and macOS have proxies in the system's settings.
 
-Bounds are far above what any model says. No HTTP library is imported here.
+Limits are far above what any model sends. No HTTP library is imported here.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class Proxy:
 
 
 def proxy_for(url: str, environ: Mapping[str, str] = os.environ) -> Proxy | None:
-    """Return the proxy for `url`, or None for a direct connection. Raises `ProviderError` for one of no use."""
+    """Return the proxy for `url`, or None for a direct connection. Raises `ProviderError` for an unusable one."""
     target = urlsplit(url)
     host = target.hostname or ""
     if is_loopback(host):
@@ -87,7 +87,7 @@ def _is_exempt(target: SplitResult, environ: Mapping[str, str]) -> bool:
 
 
 def _covers(entry: str, host: str, port: int) -> bool:
-    """Whether an entry of `no_proxy` means this host: `*`, a name and all below it, an address, or a network."""
+    """Whether an entry of `no_proxy` covers this host: `*`, a name with its subdomains, an address, or a network."""
     if entry == "*":
         return True
     try:
@@ -106,7 +106,7 @@ def _covers(entry: str, host: str, port: int) -> bool:
 
 
 MAX_CHARS = 4_000_000
-"""How much text, thinking and arguments of calls one answer may have together."""
+"""How many characters of text, thinking and call arguments one answer can have together."""
 MAX_BLOCKS = 1_000
 MAX_CALLS = 200
 MAX_NAME_CHARS = 1_000
@@ -116,7 +116,7 @@ MAX_STREAM_BYTES = 64 * 2**20
 MAX_BODY_BYTES = 4 * 2**20
 """The longest answer that is read as a whole, such as a list of models."""
 MAX_ERROR_BYTES = 64 * 2**10
-"""How much is read of an answer that refuses; a page of a proxy may be longer, and its beginning is enough."""
+"""How much of an error response is read; a proxy's page can be longer, but its beginning is enough."""
 MAX_STREAM_S = 3600.0
 
 
@@ -130,7 +130,7 @@ def oversized(detail: str) -> ProviderError:
 
 
 def causes_of(error: BaseException) -> Iterator[BaseException]:
-    """Yield `error` and its causes, httpcore2's too; no contexts: those may be failures of earlier tries."""
+    """Yield `error` and its causes, including httpcore2's; no contexts: those may be failures of earlier attempts."""
     waiting: list[BaseException] = [error]
     seen: set[int] = set()
     while waiting:
@@ -158,7 +158,9 @@ Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """Returns the addresses of a host, in the order to try them. Raises `OSError` when it has none."""
 
 Reach = Literal["public", "local", "closed"]
-"""`local`: a private network. `closed`: this machine, and what answers only it, such as a cloud's credentials."""
+"""`local`: a private network. `closed`: this machine, and services that answer only it, such as a cloud's
+credentials.
+"""
 
 _NOT_PUBLIC = tuple(
     map(
@@ -200,16 +202,16 @@ _NAMES_OF_CREDENTIALS = frozenset(
         "metadata.tencentyun.com", "metadata.azure.internal", "metadata.internal",
     )
 )  # fmt: skip
-"""Names of some of them: a proxy resolves names where we cannot see it."""
+"""Names of some of these addresses: a proxy resolves names where we cannot see it."""
 
 _TRANSLATED, _TRANSLATED_LOCALLY = ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48")
 _COMPATIBLE, _RENUMBERED = ipaddress.IPv6Network("::/96"), ipaddress.IPv6Network("::ffff:0:0:0/96")
 _IN_A_SITE = (0x00005EFE, 0x02005EFE)
-"""How the second half of an ISATAP address begins, which carries an IPv4 one through a site."""
+"""How the second half of an ISATAP address begins, which embeds an IPv4 address."""
 
 
 def reach_of(address: IpAddress) -> Reach:
-    """Say where `address` leads, even if it is an IPv6 address that carries an IPv4 one."""
+    """Return where `address` leads, also for an IPv6 address that embeds an IPv4 one."""
     carried = _carried(address) if isinstance(address, ipaddress.IPv6Address) else ()
     reaches = {reach_of(inner) for inner in carried}
     own = _own_reach(address, is_carrying=bool(carried))
@@ -221,7 +223,7 @@ def is_public(address: IpAddress) -> bool:
 
 
 def hands_out_credentials(host: str) -> bool:
-    """Whether `host`, a name or an address in any form, itself is a service that hands out a cloud's credentials."""
+    """Whether `host`, a name or an address in any notation, is a service that hands out a cloud's credentials."""
     # A resolver reads other writings of a name alike: `①⑥⑨。254.169.254`, where `。` is a dot, too.
     name = unicodedata.normalize("NFKC", host).replace("\u3002", ".").rstrip(".").lower().strip("[]")
     if name in _NAMES_OF_CREDENTIALS:

@@ -1,11 +1,11 @@
 """Builds the HTTP clients for models, MCP servers, pages and telemetry. Call it from a thread.
 
-Certificates take some 20 ms. No other module makes a client. None reads proxies from the environment on its own,
-follows redirects or keeps cookies.
+Loading certificates takes some 20 ms. No other module makes a client. No client reads proxies from the environment
+itself, follows redirects or keeps cookies.
 
-Connections that carry a key go through `GuardedTransport`, which bounds what an address may answer. It unpacks nothing,
-waits for the head of an answer only so long, and ends a body at its bound. The HTTP library bounds the head itself
-(100 KB).
+Connections that carry a key go through `GuardedTransport`, which limits what an address may answer: it decompresses
+nothing, waits a limited time for the headers, and ends a body at its limit. The HTTP library limits the headers
+themselves (100 KB).
 """
 
 import asyncio
@@ -52,12 +52,14 @@ def page_client(headers: Mapping[str, str], *, timeout_s: float, proxy: Proxy | 
 
 
 def server_client(transport: httpx2.AsyncBaseTransport, *, timeout: httpx2.Timeout) -> httpx2.AsyncClient:
-    """Return a client for one MCP server; the `transport` adds credentials, and bounds and judges what comes."""
+    """Return a client for one MCP server; the `transport` adds credentials, and limits and judges the answers."""
     return _client(transport, timeout, {"Accept-Encoding": "identity"})
 
 
 def exporter_session(proxy: Proxy | None) -> "Session":
-    """Return what OpenTelemetry's exporter sends by. It sends no password of `~/.netrc`, and follows no redirect."""
+    """Return the session for OpenTelemetry's exporter. It ignores the passwords of `~/.netrc` and follows
+    no redirects.
+    """
     import requests  # that library's only use, when telemetry is switched on
 
     session = requests.Session()
@@ -98,7 +100,7 @@ def server_transport(proxy: Proxy | None) -> httpx2.AsyncHTTPTransport:
 
 
 def _tls_context(environ: Mapping[str, str]) -> ssl.SSLContext:
-    """Return whom TLS trusts: the system, or `SSL_CERT_FILE` and `SSL_CERT_DIR`. Raises `ProviderError`."""
+    """Return the trusted certificates: the system's, or `SSL_CERT_FILE` and `SSL_CERT_DIR`. Raises `ProviderError`."""
     for variable, exists in (("SSL_CERT_FILE", Path.is_file), ("SSL_CERT_DIR", Path.is_dir)):
         named = environ.get(variable)
         if named and not exists(Path(named)):
@@ -124,7 +126,7 @@ def _unusable_certificates(variable: str, named: str, why: str) -> ProviderError
 
 
 def _keeping_alive() -> list[tuple[int, int, int]]:
-    """Options that notice a connection whose other end has vanished."""
+    """Return socket options that detect a connection whose other end has vanished."""
     options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
     interval = getattr(socket, "TCP_KEEPINTVL", None)
     if interval is not None:
@@ -162,7 +164,9 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
     async def _answer(self, request: httpx2.Request) -> httpx2.Response:
-        """Return the response once its head is there. Interim answers (1xx) may come for ever, each in time."""
+        """Return the response once its headers have arrived. Interim answers (1xx) may repeat, each within the time
+        limit.
+        """
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(None) as limit:
@@ -180,7 +184,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 class _Bound(Struct, frozen=True):
     size: int
     is_cut: bool
-    """Whether what is beyond it is left out, instead of being an error."""
+    """Whether the excess is cut off instead of being an error."""
 
 
 class _Bounded(httpx2.AsyncByteStream):

@@ -1,1 +1,1 @@
-"""Child processes: started, listened to, ended with everything they started, on pipes or on a terminal."""
+"""Child processes: started, read, and ended with everything they started, on pipes or on a terminal."""

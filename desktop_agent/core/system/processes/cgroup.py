@@ -1,16 +1,16 @@
-"""How much one command may take of the machine, and the cgroup in which the kernel counts, limits and ends all of it.
+"""How much of the machine one command may use, and the cgroup in which the kernel counts, limits and ends all of it.
 
-The watch counts and ends; what `limited` sets before a command's first line runs is the kernel's own net below it. The
-kernel counts tasks of a whole user, and none of root's, so its limit on those is wide, and only keeps the machine
+The watch counts and ends; the limits that `limited` sets before a command's first line runs are the kernel's own safety
+net. The kernel counts tasks per user, and not at all for root, so its task limit is wide, and only keeps the machine
 usable until the watch looks.
 
-Where Linux lets us, each command has a cgroup of its own. What is in it cannot leave it by forking, by a session of its
-own or by losing its parent, and `cgroup.kill` ends all of it at once. Only version 2 has that. The limits need the
+Where Linux permits, each command has a cgroup of its own. A process in it cannot leave by forking, by starting a
+session or by losing its parent, and `cgroup.kill` ends all of it at once. Only version 2 has that. The limits need the
 controllers `pids` and `memory`, which only a delegated cgroup has; without them a cgroup still ends commands, and the
 watch limits them.
 
-The cgroups are in a scope that the user's systemd delegates (`Scope`), else below the cgroup that we are in.
-Everything here blocks. Source: Documentation/admin-guide/cgroup-v2.rst of Linux.
+The cgroups are in a scope that the user's systemd delegates (`Scope`), else below the cgroup that we are in. Everything
+here blocks. Source: Documentation/admin-guide/cgroup-v2.rst of Linux.
 """
 
 import errno
@@ -31,7 +31,7 @@ from desktop_agent.core.system.processes.process_table import task_count
 
 SHELL = "/bin/sh"
 _TASKS_PER_PROCESS = 4
-"""How many threads a process has on average at most: beyond that, a tree counts as too many processes."""
+"""The most threads per process on average: a tree with more counts as having too many processes."""
 _SCORE = 500
 """Of -1000 to 1000: when memory runs out, the kernel ends commands before the window and the user's programs."""
 _SET = (
@@ -70,7 +70,9 @@ def machine_memory_bytes() -> int:
 def limited(
     argv: tuple[str, ...], cwd: Path, environ: Mapping[str, str], limits: CommandLimits, *, beginning: str = ":"
 ) -> tuple[str, ...]:
-    """Return `argv` for a shell that does `beginning` within the limits. Blocks. Raises `OSError`."""
+    """Return `argv` for a shell that runs `beginning` and then the command within the limits. Blocks.
+    Raises `OSError`.
+    """
     if sys.platform == "win32":
         return argv
     _require_program(argv[0], cwd, environ)
@@ -101,11 +103,11 @@ _PROGRAM = "/usr/bin/systemd-run"
 _ARGUMENTS = ("--user", "--scope", "--quiet", "--collect", "--property=Delegate=yes", "--property=CPUWeight=10")
 _HOLD = "echo; read -r line"
 _PATIENCE_S = 2.0
-"""A systemd that takes longer to answer is done without."""
+"""If systemd takes longer to answer, it is not used."""
 
 
 class Scope:
-    """A scope of the user's systemd, whose cgroups are ours to make: that is how a program of a desktop gets any.
+    """A scope of the user's systemd in which we can create cgroups: the only way for a desktop program to get any.
 
     It lasts as long as something runs in it: here a shell that waits for the end of a pipe that only we hold open. All
     methods block for a moment.
@@ -117,7 +119,7 @@ class Scope:
 
     @classmethod
     def start(cls, top: Path) -> "Scope | None":
-        """Ask for a scope in the cgroups that are shown in `top`; None where there is no such systemd."""
+        """Request a scope below the cgroup mount `top`; None where there is no such systemd."""
         runtime = os.environ.get("XDG_RUNTIME_DIR", "")
         if not Path(runtime).is_absolute() or not Path(runtime, "systemd", "private").exists():
             return None
@@ -141,7 +143,7 @@ class Scope:
         return scope
 
     def close(self) -> None:
-        """Let the scope end with whatever still runs in it. The cgroups in it must have been removed before."""
+        """End the scope with everything still running in it. Remove the cgroups in it first."""
         for pipe in (self._holder.stdin, self._holder.stdout):
             if pipe is not None:
                 with suppress(OSError):
@@ -164,7 +166,7 @@ def _folder_of(holder: "subprocess.Popen[bytes]", top: Path) -> Path | None:
 
 
 def _make_way(pid: int, folder: Path) -> bool:
-    """Move the holder into a cgroup of its own: one that shares out its controllers may hold no process itself."""
+    """Move the holder into its own cgroup: a cgroup that delegates its controllers may hold no process itself."""
     try:
         (folder / "holder").mkdir()
         (folder / "holder" / "cgroup.procs").write_text(str(pid))
@@ -176,14 +178,14 @@ def _make_way(pid: int, folder: Path) -> bool:
 _NAME = "desktop-agent-"
 _CONTROLLERS = ("cpu", "memory", "pids")
 _WEIGHT = 10
-"""The share of the processor that all commands together get beside other programs, which have 100."""
+"""The share of the processor that all commands together get; other programs have 100."""
 _CHANGES = 100
 _PATIENCE_MS = 500
-"""How long, and how many times, the end of the last processes is waited for."""
+"""How long each wait for the last processes to end may take; there are at most `_CHANGES` waits."""
 _TRIAL_S = 5.0
-"""A machine whose kernel or shell takes longer to let one in is done without."""
+"""If a machine's kernel or shell takes longer to enter a cgroup, cgroups are not used."""
 _TASKS_ABOVE = 16
-"""So many tasks more than its limit a command gets, so that the watch sees it pass the limit, and ends it."""
+"""How many tasks beyond its limit a command gets, so that the watch sees it exceed the limit and ends it."""
 
 
 class CommandGroup:
@@ -194,7 +196,7 @@ class CommandGroup:
 
     @property
     def entering(self) -> str:
-        """A line of shell that moves the shell into it."""
+        """Shell line that moves the shell into this cgroup."""
         return f"echo $$ > {shlex.quote(str(self._folder / 'cgroup.procs'))}"
 
     def members(self) -> set[int]:
@@ -207,14 +209,16 @@ class CommandGroup:
         _write(self._folder / "cgroup.kill", "1")
 
     def close(self) -> str:
-        """Remove it, later if something lives on in it; return why the kernel ended the command, or nothing."""
+        """Remove the cgroup, later if something in it is still alive; return why the kernel ended the command, or
+        nothing.
+        """
         excess = self._limits.memory_excess if self._was_out_of_memory() else ""
         if not self.remove():
             self.leave()
         return excess
 
     def leave(self) -> None:
-        """Have it removed when the next one is made, or with all. Does not block."""
+        """Have the cgroup removed when the next one is made, or with all of them. Does not block."""
         self._left.append(self)
 
     def remove(self) -> bool:
@@ -238,11 +242,11 @@ class CommandGroups:
         self.folder = folder
         self._scope = scope
         self._left: deque[CommandGroup] = deque()
-        """Those in which something still lived, or died, when their commands had ended."""
+        """Groups in which something was still alive, or dying, when their commands had ended."""
 
     @classmethod
     def open(cls, mark: str) -> "CommandGroups | None":
-        """Return where cgroups can be made for the application that `mark` names; None where they cannot."""
+        """Return where the application that `mark` names can create cgroups; None where it cannot."""
         places = _places() if sys.platform == "linux" else None
         if places is None:
             return None
@@ -262,7 +266,7 @@ class CommandGroups:
             return frozenset()
 
     def make(self, name: str, limits: CommandLimits) -> CommandGroup | None:
-        """Return a new cgroup that holds `limits` as far as the kernel can; None when it cannot be made."""
+        """Return a new cgroup with those of `limits` that the kernel can enforce; None when it cannot be created."""
         with suppress(IndexError):  # others make some meanwhile
             for _ in range(len(self._left)):
                 left = self._left.popleft()
@@ -290,9 +294,9 @@ class CommandGroups:
 
 class _Places(Struct, frozen=True):
     top: Path
-    """Where the kernel shows the cgroups of version 2."""
+    """Where the kernel mounts the cgroups of version 2."""
     own: Path
-    """The one that we are in."""
+    """The cgroup of this process."""
 
 
 def _places() -> _Places | None:
@@ -312,7 +316,7 @@ def _places() -> _Places | None:
 
 
 def _made_in(parent: Path, name: str) -> Path | None:
-    """Return a new cgroup for those of commands; None where a command could not get into one, or not be ended there."""
+    """Return a new parent cgroup; None if a command could not enter its children, or could not be ended there."""
     _remove_stale(parent)
     folder = parent / name
     try:
@@ -332,7 +336,9 @@ def _made_in(parent: Path, name: str) -> Path | None:
 
 
 def _can_be_entered(folder: Path) -> bool:
-    """Let a shell go in: whether it may depends on who owns the cgroups between ours and that one."""
+    """Let a shell try to enter a child: whether it may depends on the owner of the cgroups between ours and
+    that one.
+    """
     tried = CommandGroup(folder / "try", CommandLimits(), deque())
     try:
         (folder / "try").mkdir()
@@ -349,7 +355,7 @@ def _share_out(folder: Path) -> None:
 
 
 def _remove_stale(parent: Path) -> None:
-    """Remove what applications left that were killed together with their guard; what is in use stays."""
+    """Remove the cgroups of applications that were killed together with their guard; those in use stay."""
     for folder in parent.glob(f"{_NAME}*-*"):
         pid = folder.name.removeprefix(_NAME).partition("-")[0]
         if not Path("/proc", pid).exists():
@@ -365,7 +371,7 @@ def _remove(folder: Path) -> None:
 
 
 def _wait_until_empty(folder: Path) -> None:
-    """Wait for the kernel, which ends processes after it has answered, but not for one that it cannot end."""
+    """Wait for the kernel, which ends processes only after it has replied, but not for a process that it cannot end."""
     with (folder / "cgroup.events").open("rb", buffering=0) as events:
         changed = select.poll()
         changed.register(events, select.POLLPRI)
@@ -376,7 +382,7 @@ def _wait_until_empty(folder: Path) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write to a file of the kernel's, where there is one: without a controller its files are not there."""
+    """Write to a kernel file if it exists: without a controller, its files do not."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_WRONLY)
         try:

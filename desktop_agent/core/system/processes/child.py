@@ -1,4 +1,4 @@
-"""One running command with everything it starts in turn: listening to it, waiting for it, ending all of it."""
+"""One running command with everything it starts: reading its output, waiting for it, ending all of it."""
 
 import asyncio
 import os
@@ -16,9 +16,9 @@ from desktop_agent.core.system.processes.output import Sink
 from desktop_agent.core.system.processes.process_tree import Activity, ProcessTree, Scope
 
 QUIET_S = 0.2
-"""How long output must be silent after the exit before we stop listening to what was left behind."""
+"""How long output must be silent after the exit before we stop reading from what was left behind."""
 _WALL = "bwrap"
-"""The sandbox around a command. It may end a moment after the command, which has left nothing running then."""
+"""The sandbox around a command. It may end a moment after the command, without anything else left running."""
 
 QUIET_ROUNDS = 5
 
@@ -37,15 +37,15 @@ class ProcessEnd(Struct, frozen=True, kw_only=True):
     exit_code: int
     """As shells count: 128 + n for a process that signal n ended."""
     ended: Mapping[int, str] = field(default_factory=dict[int, str])
-    """What it had left running and was ended after it: pid to name."""
+    """What the command had left running, which was then ended: pid to name."""
     survivors: Mapping[int, str] = field(default_factory=dict[int, str])
     """What could not be ended, such as another user's process: pid to name."""
     excess: str = ""
-    """What it took too much of, in words, when the watch, or the kernel, ended it for that."""
+    """Which limit it exceeded, in words, if the watch or the kernel ended it for that."""
 
 
 class ChildPipes(asyncio.SubprocessProtocol):
-    """What is heard of one child: its output (a sink for each descriptor, or one `reader`), its exit, the end."""
+    """The events of one child: its output (a sink for each descriptor, or one `reader`), its exit, the end."""
 
     def __init__(self, sinks: Mapping[int, Sink], reader: OutputReader | None = None) -> None:
         loop = asyncio.get_running_loop()
@@ -58,7 +58,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
         self._received_bytes = 0
         self.exited: asyncio.Future[None] = loop.create_future()
         self.drained: asyncio.Future[None] = reader.ended if reader is not None else loop.create_future()
-        """Every stream has ended: no process holds a writing end any more."""
+        """Done when every stream has ended: no process holds a writing end any more."""
         self.closed: asyncio.Future[None] = loop.create_future()
 
     @property
@@ -67,7 +67,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
 
     @property
     def sent_bytes(self) -> int:
-        """How much the child has written to us, also what waits to be taken. May be called in any thread."""
+        """How much the child has written to us, including what is still unread. Can be called in any thread."""
         if self._reader is not None:
             return self._reader.received_bytes + self._reader.waiting_bytes()
         waiting = 0
@@ -87,12 +87,12 @@ class ChildPipes(asyncio.SubprocessProtocol):
 
     @property
     def input(self) -> asyncio.WriteTransport | None:
-        """What the child reads, if it is sent input and still has it open."""
+        """The pipe that the child reads from, if it is sent input and still has it open."""
         pipe = None if self._transport is None else self._transport.get_pipe_transport(0)
         return None if pipe is None or pipe.is_closing() else cast("asyncio.WriteTransport", pipe)
 
     async def input_taken(self) -> None:
-        """Return when the child has read enough of what it was sent for more to be sent."""
+        """Return when the child has read enough of its input for more to be sent."""
         while self._input_taken is not None:
             await asyncio.wait({self._input_taken})
 
@@ -167,12 +167,12 @@ class ChildProcess:
         let_go: Callable[[], None] | None = None,
         keeps_detached: bool = False,
     ) -> None:
-        """It was not started before `since`, on the scale of the process table, and `started_ns` of the wall clock.
+        """Its processes started no earlier than `since` (on the process table's scale) and `started_ns` (wall clock).
 
         `let_go` is called in a thread once nothing of the command is left, before its end is reported.
 
-        With `keeps_detached`, what it detached properly (its own session and output) lives on when the command ends by
-        itself.
+        With `keeps_detached`, processes that it detached properly (own session and output) survive when the command
+        ends on its own.
         """
         self._clock = clock
         self._let_go = let_go
@@ -193,15 +193,15 @@ class ChildProcess:
 
     @property
     def has_exited(self) -> bool:
-        """Whether the first process has exited by itself; what it left behind may still be there."""
+        """Whether the first process exited on its own; what it left behind may still be there."""
         return self._pipes.exited.done() and not self._end_asked.done()
 
     def new_tree(self) -> ProcessTree:
-        """Return what finds its processes, for another thread than ours."""
+        """Return a new tree of its processes, for use in another thread."""
         return ProcessTree(self._mark, self.pid, self._group, since=self._since)
 
     async def send(self, content: bytes) -> bool:
-        """Write to the command; False when it reads no more. Cancelling ends the wait, not what is on its way."""
+        """Write to the command; False when it no longer reads. Cancelling ends the wait, not the transfer."""
         pipe = self._pipes.input
         if pipe is None:
             return False
@@ -214,12 +214,12 @@ class ChildProcess:
             pipe.close()
 
     async def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the command to end by itself; False when it has not. Cancelling only stops the waiting."""
+        """Wait for the command to end on its own; False when it has not. Cancelling only stops the waiting."""
         done, _ = await asyncio.wait({self._life}, timeout=timeout_s)
         return bool(done)
 
     async def end(self) -> ProcessEnd:
-        """End the whole tree if it still runs, and return how it ended, also when this is cancelled meanwhile."""
+        """End the whole tree if it still runs, and return how it ended, even when this is cancelled meanwhile."""
         self.ask_to_end()
         return await unhurried(self._life)
 
@@ -229,7 +229,7 @@ class ChildProcess:
             self._end_asked.set_result(None)
 
     def end_for_excess(self, excess: str) -> None:
-        """Note what it took too much of, and begin to end what the watch has left of it."""
+        """Note which limit it exceeded, and begin to end what the watch has left of it."""
         if not self._life.done():
             self._excess = self._excess or excess
             self.ask_to_end()
@@ -262,7 +262,7 @@ class ChildProcess:
         )
 
     async def _listen_until_quiet(self, *wakers: "asyncio.Future[None]") -> None:
-        """Take what is still in the pipe, but do not wait for what a grandchild may print one day."""
+        """Read what is still in the pipe, but do not wait for what a grandchild may print later."""
         for _ in range(QUIET_ROUNDS):
             if any(waker.done() for waker in (self._pipes.drained, *wakers)):
                 return
@@ -290,7 +290,7 @@ class ChildProcess:
         return {pid: name for pid, name in met.items() if pid not in own and name != _WALL}, survivors
 
     def _kill_at_once(self) -> None:
-        """The loop is being torn down under us: there is time for one signal."""
+        """Kill with a single signal: the loop is being torn down, and there is no time for more."""
         if self._pipes.exited.done() or os.name == "nt":
             return
         try:
@@ -302,7 +302,9 @@ class ChildProcess:
 async def end_all(
     tree: ProcessTree, scope: Scope, *, clock: Clock, grace_s: float
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """End the tree (TERM, after `grace_s` KILL) and return whom that met and who survived, both as pid to name."""
+    """End the tree (TERM, after `grace_s` KILL); return the processes that were alive, and survivors, as
+    pid to name.
+    """
     begun = clock.monotonic()
     forced_at: float | None = None
     met: dict[int, str] = {}

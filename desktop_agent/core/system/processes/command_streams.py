@@ -1,12 +1,12 @@
 """What one command prints, read in a thread of its own, from a pipe or from a terminal that is made for it.
 
-The loop's own pipes hand over 64 KiB at a time on the loop's thread; a command that prints 1 GB is 16,000 turns of the
-window's loop. Here the loop hears only of the end. The thread reads, and while its sink is busy (a slow disk) the
-command simply waits at its full pipe.
+The event loop's own pipes deliver 64 KiB at a time on the loop's thread; a command that prints 1 GB takes 16,000 turns
+of the window's loop. Here the loop is notified only of the end. The thread reads, and while its sink is busy (a slow
+disk) the command simply waits at its full pipe.
 
-A terminal's other direction is typed here too, a line whenever the command has been silent for a moment after it read
-the line before: programs that ask for passwords throw away what was typed before they asked. `Keyboard` is what the
-user types into a terminal of their own.
+Input for a terminal is typed here too, a line whenever the command has been silent for a moment after it read the line
+before: programs that ask for passwords discard what was typed before they asked. `Keyboard` is what the user types into
+a terminal of their own.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from msgspec import Struct
 
 READ_BYTES = 256 * 1024
 PIPE_BYTES = 1024 * 1024
-"""What a pipe may hold where the system lets us say; the usual 64 KiB make a switch of processes per 64 KiB."""
+"""The size of a pipe where the system lets us choose; the usual 64 KiB cost a process switch per 64 KiB."""
 
 TYPING_PAUSE_S = 0.1
 END_PAUSE_S = 1.0
@@ -48,19 +48,21 @@ class OutputReader:
         typed: Iterable[bytes] | None = None,
         unread_bytes: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`typed` is for a terminal: lines to type, then the end; `unread_bytes` tells what waits to be read."""
+        """`typed` is for a terminal: lines to type, then the end; `unread_bytes` returns how much input is still
+        unread.
+        """
         self._loop = asyncio.get_running_loop()
         self._file = FileIO(fd, "r")
         self._sink = sink
         self._typed = deque(typed) if typed is not None else None
         self._unread_bytes = unread_bytes
         self._was_unread = False
-        """At the last look. What was read since then may still be thrown away with what follows: one more pause."""
+        """Whether input was unread at the last look: a program that just read it may still discard what follows."""
         self._wake = os.pipe() if sys.platform != "win32" else None
         self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name=f"output {fd}", daemon=True)
         self.ended: asyncio.Future[None] = self._loop.create_future()
-        """The sink is not called any more: no process holds a writing end, or reading was stopped."""
+        """Done when the sink is not called any more: no process holds a writing end, or reading was stopped."""
         self.received_bytes = 0
         self.is_taking = False
 
@@ -68,7 +70,7 @@ class OutputReader:
         self._thread.start()
 
     def stop(self) -> None:
-        """Read no more than what is there already; `ended` is done when the sink is left alone."""
+        """Read only what is already there; `ended` is done when the sink is no longer called."""
         if self._is_stopped:
             return
         self._is_stopped = True
@@ -79,14 +81,14 @@ class OutputReader:
                 os.write(self._wake[1], b"x")
 
     def waiting_bytes(self) -> int:
-        """Return how much has been printed and not been read yet. May be called in any thread."""
+        """Return how much was printed but not read yet. Can be called in any thread."""
         try:
             return waiting_bytes(self._file.fileno())
         except (OSError, ValueError):  # it is closed
             return 0
 
     def close(self) -> None:
-        """Give back what belongs to a reader that was never started."""
+        """Release the resources of a reader that was never started."""
         self._file.close()
         self._end()
 
@@ -113,7 +115,7 @@ class OutputReader:
         self._read_what_is_there()
 
     def _read_what_is_there(self) -> None:
-        """Take what came before reading was stopped, at most a pipe full: a command may print for ever."""
+        """Read what arrived before reading was stopped, at most a pipe full: a command may print for ever."""
         if self._wake is None:
             return
         poll = select.poll()
@@ -145,7 +147,9 @@ class OutputReader:
         return True
 
     def _waiting(self) -> Callable[[], bool]:
-        """Return what waits for output and says whether there is any; False means that reading was stopped."""
+        """Return a function that waits for output and returns whether there is any; False means that reading was
+        stopped.
+        """
         if self._wake is None:
             return lambda: not self._is_stopped
         wake = self._wake[0]
@@ -166,7 +170,7 @@ class OutputReader:
         return (TYPING_PAUSE_S if self._typed else END_PAUSE_S) * 1000
 
     def _type_next(self) -> None:
-        """Type the next line, or when there is none, say again that this was all: it may have been thrown away."""
+        """Type the next line; if there is none, send the end of input again, which the program may have discarded."""
         assert self._typed is not None
         was_unread, self._was_unread = self._was_unread, bool(self._typed) and self._unread_bytes() > 0
         if was_unread or self._was_unread:
@@ -184,7 +188,7 @@ class OutputReader:
 
 
 def waiting_bytes(fd: int) -> int:
-    """Return how many bytes wait in a pipe or terminal to be read; 0 where nobody says. Raises `OSError`."""
+    """Return how many unread bytes a pipe or terminal holds; 0 where that is unknown. Raises `OSError`."""
     if sys.platform == "win32":
         return 0
     import fcntl
@@ -215,8 +219,8 @@ class Terminal(Struct, frozen=True):
     """A new terminal: our end, the command's end, and the name of the latter.
 
     The command's first process becomes the leader of a new session (as every command's does) and takes the terminal as
-    its own, by a line of shell in front of it: opening a terminal is what makes it the controlling one, and that leaves
-    nothing to run between fork and exec, which is not safe in a program with threads.
+    its own, by a line of shell in front of it: opening a terminal makes it the controlling one, so nothing has to run
+    between fork and exec, which is not safe in a program with threads.
     """
 
     ours: int
@@ -225,7 +229,7 @@ class Terminal(Struct, frozen=True):
 
     @classmethod
     def open(cls, rows: int = ROWS, columns: int = COLUMNS, *, is_for_user: bool = False) -> "Terminal":
-        """Return a new one; in one `is_for_user` lines end as on a screen. Raises `OSError` where there are none."""
+        """Open a terminal; with `is_for_user`, lines end as on a screen. Raises `OSError` where there are none."""
         if sys.platform == "win32":
             raise OSError("there are no terminals on this system")
         import termios
@@ -240,7 +244,7 @@ class Terminal(Struct, frozen=True):
         return cls(ours, theirs, os.ttyname(theirs))
 
     def unread_bytes(self) -> int:
-        """Return how much of what was typed no program has read yet, of lines that are whole. Blocks for a moment."""
+        """Return how much of the typed text, in complete lines, no program has read yet. Blocks for a moment."""
         import fcntl
         import termios
 
@@ -269,11 +273,11 @@ def typed_lines(text: str | None) -> Iterator[bytes]:
 
 
 MOST_WAITING_BYTES: Final = 16 * 1024 * 1024
-"""What waits to be read at most; more, such as a pasted file for a program that hangs, is not taken."""
+"""How much input can wait to be read; more, such as a pasted file for a program that hangs, is refused."""
 
 
 class Keyboard:
-    """Types into one terminal without waiting for who reads there. For the event loop's thread."""
+    """Types into one terminal without waiting for the program that reads it. For the event loop's thread."""
 
     def __init__(self, terminal: Terminal) -> None:
         """Must be made before the terminal is handed over to a runner."""
@@ -283,7 +287,7 @@ class Keyboard:
         self._is_open = True
 
     def type(self, content: bytes) -> bool:
-        """Type this behind what waits; False when too much waits, or there is no terminal any more."""
+        """Queue content to be typed; False when too much is waiting, or the terminal is gone."""
         if not self._is_open or len(self._waiting) + len(content) > MOST_WAITING_BYTES:
             return False
         is_idle = not self._waiting
@@ -302,7 +306,7 @@ class Keyboard:
                 termios.tcsetwinsize(self._fd, (rows, columns))
 
     def foreground(self) -> int | None:
-        """Return the process group that has the terminal now: the shell's own while it waits for a command."""
+        """Return the process group in the terminal's foreground: the shell's own while it waits for a command."""
         if not self._is_open or sys.platform == "win32":
             return None
         try:
@@ -337,7 +341,7 @@ class Keyboard:
 
 
 def hang_up_on(group: int) -> None:
-    """Tell a shell that its terminal is gone: an interactive one takes no other request to end."""
+    """Tell a shell that its terminal is gone: an interactive one ignores any other request to end."""
     if sys.platform != "win32":
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(group, signal.SIGHUP)

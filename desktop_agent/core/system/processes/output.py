@@ -1,7 +1,7 @@
 """What a command prints, in bounded memory: both ends as a terminal shows them, all of it in a file, live text.
 
-An `OutputCapture` may be fed from any one thread. With a file, feeding writes, so do it in a thread that may wait for
-the disk.
+An `OutputCapture` can be fed from any single thread. With a file, feeding writes, so do it in a thread that may wait
+for the disk.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ KEPT_BYTES = 64 * 1024
 """How much of the beginning, and again of the end, stays in memory."""
 
 SPOOL_LIMIT_BYTES = 64 * 1024 * 1024
-"""How much of the output goes to the file. Of more than that, the file has the beginning, a mark, and the end."""
+"""How much of the output goes to the file. Longer output is stored as its beginning, a mark, and its end."""
 
 LIVE_INTERVAL_S = 1 / 30
 LIVE_LIMIT_BYTES = 32 * 1024
@@ -41,9 +41,9 @@ class Spool:
     def __init__(self, folder: Path) -> None:
         self.path = folder / f"output-{secrets.token_hex(8)}.log"
         self.written_bytes = 0
-        """How much of the output is in the file; a mark that says what is missing does not count."""
+        """How much of the output is in the file, without the mark that says what is missing."""
         self.error = ""
-        """Why writing ended early; what came after it is lost."""
+        """Why writing ended early; later output is lost."""
         self._file: FileIO | None = None
 
     def write(self, content: bytes) -> None:
@@ -53,7 +53,7 @@ class Spool:
             self.written_bytes += 0 if self.error else len(content)
 
     def end_with(self, tail: bytes, missing_bytes: int) -> None:
-        """Append the end of an output that was cut `missing_bytes` before it, and say so between."""
+        """Append the end of an output after a gap of `missing_bytes`, with a mark between them."""
         if not self.error:
             self._append(f"\n[... {missing_bytes:,} bytes not kept ...]\n".encode() + tail)
             self.written_bytes += 0 if self.error else len(tail)
@@ -80,7 +80,7 @@ _AGAIN_S = 0.002
 
 
 class LiveText:
-    """Calls back on the loop with what was printed, at most 30 times a second; to be fed from any one thread."""
+    """Calls back on the loop with printed text, at most 30 times a second; feed it from a single thread."""
 
     def __init__(self, on_text: Callable[[str], None]) -> None:
         self._on_text = on_text
@@ -139,18 +139,18 @@ class LiveText:
 
 
 class CapturedOutput(Struct, frozen=True, kw_only=True):
-    """What a command printed, as a terminal shows it; something is left out between `head` and a `tail`."""
+    """What a command printed, as a terminal shows it; with a `tail`, something is left out between it and `head`."""
 
     head: str
     tail: str
     total_bytes: int
     total_lines: int
     written: str
-    """The output as it was written, if it is not in the file and a terminal shows it differently; otherwise empty."""
+    """The raw output, if it is not in the file and a terminal shows it differently; otherwise empty."""
     spool_path: Path | None
-    """The whole output as it was written, if it was more than `KEPT_BYTES`. The reader of this result owns the file."""
+    """The raw output, if it is longer than `KEPT_BYTES`. The reader of this result owns the file."""
     spooled_bytes: int
-    """How much of the output the file has: all of it, unless a limit or `spool_error` cut it."""
+    """How much of the output is in the file: all of it, unless a limit or `spool_error` cut it."""
     spool_error: str
     """Why the file has less than the limit allows, such as a full disk."""
 
@@ -183,13 +183,13 @@ class Ends:
 
 
 MOST_EFFORT = 4 * 1024 * 1024
-"""How much is read character by character, which takes some seconds."""
+"""How much is parsed character by character, which takes some seconds."""
 _READ_BYTES = 256 * 1024
-"""How much of the end is read after that."""
+"""How much of the end is parsed beyond that."""
 
 
 class ShownOutput:
-    """What a terminal shows of an output, in bounded memory: of a flood the beginning, the end and a count."""
+    """What a terminal shows of an output, in bounded memory: of a long one the beginning, the end and a count."""
 
     def __init__(self) -> None:
         self._waiting = bytearray()
@@ -213,7 +213,7 @@ class ShownOutput:
             self._printout.feed_bytes(chunk, self._decoder.decode, self._take)
 
     def finish(self) -> tuple[str, str, int]:
-        """Return its beginning, its end (empty when the beginning is all of it), and how many lines it has."""
+        """Return the beginning, the end (empty when the beginning is everything), and the number of lines."""
         self._pass_over()
         if self._passed_over_bytes:
             self._printout.feed(f"[... {self._passed_over_bytes:,} bytes not read ...]\n")
@@ -224,7 +224,9 @@ class ShownOutput:
         return head, tail, self._newlines + (not (tail or head).endswith("\n") and bool(head))
 
     def _pass_over(self) -> None:
-        """Keep only the end of what waits, from the start of a line if there is one, and say that it is the end."""
+        """Keep only the last of the waiting bytes, from the start of a line if possible; the first time, reset the
+        terminal.
+        """
         excess = len(self._waiting) - _READ_BYTES
         if excess <= 0:
             return
@@ -284,7 +286,6 @@ class OutputCapture:
             await asyncio.to_thread(self._spool.discard)
 
     def _spool_from_the_start(self, spool: Spool, chunk: bytes) -> None:
-        """Write to the file once the output is more than `KEPT_BYTES`; until then all of it is in memory."""
         before = self._written.total_bytes
         if before + len(chunk) > KEPT_BYTES:
             if before <= KEPT_BYTES:
@@ -302,7 +303,7 @@ class OutputCapture:
 
 
 def continuation_bytes(data: bytes | bytearray) -> int:
-    """Return how many leading bytes are the rest of a UTF-8 character that began before `data`."""
+    """Return how many leading bytes belong to a UTF-8 character that began before `data`."""
     return next((index for index, byte in enumerate(data[:4]) if byte & 0xC0 != 0x80), 0)
 
 

@@ -1,9 +1,9 @@
-"""The process table, read in one pass: who started whom, since when, and what each holds; and who goes first.
+"""The process table, read in one pass: parents, start times and memory of processes; and their priorities.
 
-Reading it must stay cheap while hundreds of processes multiply, so on Linux one small file per process is read, and
-nothing else is asked. Elsewhere psutil is asked. Everything here blocks.
+Reading it must stay cheap while hundreds of processes multiply, so on Linux only one small file per process is read.
+Elsewhere psutil is used. Everything here blocks.
 
-Commands stand behind the window for the processor: a build uses all of it, and the user still types.
+Commands have a lower processor priority than the window: a build uses all of the processor while the user still types.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ _GONE = frozenset("ZXx")
 
 
 class ProcessEntry(Struct, frozen=True):
-    """One living process. The number and `started` together name it for as long as the machine runs."""
+    """One living process. Its number and `started` together identify it as long as the machine runs."""
 
     pid: int
     parent: int
@@ -34,12 +34,12 @@ class ProcessEntry(Struct, frozen=True):
 
     @property
     def key(self) -> tuple[int, float]:
-        """What distinguishes it from a later process with the same number."""
+        """Distinguishes the process from a later one with the same number."""
         return (self.pid, self.started)
 
 
 def process_table() -> dict[int, ProcessEntry]:
-    """Return all living processes by their numbers; those that have ended and were not waited for are left out."""
+    """Return all living processes by number, without those that have ended but were not waited for."""
     entries = _read_proc() if sys.platform == "linux" else _ask_psutil()
     return {entry.pid: entry for entry in entries}
 
@@ -52,7 +52,7 @@ def started_now() -> float:
 
 
 def task_count() -> int:
-    """Return how many processes and threads this machine has now, in one system call; 0 where that is not known."""
+    """Return how many processes and threads this machine has, in one system call; 0 where that is unknown."""
     try:
         with open("/proc/loadavg", "rb", buffering=0) as file:  # noqa: PTH123 - several times a second
             return int(file.read(100).split()[3].rpartition(b"/")[2])
@@ -61,7 +61,7 @@ def task_count() -> int:
 
 
 def environment_value(pid: int, variable: str) -> str:
-    """Return a variable of another process's environment; empty where it has none or may not be read."""
+    """Return a variable of another process's environment; empty if it has none or it cannot be read."""
     if sys.platform != "linux":
         import psutil  # slow, and of no use where there is /proc
 
@@ -79,7 +79,7 @@ def environment_value(pid: int, variable: str) -> str:
 
 
 def resident_limit(pid: int) -> int:
-    """Return the hard limit of another process's resident set, in bytes; 0 if there is none or it is not known."""
+    """Return another process's hard limit of its resident set, in bytes; 0 if there is none or it is unknown."""
     try:
         with open(f"/proc/{pid}/limits", "rb", buffering=0) as file:  # noqa: PTH123 - several times a second
             content = file.read(4096)
@@ -110,7 +110,7 @@ def runs(pid: int) -> bool:
 
 
 def has_open_for_writing(pid: int, folder: str) -> bool:
-    """Whether a process has a file in a folder open to write to it. False where the system does not tell."""
+    """Whether a process has a file in a folder open for writing. False where the system does not tell."""
     try:
         for entry in os.scandir(f"/proc/{pid}/fd"):
             if os.readlink(entry.path).startswith(f"{folder}/"):  # noqa: PTH115 - it may be no path at all
@@ -124,7 +124,7 @@ def has_open_for_writing(pid: int, folder: str) -> bool:
 
 
 def unshared_bytes(pid: int) -> int | None:
-    """Return the memory of one process, of what it shares only its part; None where that cannot be read."""
+    """Return the memory of one process, with only its part of shared memory; None where that cannot be read."""
     try:
         with open(f"/proc/{pid}/smaps_rollup", "rb") as file:  # noqa: PTH123 - several times a second
             line = next(line for line in file if line.startswith(b"Pss:"))
@@ -194,16 +194,16 @@ def _group_of(pid: int) -> int:
 
 
 NICENESS = 10
-"""How far commands stand back behind us, from 0 (not at all) to 19."""
+"""The niceness of commands, from 0 (none) to 19."""
 
 _FURTHEST = 19
 
 RETRY_S = 0.15
-"""Linux takes one change of a session's share per 0.1 s, of all its users together."""
+"""Linux accepts one change of a session's share per 0.1 s, for all users together."""
 
 
 def give_way(transport: asyncio.SubprocessTransport) -> None:
-    """Let a command that leads its own session, and all that it starts from now on, stand back."""
+    """Lower the priority of a command that leads its own session, and of everything it starts from now on."""
     if sys.platform == "win32":
         return
     with suppress(OSError):  # it has ended already
@@ -214,10 +214,11 @@ def give_way(transport: asyncio.SubprocessTransport) -> None:
 
 
 def go_first() -> None:
-    """Let this thread go before every command, where that is allowed: to root, whose tasks the kernel does not count.
+    """Raise this thread's priority above every command, where permitted: for root, whose tasks the kernel does not
+    count.
 
-    Linux may share time among sessions first, whatever their priorities: a bomb that makes a session per process would
-    leave next to nothing to the thread that ends it.
+    Linux may share time among sessions first, whatever their priorities: a bomb that starts a session per process would
+    leave next to nothing for the thread that ends it.
     """
     if sys.platform == "linux":
         with suppress(OSError):
@@ -231,7 +232,7 @@ def give_back() -> None:
 
 
 def stand_back() -> None:
-    """Let this process stand back behind all others; with its session, if it leads one."""
+    """Lower this process's priority below all others, and its session's if it leads one."""
     if sys.platform == "win32":
         return
     with suppress(OSError):  # a user may have made it stand back even further

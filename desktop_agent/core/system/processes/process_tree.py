@@ -1,11 +1,11 @@
 """Every process that a command started, including those that left its process group or lost their parent.
 
 A process belongs to a tree when any of these holds: it is in the tree's cgroup, where there is one; it is in the root's
-process group; it descends from a member; it carries the tree's mark. Without a cgroup the mark is what finds a daemon
+process group; it descends from a member; it carries the tree's mark. Without a cgroup, only the mark finds a daemon
 that called `setsid` and whose parent has exited.
 
 The mark is in the environment, and on Linux also in a limit: that of the resident set, which Linux has not enforced
-since version 2.4.30. The limit is inherited like the environment, but stays if the environment is cleared, and can be
+since version 2.4.30. The limit is inherited like the environment, but survives clearing the environment, and can be
 read for other users' processes. A sub-reaper was rejected: it is a property of the whole application, which would have
 to reap every orphan, and would take orphans from programs that use us as a library.
 
@@ -41,7 +41,7 @@ from desktop_agent.core.system.processes.process_table import (
 )
 
 MARK_VARIABLE = "DESKTOP_AGENT_PROCESS"
-"""The environment variable that says which application, and which of its commands, a process belongs to."""
+"""The environment variable that identifies the application, and its command, that a process belongs to."""
 
 LIMIT_UNIT = 2**30
 """A marked limit divided by this is the application's number, which all of its commands share."""
@@ -52,10 +52,10 @@ Scope = Literal["tree", "group"]
 """`tree` is everything the command started; `group` leaves alone what properly detached itself from it."""
 
 _STOPS_WITHIN_S = 2.0
-"""How long a process may take to stand still: one that waits for a broken disk never does."""
+"""How long a process may take to stop: one that waits for a broken disk never does."""
 _STOP_POLL_S = 0.0005
 _SWEEPS = 200
-"""How often one forceful call looks again at most, as long as each look finds processes that were not there before."""
+"""The most passes of one forceful call, which go on as long as each finds new processes."""
 
 
 def marked_limit(mark: str) -> int:
@@ -81,7 +81,7 @@ class ProcessTree:
     def __init__(
         self, mark: str, root: int | None = None, group: CommandGroup | None = None, *, since: float | None = None
     ) -> None:
-        """`since`: none of its processes has an earlier `started`."""
+        """No process of the tree has a `started` before `since`."""
         self._mark = mark
         self._limit = marked_limit(mark)
         self._group = group
@@ -108,10 +108,10 @@ class ProcessTree:
         return self._members(scope, process_table())
 
     def signal(self, scope: Scope, *, forceful: bool) -> dict[int, str]:
-        """Ask every member once to end (TERM), or end it (KILL), and return those that were alive: pid to name.
+        """Ask every member once to end (TERM), or kill it (KILL), and return those that were alive: pid to name.
 
-        A forceful call goes on as long as it meets processes that it has not met before: a tree that multiplies is
-        ended by looking again faster than it forks, not by looking again later.
+        A forceful call continues as long as it finds new processes: a tree that multiplies is ended by looking again
+        faster than it forks, not by looking again later.
         """
         go_first()  # a bomb that makes sessions leaves us one share of the processor in hundreds
         try:
@@ -159,7 +159,7 @@ class ProcessTree:
                 _send(member.pid, forceful=False)
 
     def _kill(self, members: Iterable[ProcessEntry]) -> None:
-        """Kill the oldest first: with a sandbox's first process the kernel ends all of its namespace at once."""
+        """Kill the oldest first: when a sandbox's first process dies, the kernel ends its whole namespace."""
         members = list(members)
         if self._root is not None and os.name != "nt" and any(member.group == self._root for member in members):
             with suppress(ProcessLookupError, PermissionError):  # each is tried by its own number, too
@@ -168,7 +168,7 @@ class ProcessTree:
             _send(member.pid, forceful=True)
 
     def _members(self, scope: Scope, table: dict[int, ProcessEntry]) -> list[ProcessEntry]:
-        """Return the living members. One met once stays one, when its parent's end hides where it came from."""
+        """Return the living members. A known member stays one even if its parent's end hides its origin."""
         if self._since is None and self._root in table:
             self._since = table[self._root].started
         table.pop(os.getpid(), None)
@@ -208,7 +208,7 @@ class ProcessTree:
 
 
 def memory_of(roots: Collection[int]) -> dict[int, int]:
-    """Return how many bytes each root's processes hold in memory: itself, what descends from it, and its group."""
+    """Return how many bytes of memory each root's processes hold: its own, its descendants' and its group's."""
     table = process_table()
     memory: dict[int, int] = {}
     for root in roots:
@@ -253,23 +253,22 @@ def _send(pid: int, *, forceful: bool) -> None:
 _MOST_STRETCHES = 1_000
 _MOST_TABLES = 3
 _UNSETTLED = -2
-"""In place of how long a process has run that was met for the first time: what it had started by then may be unknown.
-"""
+"""Replaces the run time of a process seen for the first time: what it has started so far may be unknown."""
 _CPU_CLOCK = 2
-"""The clock of a process is this and its inverted number: `clock_getcpuclockid` of Linux."""
+"""A process's clock id combines this with its inverted pid: `clock_getcpuclockid` of Linux."""
 
 
 class Stretch(Struct):
-    """A time in which a program ran. Times are nanoseconds of the wall clock, as those of files are."""
+    """A period in which a program ran, in nanoseconds of the wall clock, like file times."""
 
     start_ns: int
     end_ns: int
     written: int | None
-    """How many bytes it wrote elsewhere than to us; None where nobody counts."""
+    """How many bytes it wrote, except to us; None if not counted."""
     ran_ns: int = 0
 
     def holds(self, at_ns: int, slack_ns: int) -> bool:
-        """Whether a file changed in this stretch may have this date: the clock of files lags a little."""
+        """Whether a file with this date may have been changed in this stretch: the clock of files lags a little."""
         return self.start_ns - slack_ns <= at_ns <= self.end_ns
 
 
@@ -282,15 +281,15 @@ class Activity:
     """When one tree of processes ran, and how much it wrote: this tells its files from the user's.
 
     A program that did not run did not write. The kernel's clock for each process tells whether it ran; reading it costs
-    one system call, so that can be done several times a second. Only if it ran are its written bytes read. What it
-    wrote to our pipes is not counted. Linux counts bytes for every process; other systems only tell when one ran.
+    one system call, so it can be read several times a second. Written bytes are read only if it ran. What it wrote to
+    our pipes is not counted. Linux counts bytes for every process; other systems only tell when one ran.
 
-    Rejected: fanotify, which names the writer of each file but only to root, and a trace of its system calls, which
-    changes how it runs. Methods may be called in any thread.
+    Rejected: fanotify, which names the writer of each file but only to root, and tracing system calls, which changes
+    how a program runs. Methods can be called in any thread.
     """
 
     def __init__(self, tree: ProcessTree, received: Callable[[], int], *, started_ns: int | None = None) -> None:
-        """`received` says how many bytes have come from it. Nothing of it ran before `started_ns`."""
+        """`received` returns how many bytes it has sent us. Nothing of it ran before `started_ns`."""
         self._tree = tree
         self._received_of = received
         self._guard = threading.Lock()
@@ -301,7 +300,7 @@ class Activity:
         self._is_partial = False
         self.started_ns = time.time_ns() if started_ns is None else started_ns
         self.seen_ns = self.started_ns
-        """Up to when it is known what it did."""
+        """Up to when its activity is known."""
         self.ended_ns: int | None = None
 
     @property
@@ -309,7 +308,7 @@ class Activity:
         return self.ended_ns is not None
 
     def note_end(self) -> None:
-        """Note that nothing of it runs any more. What it did after the last look is not known."""
+        """Note that nothing of it runs any more. Its activity since the last look is unknown."""
         with self._guard:
             if self.ended_ns is None:
                 self.ended_ns = time.time_ns()
@@ -336,7 +335,7 @@ class Activity:
             return not self.has_ended and self._have_known_run()
 
     def look(self, *, is_brief: bool = False) -> None:
-        """Note what it has done since the last look; a brief one finds no newly started processes. Blocks."""
+        """Note what it has done since the last look; a brief look finds no newly started processes. Blocks."""
         if self.is_idle():
             return
         with self._guard:
@@ -372,7 +371,7 @@ class Activity:
                 self._tree.pause()
 
     def is_writing_in(self, folder: str) -> bool:
-        """Whether one of its processes has a file in a folder open to write to it. Blocks."""
+        """Whether one of its processes has a file in a folder open for writing. Blocks."""
         with self._guard:
             if self.has_ended:
                 return False
@@ -384,7 +383,7 @@ class Activity:
                 self._tree.resume()
 
     def since(self, at_ns: int) -> list[Stretch]:
-        """Return when it ran after this time, as copies that the caller may count down."""
+        """Return when it ran after this time, as copies that the caller can modify."""
         with self._guard:
             return [
                 Stretch(max(one.start_ns, at_ns), one.end_ns, one.written, one.ran_ns)
@@ -396,7 +395,7 @@ class Activity:
         return not self._cpu or any(_cpu_ns(pid) != cpu_ns for pid, cpu_ns in self._cpu.items())
 
     def _written_since(self, counted: dict[tuple[int, float], _Counted], received: int) -> int | None:
-        """Return how much it wrote elsewhere than to us; a parent has the bytes of ended children."""
+        """Return how much it wrote, except to us; a parent includes the bytes of ended children."""
         pids = {one.entry.pid for one in counted.values()}
         lost = (one for key, one in self._counted.items() if key not in counted and one.entry.parent not in pids)
         if any(one.written is None for one in counted.values()) or any(True for _ in lost):
@@ -437,7 +436,7 @@ def _written_by(pid: int) -> int | None:
 _SHELL = Path("/bin/sh")
 
 _LAST_WORD = b"closed\n"
-"""What we write once nothing is being started any more. A killed application writes nothing."""
+"""Written once nothing is being started any more. A killed application writes nothing."""
 
 # Repeated, because a process may fork between being listed and being killed; bounded, because one may be unkillable. A
 # killed application may have been starting a process, which has the mark only once it runs its own program: finding
@@ -477,10 +476,10 @@ MARGIN_NS = 2 * 10**9
 
 
 def ended_by(end: Path, written: Path) -> int | None:
-    """Return when everything that a killed application ran had ended, by the clock of files; None if not known.
+    """Return when everything that a killed application ran had ended, by the clock of files; None if unknown.
 
-    `end` is the file that its guard makes, `written` something that it wrote: whatever ran then, a restart of the
-    machine ended. Blocks.
+    `end` is the file that its guard creates, `written` a file that the application wrote: if the machine was restarted
+    since, everything it ran ended then. Blocks.
     """
     with suppress(OSError):
         return end.stat().st_mtime_ns + MARGIN_NS
@@ -495,10 +494,10 @@ def ended_by(end: Path, written: Path) -> int | None:
 class Guard:
     """The last resort: if this application is killed outright, what it started is still ended.
 
-    A tiny shell waits for the end of a pipe that only we hold open. When we die, however we die, the pipe closes and
-    the shell ends all that is in the cgroups of our commands, and every process that carries our mark.
-    `PR_SET_PDEATHSIG` was rejected: it reaches the direct child only, and it needs code between fork and exec, which
-    is not safe in a program with threads.
+    A tiny shell waits for the end of a pipe that only we hold open. When we die, in any way, the pipe closes and the
+    shell ends everything in the cgroups of our commands, and every process that carries our mark. `PR_SET_PDEATHSIG`
+    was rejected: it reaches the direct child only, and it needs code between fork and exec, which is not safe in a
+    program with threads.
 
     Linux only, because it reads `/proc`. Elsewhere `start` returns None and a killed application leaves its commands
     running. All methods block for a moment: call them in a thread.
@@ -509,7 +508,9 @@ class Guard:
 
     @classmethod
     def start(cls, mark: str, groups: Path | None, end: Path | None = None) -> "Guard | None":
-        """Watch what has `mark`, and the cgroups in `groups`, to make `end` once all is gone; None if impossible."""
+        """Watch processes with `mark` and the cgroups in `groups`; `end` is created once all are gone. None if
+        impossible.
+        """
         if not Path("/proc/self/environ").exists() or not _SHELL.exists():
             return None
         number = marked_limit(mark) // LIMIT_UNIT
@@ -535,7 +536,7 @@ class Guard:
         return cls(watcher)
 
     def close(self) -> None:
-        """Stop watching: whatever still carries the mark is killed, then the watcher itself is gone."""
+        """Stop watching: everything that still carries the mark is killed, then the watcher itself exits."""
         if self._watcher.stdin is not None:
             with suppress(OSError):
                 self._watcher.stdin.write(_LAST_WORD)

@@ -1,12 +1,12 @@
 """Child processes that end on request: whole trees, bounded memory, no call that hangs.
 
-Every command gets its own session and process group, and a mark that all it starts inherits (`process_tree`), so that
-ending it ends everything it started. A command is over when its first process has exited and its output has ended, or
-nothing came for 0.2 s although something it left behind still holds the pipe. What it left behind is then ended, too,
-even if it detached itself, as a compiler daemon does: later writes would have no author. Only what the user's own
-terminal detaches lives on, until `aclose`.
+Every command gets its own session and process group, and a mark that everything it starts inherits (`process_tree`), so
+that ending it ends everything it started. A command is over when its first process has exited and its output has ended,
+or has been silent for 0.2 s although something it left behind still holds the pipe. What it left behind is then ended,
+too, even if it detached itself, as a compiler daemon does: later writes would have no author. Only processes that the
+user's own terminal detaches live on, until `aclose`.
 
-Cancelling `run` ends the tree (TERM, then KILL after a grace) and returns only when it is gone.
+Cancelling `run` ends the tree (TERM, then KILL after a grace period) and returns only when it is gone.
 """
 
 import asyncio
@@ -56,21 +56,23 @@ from desktop_agent.core.system.processes.process_tree import (
 )
 
 GRACE_S = 0.5
-"""From TERM to KILL. A command that ends when asked needs less; one that does not must not make a stop take long."""
+"""From TERM to KILL. A command that ends when asked needs less; one that does not must not delay a stop."""
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    """A program to run: exact arguments (no shell of ours), folder, whole environment, and what it reads."""
+    """A program to run: exact arguments (no shell of ours), folder, whole environment, and its input."""
 
     argv: tuple[str, ...]
     cwd: Path
     environ: Mapping[str, str]
     stdin: str | None = None
     takes_input: bool = False
-    """Whether it is sent input while it runs, by `ChildProcess.send`. Only for programs that are started by `start`."""
+    """Whether it is sent input while it runs, by `ChildProcess.send`. Only for programs that `start` starts."""
     tty: bool = False
     stand_ins: tuple[Path, ...] = ()
-    """Folders that must be there while it runs, for a sandbox to mount on; who starts it has them made and removed."""
+    """Folders that must exist while it runs, for a sandbox to mount on; whoever starts it has them created
+    and removed.
+    """
 
 
 class ProcessOutcome(Struct, frozen=True, kw_only=True):
@@ -104,10 +106,10 @@ class ProcessRunner:
         open_groups: Callable[[str], CommandGroups | None] = CommandGroups.open,
         end: Path | None = None,
     ) -> None:
-        """`limits` is asked at each command that is run or read, not for programs that are started by `start`.
+        """`limits` is called for each command that is run or read, not for programs that `start` starts.
 
-        `open_groups` is called once, with our mark, in a thread: what it returns holds the limits as well. Should this
-        application be killed, the file `end` is made once nothing is left of what it ran.
+        `open_groups` is called once, with our mark, in a thread: the groups it returns enforce the limits as well. If
+        this application is killed, the file `end` is created once nothing that it ran is left.
         """
         self._end = end
         self._clock = clock
@@ -130,10 +132,10 @@ class ProcessRunner:
         on_text: Callable[[str], None] | None = None,
         on_cancelled: Callable[[ProcessOutcome], None] | None = None,
     ) -> ProcessOutcome:
-        """Run `command` to its end and return how it went; a timeout ends it and keeps what it printed.
+        """Run `command` to its end and return the outcome; a timeout ends it and keeps what it printed.
 
-        `on_text` is called on the loop's thread, about 30 times a second. `on_cancelled` is given what there is when
-        the run is cancelled, once nothing of it is left. Raises `OSError` when it cannot be started.
+        `on_text` is called on the loop's thread, about 30 times a second. `on_cancelled` gets the partial outcome when
+        the run is cancelled, once nothing of it is left. Raises `OSError` when the command cannot be started.
         """
         capture = OutputCapture(spool_folder=spool_folder, on_text=on_text)
         # It can print before we know that it has started: that, too, belongs to the outcome of a cancelled run.
@@ -155,10 +157,10 @@ class ProcessRunner:
             raise
 
     async def read(self, command: Command, output: ThreadSink, *, types_end: bool = True) -> ChildProcess:
-        """Start `command`, and give what it prints to `output` in a thread, in the order it is written.
+        """Start `command`, and pass its output to `output` in a thread, in the order it is written.
 
-        On a terminal the end of the input is typed, too, if it `types_end`. The caller must `end` the child, whatever
-        happens. Raises `OSError` when it cannot be started.
+        On a terminal, `types_end` also types the end of the input. The caller must `end` the child, whatever happens.
+        Raises `OSError` when the command cannot be started.
         """
         limits = self._limits()
         groups = (await self.prepare()).groups
@@ -179,15 +181,17 @@ class ProcessRunner:
         return child
 
     async def start(self, command: Command, output: Sink, errors: Sink) -> ChildProcess:
-        """Start `command`, its two streams to sinks on the loop; the caller must `end` it. Raises `OSError`."""
+        """Start `command` with its two streams going to sinks on the loop; the caller must `end` it. Raises
+        `OSError`.
+        """
         spawn: _Spawn = lambda mark: _spawn_piped(command, mark, ChildPipes({1: output, 2: errors}))  # noqa: E731
         return await self._start(spawn, stand_ins=command.stand_ins)
 
     async def interact(self, command: Command, terminal: Terminal, output: ThreadSink) -> ChildProcess:
-        """Start a program of the user's on their `terminal`, and give what it prints to `output` in a thread.
+        """Start a program of the user's on their `terminal`, and pass its output to `output` in a thread.
 
-        It has the user's rights, and no limits; it stands behind the window like all commands. Both ends of the
-        terminal belong to this call; for its input and its size there is `Keyboard`. The caller must `end` the child.
+        It has the user's rights and no limits; its priority is below the window's, like that of all commands. Both ends
+        of the terminal belong to this call; use `Keyboard` for its input and its size. The caller must `end` the child.
         Raises `OSError`.
         """
         return await self._start(lambda mark: _spawn_interactive(command, mark, terminal, output), keeps_detached=True)
@@ -196,7 +200,9 @@ class ProcessRunner:
         return next((child.activity for child in self._children if child.pid == pid), None)
 
     async def aclose(self) -> None:
-        """End every command, and everything any of them ever started that still lives. Nothing can be started then."""
+        """End every command, and everything any of them ever started that is still alive. Nothing can be started
+        afterwards.
+        """
         self._is_closed = True
         await unhurried(self._close())
 
@@ -289,7 +295,7 @@ class ProcessRunner:
 
 
 class _LastResort(Struct, frozen=True):
-    """What ends commands without our doing. All methods block for a moment."""
+    """Ends commands even when this application cannot. All methods block for a moment."""
 
     groups: CommandGroups | None
     guard: Guard | None
@@ -389,7 +395,7 @@ async def _spawn(
 
 
 async def _stdin(command: Command, ours: ExitStack) -> int:
-    """Return a descriptor of what `command` reads; `ours` closes it once the child has its own."""
+    """Return a descriptor for the input of `command`; `ours` closes it once the child has its own."""
     if command.stdin is None:
         return subprocess.DEVNULL
     return ours.enter_context(await asyncio.to_thread(_stdin_file, command.stdin)).fileno()
@@ -406,9 +412,9 @@ def _stdin_file(text: str) -> IO[bytes]:
 LOOK_EVERY_S = 0.05
 _FULL_LOOK_EVERY_S = 0.25
 _MANY_TASKS = 64
-"""So many tasks more than at the last full look make the next one come at once."""
+"""How many tasks more than at the last full look trigger the next one at once."""
 _SHARED_AGAIN_S = 2.0
-"""How long a tree that only seems to hold too much, because its processes share memory, is believed."""
+"""How long a tree that seems to exceed its memory only because its processes share memory is left alone."""
 
 Ended = Callable[[str], None]
 
@@ -421,11 +427,11 @@ class _Watched(Struct):
 
 
 class LimitWatch:
-    """Ends a running command that takes more of the machine than it may, and reports the reason.
+    """Ends a running command that exceeds its limits, and reports the reason.
 
-    It is a thread, so that it goes on while the event loop is busy, and lives only while there are commands. It looks
-    20 times a second: at one number first (how many tasks the machine has), and at the process table only when that,
-    or the time, makes a look worth its cost.
+    It is a thread, so that it continues while the event loop is busy, and lives only while there are commands. It looks
+    20 times a second: first at one number (how many tasks the machine has), and at the process table only when that
+    number, or the elapsed time, makes it worth the cost.
     """
 
     def __init__(self) -> None:
@@ -478,7 +484,7 @@ class LimitWatch:
 
 
 def _excess_of(watched: _Watched) -> str:
-    """Return, in words, what the tree has too much of; empty when it keeps its limits."""
+    """Return, in words, which limit the tree exceeds; empty when it exceeds none."""
     members, limits = watched.tree.members(), watched.limits
     if len(members) > limits.max_processes:
         return f"it ran more than {limits.max_processes:,} processes at once"

@@ -1,10 +1,10 @@
 """The one shell that commands run in, and where the programs are that we run ourselves.
 
-It is bash, whose grammar the policy reads, else a plain `sh`; never the user's own. It is named by its path, starts
+It is bash, whose grammar the policy reads, else a plain `sh`; never the user's own. It is called by its path, starts
 without profile and rc files, and gets no variable that makes a shell run anything but the command. The user's own
 terminal keeps the user's shell.
 
-A program of ours is never looked for in a relative folder of `PATH`, nor in the workspace.
+Programs that we run are never looked up in a relative folder of `PATH`, nor in the workspace.
 """
 
 import os
@@ -25,7 +25,7 @@ def find_program(name: str, environ: Mapping[str, str], workspace: Path | None =
 
 
 def search_path(environ: Mapping[str, str], workspace: Path | None = None) -> str:
-    """Return `PATH` without relative folders and those that lead into `workspace`, which a model may write."""
+    """Return `PATH` without relative folders and folders in `workspace`, which a model can write."""
     folders = environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(folder for folder in folders if _is_trusted(Path(folder), workspace))
 
@@ -40,13 +40,13 @@ def _is_trusted(path: Path, workspace: Path | None) -> bool:
 
 
 ShellKind = Literal["bash", "sh", ""]
-"""Empty if there is neither: then it is not known what a command line means."""
+"""Empty if there is neither: then the meaning of a command line is unknown."""
 
 PLACES: tuple[str, ...] = (
     "/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin",
     r"C:\Program Files\Git\bin", r"C:\Program Files\Git\usr\bin",
 )  # fmt: skip
-"""Where shells are looked for first: these folders are the system's, whatever `PATH` says."""
+"""Where shells are looked for first: these folders belong to the system, whatever `PATH` says."""
 
 _STEERS = re.compile(
     r"BASH_ENV|ENV|SHELLOPTS|BASHOPTS|BASH_FUNC_.*|PS4|PROMPT_COMMAND|BASH_COMPAT|BASH_XTRACEFD|BASH_LOADABLES_PATH",

@@ -1,8 +1,8 @@
-"""A process that runs a module of ours and answers over its standard streams: what needs an interpreter of its own.
+"""A process that runs a module of ours and answers over its standard streams, for work in a separate interpreter.
 
-Python code holds the interpreter lock, so it neither gets quicker in a second thread nor leaves the window's thread in
-peace. The process ends when its input does, so it never outlives its caller. A message is a pickled object; both ends
-are our own.
+Python code holds the interpreter lock, so a second thread would neither be faster nor leave the window's thread
+undisturbed. The process ends when its input does, so it never outlives its caller. A message is a pickled object; both
+ends are our own.
 """
 
 import os
@@ -18,21 +18,21 @@ from typing import IO, Final
 
 _LOOK_EVERY_S: Final = 0.05
 _GREETING: Final = b"\0desktop-agent answers\0"
-"""Comes before the first answer. What a user's `sitecustomize` prints while Python starts comes before that."""
+"""Precedes the first answer. Anything before it is output of a user's `sitecustomize` while Python starts."""
 _MOST_NOISE_BYTES: Final = 2**20
 
 NO_WINDOW: Final[int] = subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0
 
 
 class WorkerDiedError(Exception):
-    """The process ended before it had answered, or sent what is no answer. It is of no use any more."""
+    """The process ended before it had answered, or sent something that is not an answer. It cannot be used any more."""
 
 
 class WorkerProcess:
-    """The process, seen from the one that asks: `send` and `receive` for one thread, `kill` and `end` for any."""
+    """The process from the caller's side: `send` and `receive` for one thread, `kill` and `end` for any."""
 
     def __init__(self, module: str) -> None:
-        """Start `module`, which calls `serve`. Raises `OSError` when there can be no more processes."""
+        """Start `module`, which calls `serve`. Raises `OSError` when no more processes can be started."""
         from desktop_agent.core.system.environment import child_environment
 
         self._process = subprocess.Popen(  # noqa: S603 - our own module
@@ -108,12 +108,12 @@ def module_command(module: str, *arguments: str) -> list[str]:
 
 
 def ignore_interrupts() -> None:
-    """In a process of our own: leave Ctrl+C in the terminal to the process that started us."""
+    """Leave Ctrl+C in the terminal to the parent process. Call it in a process of our own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def serve(answer: Callable[[IO[bytes], IO[bytes]], None]) -> None:
-    """In the process: let `answer` read a request and write what answers it, again and again until the input ends."""
+    """In the process: let `answer` read a request and write the answer, repeatedly until the input ends."""
     ignore_interrupts()
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints does not print into an answer
