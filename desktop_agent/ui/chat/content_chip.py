@@ -1,6 +1,6 @@
-"""A chip for a content that comes with a message: a thumbnail or a sign, its name, and what it is in a few words.
+"""A chip for a content attached to a message: a thumbnail or an icon, its name, and a short description.
 
-Pictures are read from untrusted bytes: known formats only, and never more pixels than a screen can use.
+Pictures are read from untrusted bytes: only known formats, and never more pixels than a screen can use.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,10 @@ from desktop_agent.ui.theme import Radius, Space, TypeSize
 from desktop_agent.ui.widgets.buttons import DrawnButton
 
 FORMATS = {"png": "PNG", "jpeg": "JPEG", "jpg": "JPEG", "gif": "GIF", "webp": "WebP", "bmp": "BMP"}
-"""What is read, by Qt's name. Not SVG, which could refer to other files."""
+"""The formats that are read, with Qt's names. Not SVG, which could refer to other files."""
 
 MAX_PIXELS = 50_000_000
-"""A picture of more is not decoded: 50 million take 200 MB already."""
+"""Larger pictures are not decoded: 50 million pixels already take 200 MB."""
 
 
 class CardPicture(Struct, frozen=True):
@@ -25,7 +25,7 @@ class CardPicture(Struct, frozen=True):
 
     image: QImage
     size: QSize
-    """As it is stored."""
+    """The size of the stored picture, before scaling."""
     format: str = ""
     problem: str = ""
 
@@ -35,7 +35,7 @@ class CardPicture(Struct, frozen=True):
 
 
 def read_picture(content: bytes, most: QSize) -> CardPicture:
-    """Decode `content`, no larger than `most`. Blocks, and touches no widget: to be called in a thread."""
+    """Decode `content`, no larger than `most`. Blocks; touches no widget, so call it in a thread."""
     buffer = QBuffer()
     buffer.setData(QByteArray(content))
     buffer.open(QIODevice.OpenModeFlag.ReadOnly)
@@ -59,7 +59,7 @@ def read_picture(content: bytes, most: QSize) -> CardPicture:
 
 
 THUMBNAIL = QSize(160, 160)
-"""What a thumbnail is decoded for: its place on a screen with four pixels to the point."""
+"""The size to which thumbnails are decoded: for a screen with four pixels to the point."""
 
 _SIDE = 40
 _HEIGHT = _SIDE + 2 * Space.XS
@@ -67,10 +67,12 @@ _WIDTH = 224
 
 
 class ContentChip(DrawnButton):
-    """Pressed when its content shall be seen large. It is as large with a thumbnail as without: nothing moves."""
+    """Pressed to see its content large. It has the same size with and without a thumbnail, so that nothing moves."""
 
     def __init__(self, name: str, detail: str, colour: Callable[[str], QColor], parent: QWidget) -> None:
-        """`detail` stands below the name until `show_detail` says more; `colour` gives a role of the theme."""
+        """`detail` is shown below the name until `show_detail` replaces it; `colour` returns the colour of a theme
+        role.
+        """
         super().__init__(parent)
         self.name = name
         self.detail = detail
@@ -78,7 +80,7 @@ class ContentChip(DrawnButton):
         self.thumbnail = QImage()
         self._is_picture = False
         self.reserved = 0
-        """How much of its right end something else stands on."""
+        """The width in pixels at its right end that something else covers."""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
@@ -87,7 +89,7 @@ class ContentChip(DrawnButton):
         self.update()
 
     def show_sign(self, *, is_picture: bool) -> None:
-        """Show a sign: of a picture that is not there, or cannot be; else of a text."""
+        """Show an icon: for a picture that is missing or cannot be shown, otherwise for a text."""
         self._is_picture = is_picture
         self.update()
 

@@ -1,4 +1,4 @@
-"""Finding text in a conversation: reading what each row says, and stepping through what was found."""
+"""Finds text in a conversation: reads the text of each row and steps through the matches."""
 
 import re
 from bisect import bisect_left
@@ -23,7 +23,7 @@ from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 TITLE = -1
-"""The block of a match that is in an entry but not in its text: in the title of a tool call, say."""
+"""The block of a match that is not in an entry's text but, for example, in the title of a tool call."""
 
 _WORD = re.compile(r"\w+")
 
@@ -39,7 +39,7 @@ class Search:
         """A word that every match contains: entries without it are skipped."""
         self.found: dict[EntryRow, list[TextMatch]] = {}
         self._readings: dict[EntryRow, object] = {}
-        """The rows that are being read, each with the reading that counts."""
+        """The rows that are being read, each with its current reading."""
         self.current: tuple[EntryRow, TextMatch] | None = None
 
     def read(self, rows: Sequence[EntryRow]) -> Iterator[None]:
@@ -121,14 +121,14 @@ class Search:
             before, unused = shown, shown[max(end, len(shown) - len(self.text) + 1) :]
 
     def _over_cut(self, index: int, text: str, end: str, behind: str) -> Iterator[TextMatch]:
-        """Yield what begins in the block at `index`, in the `end` of its `text`, and ends in what is behind it."""
+        """Yield matches that begin in `end`, the last part of the `text` of block `index`, and end in `behind`."""
         for found in self._pattern.finditer(end + behind):
             if found.start() < len(end) < found.end():
                 length = utf16_length(text)
                 yield TextMatch(index, length - utf16_length(end[found.start() :]), length)
 
     def _find_in_block(self, index: int, shown: str, matches: list[TextMatch]) -> int:
-        """Add what is in a block to `matches`; return where the last of it ends."""
+        """Add the matches in a block to `matches`; return where the last one ends."""
         at = position = 0
         for found in self._pattern.finditer(shown):
             start = position + utf16_length(shown[at : found.start()])
@@ -138,7 +138,7 @@ class Search:
 
 
 def _place_of(match: TextMatch, matches: Sequence[TextMatch]) -> int:
-    """Return where a match is among others in the order of reading, or -1."""
+    """Return the index of a match among matches in reading order, or -1."""
     at = bisect_left(matches, match)
     return at if at < len(matches) and matches[at] == match else -1
 
@@ -157,7 +157,7 @@ def _source(row: EntryRow) -> str:
 
 
 def _read_markdown(row: EntryRow) -> Iterator[None]:
-    """Read the markdown of a row that is not on screen: one there reads for itself, and shows what it has read."""
+    """Parse the markdown of a row that is off screen: a row on screen parses its own and shows it."""
     entry = row.entry
     if not isinstance(entry, TextEntry | CommandRun) or (row.widget is not None and row.stream is not None):
         return
@@ -189,7 +189,7 @@ _SLICE_MS = 6
 class _Sought(NamedTuple):
     page: int
     direction: int
-    """In which the search goes on when the page is there."""
+    """The direction in which the search continues once the page is loaded."""
 
 
 class Finder(QObject):
@@ -207,7 +207,7 @@ class Finder(QObject):
         self._candidates: frozenset[int | None] = frozenset()
         """The pages that may have matches, loaded or not."""
         self._unread: frozenset[int | None] = frozenset()
-        """Those of them that are not loaded."""
+        """The candidates that are not loaded."""
         self._sought: _Sought | None = None
         self._steps: Iterator[None] | None = None
         self._timer = QTimer(self, interval=0, singleShot=True)
@@ -290,7 +290,7 @@ class Finder(QObject):
         self._unread |= self._candidates & {number}
 
     def _page_before(self, target: EntryRow | None, direction: int, origin: int) -> int | None:
-        """Return the first unread page on the way from row `origin` to `target`, round the end."""
+        """Return the first unread page on the way from row `origin` to `target`, wrapping around at the end."""
         rows = self._layout.rows
         if direction > 0:
             way = chain(range(origin + 1, len(rows)), range(origin + 1))
@@ -305,7 +305,7 @@ class Finder(QObject):
         return None
 
     def read_rows(self, start: int, count: int) -> None:
-        """Search the rows of a page that was loaded; go on if it is the one that was wanted."""
+        """Search the rows of a page that was loaded; continue if the search was waiting for this page."""
         if self._search is None or not count:
             return
         rows = [self._layout.rows[index] for index in range(start, start + count)]
@@ -376,7 +376,7 @@ class Finder(QObject):
 
 
 def _run(steps: Iterator[None]) -> bool:
-    """Take steps until the time for one turn is over; return whether all are done."""
+    """Run steps until the time for one turn is over; return whether all are done."""
     clock = QElapsedTimer()
     clock.start()
     while clock.elapsed() < _SLICE_MS:

@@ -1,4 +1,4 @@
-"""What the transcript says in words: verbs, sums, and how things ended."""
+"""The transcript's wording: verbs, totals and outcomes."""
 
 from collections.abc import Callable
 from typing import cast
@@ -34,7 +34,7 @@ _VERBS = {
     "web_search": "Search the web",
     "todo_write": "Plan",
 }
-"""Of tools whose names do not begin with a word of `_PREFIXES`, or begin with a misleading one."""
+"""For tools whose names begin with no word of `_PREFIXES`, or with a misleading one."""
 
 _PREFIXES = {
     "read": "Read",
@@ -77,7 +77,7 @@ def counted(number: int, one: str, many: str) -> str:
 
 
 def cut_lines(lines: int, characters: int) -> str:
-    """Say how far lines go on beyond what is shown of them: `1 line goes on for 6 044 characters`; or nothing."""
+    """Return how far lines go on beyond what is shown: `1 line goes on for 6 044 characters`; empty if they do not."""
     if not lines:
         return ""
     length = counted(characters, "%n character", "%n characters")
@@ -100,7 +100,7 @@ _STATES: dict[ToolState, str] = {"started": "running", "completed": "done", "fai
 
 
 def summary(entry: ToolEntry) -> str:
-    """Return what a finished call came to: `84 lines · 6 ms`."""
+    """Return the outcome of a finished call: `84 lines · 6 ms`."""
     metadata = entry.result.metadata if entry.result is not None else {}
     if "todos" in metadata:
         return _plan_progress(entry)
@@ -115,7 +115,7 @@ def summary(entry: ToolEntry) -> str:
 
 
 def running(entry: ToolEntry, seconds: float) -> str:
-    """Return how a call runs, and for how long by now: without the time that it waited for an answer."""
+    """Return the state of a running call and its duration so far, without the time it waited for an answer."""
     how = entry.approval.confinement.partition(":")[0] if entry.approval is not None else ""
     return " · ".join(filter(None, (how, duration_text(seconds) if seconds >= 0 else "")))
 
@@ -149,7 +149,7 @@ _COUNTS: dict[str, Callable[[int], str]] = {
     "results": lambda count: counted(count, "%n result", "%n results"),
     "matches": _matches,
 }
-"""What is counted in results, the most telling first."""
+"""The counts in results, the most informative first."""
 
 
 def _confinement(metadata: JsonObject) -> str:
@@ -173,7 +173,7 @@ def badge(entry: ToolEntry) -> str:
 
 
 def asked(entry: ToolEntry) -> str:
-    """Return why the user was asked about a finished call, and what came of it; nothing without a question."""
+    """Return why the user was asked about a finished call, and the outcome; empty if there was no question."""
     request, decision = entry.approval, entry.decision
     if request is None or decision is None:
         return ""
@@ -202,14 +202,14 @@ _TODO_STATES = {"pending": "to do", "in_progress": "in progress", "completed": "
 
 
 def _plan_progress(entry: ToolEntry) -> str:
-    """Return how far a plan is: `3 of 7`. What was cancelled does not count."""
+    """Return the progress of a plan: `3 of 7`. Cancelled steps do not count."""
     wanted = [step for step in _steps(entry) if step.status != "cancelled"]
     done = sum(step.status == "completed" for step in wanted)
     return say("{done} of {all}").format(done=done, all=len(wanted)) if wanted else ""
 
 
 def spoken_steps(entry: ToolEntry) -> str:
-    """Return a plan in words, for those who do not see its marks; nothing for what is no plan."""
+    """Return a plan in words, for users who cannot see its marks; empty if the call is not a plan."""
     return " ".join(f"{say(_TODO_STATES[step.status])}: {step.content}." for step in _steps(entry))
 
 
@@ -229,7 +229,7 @@ def picture_problem(problem: str) -> str:
 
 
 def byte_count(size: int) -> str:
-    """Return a size as people say it: `840 bytes`, `12 kB`, `3.4 MB`."""
+    """Return a size in readable form: `840 bytes`, `12 kB`, `3.4 MB`."""
     if size < 1000:
         return counted(size, "%n byte", "%n bytes")
     return f"{size / 1000:.0f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
@@ -242,7 +242,7 @@ def _number(value: object) -> int | None:
 
 
 def notes(entry: ToolEntry) -> list[tuple[str, str]]:
-    """Return what else must be said about a call, each with the colour role it is said in."""
+    """Return the notes on a call, each with its colour role."""
     found: list[tuple[str, str]] = []
     match entry.decision:
         case Allowed(edited_command=allowed):
@@ -278,7 +278,7 @@ def _kept_back(metadata: JsonObject) -> str:
 
 
 def recovery(entry: ToolEntry) -> str:
-    """Return what recovering from a call would put back, as a sentence; empty when there is nothing to recover."""
+    """Return a sentence about what recovering from a call would restore; empty if there is nothing to recover."""
     is_possible = entry.is_recoverable and not entry.is_recovered and entry.state != "started"
     return say("Puts back {things}").format(things=_lost(entry)) if is_possible else ""
 
@@ -306,7 +306,7 @@ def _lost(entry: ToolEntry | UndoEntry) -> str:
 
 
 def _uncaptured(path: str, reason: str) -> str:
-    """Return what of a call cannot be undone; the folder itself stands for everything in it."""
+    """Return which changes of a call cannot be undone; the folder itself stands for everything in it."""
     if path == ".":
         return f"⚠ {reason}"
     return say("⚠ {path} cannot be undone: {reason}").format(path=path, reason=reason)
@@ -423,7 +423,7 @@ def _compaction(entry: CompactionEntry) -> str:
 
 
 def page(entry: PageEntry) -> str:
-    """Return what stands for messages that are not loaded where they are copied."""
+    """Return the text that replaces messages that are not loaded when they are copied."""
     one, many = "[%n earlier message that is not loaded]", "[%n earlier messages that are not loaded]"
     return counted(entry.entries, one, many)
 

@@ -1,4 +1,4 @@
-"""A picture in a window of its own: fitted into it, or in any size, to look at closely."""
+"""A window that shows one picture, fitted to the window or at any zoom."""
 
 from functools import partial
 
@@ -12,12 +12,12 @@ from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, resize_within_screen, vbox
 
 LARGE = QSize(6_000, 6_000)
-"""What it is good for: a picture of more is shown in a smaller version."""
+"""The largest size that it is used with: larger pictures are scaled down."""
 
 _STEP = 1.25
 _SMALLEST, _LARGEST = 0.05, 16.0
 _SMOOTH_UP_TO = 2.0
-"""Beyond this size its pixels are shown as they are: a user who zooms in so far wants to see them."""
+"""Beyond this scale pixels are not smoothed: a user who zooms in so far wants to see them."""
 
 
 class PictureWindow(QDialog):

@@ -1,4 +1,4 @@
-"""Going back to before a message: with the conversation, the files, or both, and what that would do."""
+"""The dialog that rewinds the conversation, the files, or both to before a message, and shows what that would do."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,18 +17,18 @@ from desktop_agent.ui.widgets.layouts import DIALOG_MARGINS, STRETCH, hbox, set_
 
 
 class RewindChoice(NamedTuple):
-    """A message that one can go back to before."""
+    """A message to rewind to: everything from it on is taken back."""
 
     turn: int
     prompt: str
     turns: int
-    """How many turns the model would not see any more: this one and those that follow."""
+    """How many turns the model would no longer see: this one and those that follow."""
     files: tuple[str, ...]
-    """What would be put back, in the order of the first change."""
+    """The files that would be restored, in the order of the first change."""
 
 
 def rewind_choices(transcript: Transcript) -> list[RewindChoice]:
-    """Return the messages that one can go back to before, the newest first."""
+    """Return the messages that the user can rewind to, newest first."""
     prompts = transcript.turns.prompts
     standing = [record for record in transcript.changes.values() if not record.is_undone and record.change.is_by_agent]
     choices: list[RewindChoice] = []
@@ -52,7 +52,7 @@ class RewindDialog(QDialog):
     chosen = Signal(int, str)  # go back to before this turn, with this `RewindScope`
 
     def __init__(self, theme: Theme, choices: Sequence[RewindChoice], turn: int, parent: QWidget | None = None) -> None:
-        """`choices` must not be empty; the one of `turn`, or else the first, is shown."""
+        """`choices` must not be empty; the choice for `turn` is shown, or else the first."""
         super().__init__(parent)
         set_up_dialog(self, "rewindDialog", self.tr("Go back"))
         self.setFixedWidth(_WIDTH)
@@ -73,7 +73,7 @@ class RewindDialog(QDialog):
         self._show_choice()
 
     def _show_choice(self) -> None:
-        """Say what each way would do for the message that is picked, and offer those that would do something."""
+        """Show what each way would do for the selected message, and offer those that would do something."""
         choice = self._choices[self._picker.currentIndex()]
         scope = self._scope()
         for card in self._cards.values():
@@ -99,7 +99,7 @@ class RewindDialog(QDialog):
         self._fit()
 
     def _fit(self) -> None:
-        """Be as high as the words need at this width; the size hint thinks of another one."""
+        """Set the height that the words need at this width; the size hint assumes another width."""
         layout = self.layout()
         assert layout is not None
         layout.activate()

@@ -1,4 +1,4 @@
-"""The upper part of the review: what is reviewed, which of its files are listed, and how many lines they come to."""
+"""The upper part of the review: the baseline, the listed files, and the totals of their changed lines."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
@@ -37,7 +37,7 @@ _ANSWERED: Final = frozenset((_Role.DisplayRole, _Role.ToolTipRole, _Role.Access
 class _Choice(NamedTuple):
     label: str
     baseline: ReviewBaseline | None
-    """None for a line between two groups."""
+    """None for a separator between two groups."""
     obstacle: str = ""
 
 
@@ -45,7 +45,9 @@ _LINE: Final = _Choice("", None)
 
 
 class BaselineModel(QAbstractListModel):
-    """Lists the baselines there are: of the session, of git, and two of every turn, whose labels are made when read."""
+    """Lists the available baselines: the session's, git's, and two for each turn, whose labels are made when they are
+    read.
+    """
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -56,10 +58,10 @@ class BaselineModel(QAbstractListModel):
             "turn": (self.tr("Turn {0}"), self.tr("Turn {0}: {1}")),
             "since": (self.tr("Since message {0}"), self.tr("Since message {0}: {1}")),
         }
-        """Looked up once: typing a letter into the list may read all labels."""
+        """Looked up once, because typing a letter into the list may read all labels."""
 
     def set_choices(self, turns: Sequence[int], prompts: Mapping[int, str], git: GitState | None) -> None:
-        """List these turns, newest first, and what git can compare with. Does nothing when that is what is listed."""
+        """List the baselines for these turns (newest first) and for git. Does nothing if they are already listed."""
         few, turns = (*self._of_session(turns), *self._of_git(git)), tuple(turns)
         if (few, turns, prompts) == (self._few, self._turns, self._prompts):
             return
@@ -155,7 +157,7 @@ _FEW_TURNS = 100
 
 
 class BaselinePicker(Picker):
-    """Offers the baselines there are. Shows the chosen one also when the others change under it."""
+    """Offers the available baselines. The chosen one stays selected when the others change."""
 
     chosen = Signal(object)  # a `ReviewBaseline`
     opened = Signal()  # the user is about to choose
@@ -174,9 +176,9 @@ class BaselinePicker(Picker):
     def set_choices(
         self, turns: Sequence[int], prompts: Mapping[int, str], git: GitState | None, current: ReviewBaseline
     ) -> None:
-        """Offer these turns, newest first, and what git can compare with, and show `current` as chosen.
+        """Offer the baselines for these turns (newest first) and for git, and select `current`.
 
-        Without a `git` state the repository was not looked at yet.
+        `git` is None while the repository has not been queried yet.
         """
         # Measuring 3,000 rows one by one would stop the window for frames. The lines between groups take a row then.
         cast("QListView", self.view()).setUniformItemSizes(len(turns) > _FEW_TURNS)
@@ -198,7 +200,7 @@ StateFilter = Literal["", "undecided", "kept", "undone", "conflict"]
 
 
 class FileFilter(NamedTuple):
-    """What a file must be to be listed; an empty criterion asks nothing."""
+    """The criteria that a listed file must meet; an empty criterion matches every file."""
 
     author: AuthorFilter = ""
     state: StateFilter = ""
@@ -230,7 +232,7 @@ class FileFilter(NamedTuple):
 
 
 class FilterButton(QPushButton):
-    """Says what is listed, and opens a menu to choose something else."""
+    """Shows which files are listed, and opens a menu to choose others."""
 
     changed = Signal()
     text_requested = Signal()
@@ -264,11 +266,11 @@ class FilterButton(QPushButton):
 
     @property
     def chosen(self) -> FileFilter:
-        """The author and the state that were chosen; the text of the filter is not the button's."""
+        """The chosen author and state; `text` stays empty, because the button does not know it."""
         return self._chosen
 
     def set_has_authors(self, *, has_authors: bool) -> None:
-        """Whether the authors of the changes are known; git does not know them."""
+        """Enable or disable the filter by author; git does not know the authors of changes."""
         for action in self._authors.actions()[1:]:
             action.setEnabled(has_authors)
         if not has_authors and self._chosen.author:
@@ -314,7 +316,7 @@ def _value(group: QActionGroup) -> str:
 
 
 _FIELD_FROM_FILES = 9
-"""From this many files on, the filter field is shown unasked."""
+"""From this many files on, the filter field is always visible."""
 
 
 class ChangeListing(QWidget):

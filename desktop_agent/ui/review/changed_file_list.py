@@ -1,4 +1,4 @@
-"""The list of changed files: its rows, how they are drawn, and the menu and keys for them."""
+"""The list of changed files: its rows, how they are painted, and their menu and keys."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -25,18 +25,18 @@ from desktop_agent.ui.widgets.popup import ChoiceModel
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex, draw_area
 
 Tags = Literal["author", "kind"]
-"""What is said beside a path: who changed the file, or what becomes of it."""
+"""What is shown beside a path: who changed the file, or the kind of change."""
 
 
 class ChangeModel(ChoiceModel[ChangedFile]):
-    """One row for every changed file. Rows that stay keep their place, so that a selection survives an update."""
+    """One row for each changed file. Rows that remain keep their index, so that a selection survives an update."""
 
     def __init__(self, tags: Tags = "author", parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._tags: Tags = tags
 
     def show(self, rows: Sequence[ChangedFile]) -> None:
-        """Show these files. Appends when the first ones are those that are there, as while a turn runs."""
+        """Show these files. If the current rows are a prefix of them, as while a turn runs, the rest is appended."""
         old, new = [file.path for file in self.rows], [file.path for file in rows]
         if new[: len(old)] != old:
             super().show(rows)
@@ -62,7 +62,7 @@ class ChangeModel(ChoiceModel[ChangedFile]):
         return self._author_words(file) if self._tags == "author" else self._kind_words(file)
 
     def aside_words(self, file: ChangedFile) -> str:
-        """Return what to say beside the counts: what the file is, or what became of it beyond its lines."""
+        """Return the words beside the counts: the kind of file, or what changed besides its lines."""
         words = [self._special_words(file)]
         if self._tags == "author":
             words.insert(0, self._kind_words(file))
@@ -124,11 +124,12 @@ _TAG_PADDING = 6
 
 
 class ChangeDelegate(QStyledItemDelegate):
-    """Paints a `ChangedFile`: full when it is kept, half when in part, a ring while undecided, struck when undone.
+    """Paints a `ChangedFile`: full when kept, half when partly kept, a ring while undecided, struck through when
+    undone.
 
-    Amber with a bar is for a file whose undo clashed: it waits for the user.
+    Amber with a bar marks a file whose undo conflicted and that waits for the user.
 
-    Without enough room the folder gives way first, then the tag.
+    When there is not enough room, the folder is shortened first, then the tag.
     """
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -245,7 +246,7 @@ _ROW_GAP = 1
 
 
 class FileList(QListView):
-    """Lists changed files. As high as its rows, up to a limit."""
+    """Lists changed files. It is as high as its rows, up to a limit."""
 
     current_changed = Signal()
 
@@ -276,7 +277,9 @@ class FileList(QListView):
         return self._model.rows
 
     def set_files(self, files: Sequence[ChangedFile]) -> None:
-        """List these files; the current one stays current, and if it is gone, the first one is."""
+        """List these files. The current file stays current; if it is no longer listed, the first one
+        becomes current.
+        """
         path = self.current_file.path if self.current_file else ""
         self._model.show(files)
         row = self._model.row_of(path)
@@ -319,7 +322,7 @@ class FileList(QListView):
 
 
 class ChangedFileList(FileList):
-    """Lists the changed files; the current one is what the panel shows."""
+    """Lists the changed files; the panel shows the current one."""
 
     open_requested = Signal()
     call_requested = Signal()

@@ -12,13 +12,13 @@ BaselineKind = Literal["last_turn", "session", "turn", "since", "uncommitted", "
 
 
 class ReviewBaseline(NamedTuple):
-    """What is reviewed: changes of this session, or what git finds different on disk."""
+    """What is reviewed: changes of this session, or files on disk that differ from git's version."""
 
     kind: BaselineKind = "last_turn"
     turn: int = 0
-    """For `turn` the one, for `since` the first."""
+    """For `turn`, that turn; for `since`, the first turn."""
     branch: str = ""
-    """For `branch` its name: what is on disk is compared with where the two parted."""
+    """For `branch`, its name: the files on disk are compared with the merge base."""
 
     @property
     def is_git(self) -> bool:
@@ -31,20 +31,22 @@ UNCOMMITTED = ReviewBaseline("uncommitted")
 
 State = Literal["stands", "partly_undone", "undone"]
 Mark = Literal["pending", "partly", "kept", "undone", "conflict"]
-"""The user's decision about a file; `conflict` means that an undo clashed."""
+"""The user's decision about a file; `conflict` means that an undo conflicted with later changes."""
 
 
 class ChangedFile(NamedTuple):
-    """A file and its changes within the baseline, oldest first, as they stood when it was made."""
+    """A file and its changes within the baseline, oldest first. A snapshot: later changes do not alter it."""
 
     path: str
     records: tuple[ChangeRecord, ...]
-    """Also the user's own, but no undos and redos. Of a renamed file, those at its old path first."""
+    """Includes the user's changes, but no undos and redos. For a renamed file, the changes at its old path
+    come first.
+    """
     standing: tuple[ChangeRecord, ...]
     """The changes that are compared and shown: the agent's, or the user's when there are no others."""
     state: State
     net_counts: tuple[int, int] | None = None
-    """Lines added and removed by all changes together, once they were compared."""
+    """Lines added and removed by all changes together; None before they have been compared."""
     moved_from: str = ""
     mark: Mark = "pending"
     decided: tuple[int, int] = (0, 0)
@@ -62,7 +64,7 @@ class ChangedFile(NamedTuple):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Identifies the comparison of this file; it changes when what stands of the file does."""
+        """Identifies the comparison of this file; it changes whenever the changes in force do."""
         return (self.path, *map(_name, self.standing))
 
     @property
@@ -79,7 +81,7 @@ class ChangedFile(NamedTuple):
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Lines added and removed: the sum over what is in force until the net counts are known."""
+        """Lines added and removed: the sum over the changes in force until the net counts are known."""
         if self.net_counts is not None:
             return self.net_counts
         if self.is_only_renamed:
@@ -111,7 +113,7 @@ class ChangedFile(NamedTuple):
 
     @property
     def special(self) -> Literal["", "folder", "symlink", "fifo", "socket", "mode", "binary"]:
-        """What it is, or what changed of it, beyond lines of text."""
+        """The kind of file if it is not a text file, or `mode` if its permissions changed; empty otherwise."""
         before, after = self.standing[0].change.before, self.standing[-1].change.after
         image = after or before
         if image is not None and image.kind != "file":
@@ -122,7 +124,7 @@ class ChangedFile(NamedTuple):
 
     @property
     def modes(self) -> tuple[int, int] | None:
-        """The permission bits before and after, where both are known."""
+        """The permission bits before and after; None unless both are known."""
         before, after = self.standing[0].change.before, self.standing[-1].change.after
         return (before.mode, after.mode) if before and after else None
 
@@ -135,11 +137,11 @@ def _name(record: ChangeRecord) -> str:
 
 
 GIT_ID = "git:"
-"""How the id of a change begins that git found: it is in no ledger."""
+"""The prefix of the ids of changes that git found and no ledger contains."""
 
 
 def group_by_file(records: Iterable[ChangeRecord]) -> list[ChangedFile]:
-    """Return the changed files in the order in which they were first changed. A renamed file is one of them."""
+    """Return the changed files in the order of their first change. A renamed file is a single entry."""
     chains: dict[str, list[ChangeRecord]] = {}
     for record in records:
         if record.change.author != "undo":
@@ -160,9 +162,9 @@ def group_by_file(records: Iterable[ChangeRecord]) -> list[ChangedFile]:
 
 
 def _origins(chains: dict[str, list[ChangeRecord]]) -> dict[str, str]:
-    """Return, for every path where a file came into being by a rename, where from.
+    """Map each path that a rename created to the path it was renamed from.
 
-    Where something else was before, the two are better read as what they are: one gone, one changed.
+    If the target already existed, both paths are listed separately: one deleted, one modified.
     """
     origins: dict[str, str] = {}
     for path, chain in chains.items():
@@ -182,13 +184,13 @@ def git_files(records: Iterable[ChangeRecord]) -> list[ChangedFile]:
 
 
 def turns_with_changes(transcript: Transcript) -> list[int]:
-    """Return the turns that changed something, newest first. The user's changes and undos make no turn."""
+    """Return the turns with changes, newest first. Changes by the user and undos do not count."""
     records = transcript.changes.values()
     return sorted({record.turn for record in records if record.change.is_by_agent}, reverse=True)
 
 
 def selection_of(baseline: ReviewBaseline, turns: Sequence[int]) -> ChangeSelection:
-    """Return what `baseline` means in the ledger, given the turns with changes, newest first."""
+    """Return the changes that `baseline` selects in the ledger; `turns` are those with changes, newest first."""
     match baseline.kind:
         case "last_turn" if turns:
             return ChangeSelection(turn=turns[0])
@@ -214,7 +216,6 @@ class Compared(NamedTuple):
     added: int
     removed: int
     keys: tuple[HunkKey, ...]
-    """Everything there is to decide about."""
     undone: frozenset[HunkKey]
 
 
@@ -247,9 +248,9 @@ def _mark(file: ChangedFile, kept: Collection[HunkKey], compared: Compared | Non
 
 
 def needs_comparison(file: ChangedFile, kept: Collection[HunkKey]) -> bool:
-    """Whether mark or counts need a comparison: of 1,000 files, only those partly undone, kept or changed twice.
+    """Whether the mark or the counts need a comparison: the file was changed twice, partly undone, or has kept hunks.
 
-    A renaming is two changes, and many files are renamed with their folder: of them nothing is to be found out.
+    A rename counts as two changes but needs none, because renaming a folder renames many files.
     """
     is_changed_twice = len(file.standing) > 1 and not file.is_only_renamed
     return is_changed_twice or file.state == "partly_undone" or (bool(kept) and file.state != "undone")
@@ -265,7 +266,7 @@ def progress(files: Iterable[ChangedFile]) -> tuple[int, int]:
 
 
 def paths_in_conflict(transcript: Transcript) -> set[str]:
-    """Return the files whose last undo or redo clashed, and that the user has not settled since."""
+    """Return the files whose last undo or redo conflicted and has not been settled by the user since."""
     seen: set[str] = set()
     clashed: dict[str, datetime] = {}
     for entry in reversed(transcript.changed.undos):

@@ -1,4 +1,4 @@
-"""Applying code of an answer to a file: which file, where in it, and what that changes. Nothing is written unseen."""
+"""Applying code from an answer to a file: where it goes and what it changes. Nothing is written unseen."""
 
 import re
 from collections.abc import Sequence
@@ -26,12 +26,12 @@ class ApplyTarget(NamedTuple):
 
     path: str
     text: str | None
-    """`None`: there is no file yet."""
+    """`None` if the file does not exist yet."""
     digest: Digest | None
 
 
 class ApplySource(Protocol):
-    """Works beside the window's thread. Raises `AgentError` when something cannot be read or compared."""
+    """Works off the window's thread. Raises `AgentError` when something cannot be read or compared."""
 
     async def read(self, path: str) -> ApplyTarget: ...
 
@@ -45,10 +45,10 @@ class ApplySource(Protocol):
 
 
 Place = Literal["file", "lines", "end"]
-"""What the code replaces: the whole file, the lines that it is another version of, or nothing."""
+"""What the code replaces: the whole file, the lines of which it is another version, or nothing (it is appended)."""
 
 _MOSTLY = 0.8
-"""Code as long as this share of a file is rather the whole of it."""
+"""Code of at least this share of a file's length probably replaces the whole file."""
 _CLOSING = re.compile(r"[\])}]+[;,)]*\Z|end\b")
 _BOM = "\ufeff"
 
@@ -63,7 +63,7 @@ def decoded(content: bytes) -> str | None:
 
 
 def places(text: str | None, code: str) -> tuple[Place, ...]:
-    """Return where `code` can go in a file with this text (`None`: there is no file), the likeliest place first."""
+    """Return the places where `code` can go, the likeliest first; `text` is `None` if the file does not exist."""
     if text is None or not text.strip():
         return ("file",)
     if _range_in(text, code) is None:
@@ -93,7 +93,7 @@ def placed(text: str | None, code: str, place: Place) -> str:
 
 
 def _range_in(text: str, code: str) -> tuple[int, int] | None:
-    """Return the first and the last line of `text` that `code` is another version of, if that is clear."""
+    """Return the first and last line of the part of `text` that `code` is a new version of; None if that is unclear."""
     lines = [line.strip() for line in text.splitlines()]
     written = [line.strip() for line in code.splitlines() if line.strip()]
     if not written or lines.count(written[0]) != 1:
@@ -106,7 +106,7 @@ def _range_in(text: str, code: str) -> tuple[int, int] | None:
 
 
 def _end_of_block(lines: list[str], first: int) -> int:
-    """Return the last line of what begins at `first` and is indented further, with the bracket that closes it."""
+    """Return the last line of the indented block that begins at `first`, including its closing bracket."""
     depth, last = _indent(lines[first]), first
     for number in range(first + 1, len(lines)):
         line = lines[number]

@@ -1,4 +1,4 @@
-"""The diff of the chosen file: fetched in the background, below the file's bar, with a bar to find text in it."""
+"""The diff of the chosen file, loaded in the background, with the file's bar above it and a search bar."""
 
 from collections.abc import Collection
 from functools import cached_property
@@ -28,7 +28,7 @@ from desktop_agent.ui.widgets.layouts import STRETCH, vbox
 
 
 class DiffPane(QWidget):
-    """Draws the file it is given, and decides nothing: `bar`, `review` and `editing` say what the user wants."""
+    """Shows the given file, and decides nothing: `bar`, `review` and `editing` report what the user wants."""
 
     mode_chosen = Signal(str)  # a `RowMode`
     made = Signal(object)  # a `DiffReview`
@@ -47,7 +47,7 @@ class DiffPane(QWidget):
 
     @cached_property
     def stack(self) -> MediaStack:
-        """The place of the diff, in which a picture may be shown instead."""
+        """Holds the diff, and can show a picture in its place."""
         stack = MediaStack(self._theme, self)
         stack.switched.connect(self._on_switched)
         self._column.addWidget(stack, 1)
@@ -73,12 +73,12 @@ class DiffPane(QWidget):
 
     @property
     def shown_path(self) -> str:
-        """The file whose diff is shown, which may be the one before for a moment."""
+        """The file whose diff is shown; briefly, this can still be the previous file."""
         diff = self.view.document.diff
         return diff.path if diff is not None else ""
 
     def authors_of(self, keys: Collection[HunkKey]) -> set[Author]:
-        """Return who wrote these hunks; known only if more than one changed the file."""
+        """Return who wrote these hunks; empty unless several authors changed the file."""
         diff = self.view.document.diff
         return {
             author for key, authors in (diff.authors if diff is not None else ()) if key in keys for author in authors
@@ -116,9 +116,9 @@ class DiffPane(QWidget):
     # -- the keyboard --
 
     def go_to_undecided(self, *, backwards: bool = False) -> bool:
-        """Go to the next hunk without decision, with the keyboard; whether there is one.
+        """Focus the next undecided hunk; return whether there is one.
 
-        The marked hunk is the next one when the keyboard was elsewhere: its mark could not be seen.
+        If the focus was elsewhere, the marked hunk itself counts as next, because its mark was not visible.
         """
         has_keyboard = self.isAncestorOf(self.window().focusWidget() or self)
         is_found = self.review.hunks.go_to_undecided(backwards=backwards, with_current=not has_keyboard)
@@ -127,7 +127,7 @@ class DiffPane(QWidget):
         return is_found
 
     def take_keyboard(self) -> None:
-        """Focus what decides about the file: the lines, or the buttons if it is shown as a picture."""
+        """Focus the lines, or the buttons if the file is shown as a picture. Does nothing while the file is edited."""
         if self.editing.is_active:
             return
         if self.stack.is_text_shown:
@@ -165,7 +165,7 @@ _Undecided = Literal["", "first", "last"]
 
 
 class DiffLoader(QObject):
-    """Loads one file at a time. Results that come too late, for a file shown before, are dropped."""
+    """Loads one file at a time. Late results for a previously shown file are dropped."""
 
     def __init__(self, pane: DiffPane, source: FileDiffs, spawn: Spawn) -> None:
         super().__init__(pane)
@@ -176,7 +176,7 @@ class DiffLoader(QObject):
         self._key: tuple[str, ...] = ()
         """The file's key when its diff was requested; `ChangedFile.key` follows the records, which change."""
         self._last_path = ""
-        """The file whose diff was shown last, also while words stand in its place."""
+        """The file whose diff was shown last, even while a message replaces it."""
         self._request = 0
         self._has_failed = False
         self._is_loading = False
@@ -185,7 +185,7 @@ class DiffLoader(QObject):
         self._patience.timeout.connect(self._on_taking_long)
 
     def show_file(self, file: ChangedFile, call: str) -> None:
-        """Show this file's diff. `call` is what to say of the call behind it. Does nothing when it is shown already."""
+        """Show this file's diff, unless it is already shown. `call` is the text about the tool call that made it."""
         self._pane.bar.set_file(file.path, call)
         self._pane.editing.set_path(file.path)
         self._file = file
@@ -194,7 +194,7 @@ class DiffLoader(QObject):
             self._load(file)
 
     def forget(self) -> None:
-        """Forget what is shown: the next file may have the same name and mean another session's."""
+        """Forget the shown file: the next one may have the same path but belong to another session."""
         self._file = None
         self._key = ()
         self._last_path = ""
@@ -249,7 +249,7 @@ class DiffLoader(QObject):
                 self._pane.take_keyboard()  # a picture took the place of the lines
 
     async def _show_better(self, file: ChangedFile, diff: FileDiff, request: int, *, is_same_file: bool) -> None:
-        """Show a picture or a notebook in place of its text. The one that is there stays until the next one comes."""
+        """Show a picture or a notebook in place of its text. The current one stays until the next one is ready."""
         stack, is_media = self._pane.stack, may_be_media(diff)
         if not (is_media and is_same_file):
             stack.show_text()

@@ -1,4 +1,6 @@
-"""Where diffs come from: the window's side of comparisons that run elsewhere; and why nothing can be undone now."""
+"""Where diffs come from: the window's interface to comparisons that run elsewhere, and why nothing can be
+undone now.
+"""
 
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
@@ -12,13 +14,13 @@ from desktop_agent.core.protocol.ops import Op
 from desktop_agent.core.transcript import ChangeRecord
 
 Spawn = Callable[[Coroutine[object, object, None]], None]
-"""Starts a task, keeps it alive until it is done, and takes care of what it raises."""
+"""Starts a task, keeps it alive until it is done, and handles its exceptions."""
 
 Submit = Callable[[Op], object]
 
 
 def shown_changes(request: ApprovalRequest) -> tuple[FileChange, ...]:
-    """Return what a request shows as diffs: the files that would change, or how the definition of its tool did."""
+    """Return the changes that a request shows as diffs: of the files, or of its tool's definition."""
     change = request.tool_change
     if change is None:
         return request.changes
@@ -28,26 +30,26 @@ def shown_changes(request: ApprovalRequest) -> tuple[FileChange, ...]:
 
 
 class FileDiffs(Protocol):
-    """Compares changed files off the window's thread. Raises `AgentError` when a content cannot be read."""
+    """Compares changed files off the window's thread. Raises `AgentError` when content cannot be read."""
 
     async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
-        """Return what these changes of one file, in the order they were made, come to.
+        """Return the combined diff of these changes of one file, given in the order they were made.
 
-        Also undone ones are among them: the diff says in `undone` what of it is not in force after everything that was
-        `recorded` of its path. For a renamed file the changes at its old path come first.
+        They include undone changes: the diff lists in `undone` which hunks are not in force after all changes
+        `recorded` for its path. For a renamed file, the changes at its old path come first.
         """
         ...
 
     async def versions(self, records: Sequence[ChangeRecord]) -> tuple[bytes | None, bytes | None]:
-        """Return the file before these changes of it and after them; `None` where there is none."""
+        """Return the file's content before and after these changes; `None` where it does not exist."""
         ...
 
 
 class DiffSource(FileDiffs, Protocol):
-    """Compares also what was not changed yet, and any two versions."""
+    """Also compares changes that have not been made yet, and any two versions."""
 
     async def preview(self, request: ApprovalRequest) -> list[FileDiff]:
-        """Return how each of `shown_changes` differs: what the call would change, if it were allowed."""
+        """Return a diff for each of `shown_changes`: what the tool call would change if it were allowed."""
         ...
 
     async def change_diff(self, change: FileChange) -> FileDiff: ...
@@ -57,7 +59,7 @@ class DiffSource(FileDiffs, Protocol):
         ...
 
     async def left_by_others(self, folder: str, session_id: SessionId) -> Mapping[str, Collection[Digest]]:
-        """Return the contents, by path, that the agents of the folder's other sessions left."""
+        """Return the digests of the contents, by path, that agents in the folder's other sessions left."""
         ...
 
     async def shares(
@@ -69,10 +71,10 @@ class DiffSource(FileDiffs, Protocol):
         *,
         by_others: Collection[Digest] = (),
     ) -> tuple[Share, ...]:
-        """Return how much of the file's difference from the commit, or of these hunks of it, is whose.
+        """Return each owner's share of the file's difference from the commit, or of the given hunks.
 
-        `records` are the session's changes of the file under any path; `by_others` are contents that another session's
-        agent left there.
+        `records` are the session's changes of the file under any path; `by_others` are digests of contents that another
+        session's agent left there.
         """
         ...
 
@@ -81,35 +83,35 @@ GitObstacle = Literal["", "not_a_repository", "git_missing", "too_slow", "failed
 
 
 class GitState(NamedTuple):
-    """What git can be asked to compare with, or why it cannot."""
+    """What git can compare with, or why it cannot be used."""
 
     obstacle: GitObstacle = ""
     branch: str = ""
-    """The one that is checked out; empty when none is."""
+    """The branch that is checked out; empty if there is none."""
     branches: tuple[str, ...] = ()
-    """The other local ones, those with the newest commits first."""
+    """The other local branches, those with the newest commits first."""
 
 
 class GitSource(Protocol):
-    """Compares the files of a folder with what git has of them. Raises `AgentError` with the reason when it cannot."""
+    """Compares the files in a folder with git's versions. Raises `AgentError` with the reason when it cannot."""
 
     async def look(self, folder: str) -> GitState: ...
 
     async def changes(self, folder: str, branch: str) -> tuple[FileChange, ...]:
-        """Return the files that differ from the last commit, or from where `branch` parted from what is checked out.
+        """Return the files that differ from the last commit, or from the merge base with `branch`.
 
-        Their ids begin with `git:`. New files that git does not ignore are among them.
+        Their ids begin with `git:`. New files that git does not ignore are included.
         """
         ...
 
     async def diff(self, folder: str, change: FileChange) -> FileDiff: ...
 
     async def versions(self, folder: str, change: FileChange) -> tuple[bytes | None, bytes | None]:
-        """Return the file as git has it and as it is on disk; `None` where there is none."""
+        """Return git's version of the file and the version on disk; `None` where it does not exist."""
         ...
 
     async def committed(self, folder: str, change: FileChange) -> CommittedFile:
-        """Return the file as git has it, beside the version on disk that was compared."""
+        """Return git's version of the file together with the version on disk that was compared."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What the review shows until something changed: that, and the way to what is not committed. And its head row."""
+"""The review's page before the first change, with a button to review uncommitted changes; and the head row."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -21,7 +21,7 @@ def header_row(*parts: Part) -> QHBoxLayout:
 
 
 class EmptyPage(QWidget):
-    """Says what will be here. `git_button` is offered where git can be asked."""
+    """Explains what will be shown here. Offers `git_button` if git is available."""
 
     def __init__(self, git: Callable[[], GitSource | None], spawn: Spawn) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class EmptyPage(QWidget):
         vbox(header_row(STRETCH), Stretch(2), middle, Stretch(3), on=self, spacing=Space.XS + 2)
 
     def set_folder(self, folder: str) -> None:
-        """Offer git for this folder, once it says that it can be asked."""
+        """Offer git for this folder once it has turned out to be available."""
         self._folder = folder
         self.git_button.hide()
         if folder and (git := self._git()) is not None:

@@ -1,4 +1,4 @@
-"""The bar above the diff: which file, how many changes, from which call, and how it is shown."""
+"""The bar above the diff: the file, the number of changes, the tool call behind them, and the mode."""
 
 from typing import Literal
 
@@ -23,7 +23,7 @@ EditStage = Literal["reading", "editing", "asking", "saving", "stale"]
 
 
 class FileBar(QWidget):
-    """Names the file that is shown. Its public buttons are connected where they take effect."""
+    """Names the shown file. Its public buttons are connected where they take effect."""
 
     mode_chosen = Signal(str)  # a `RowMode`
     decided = Signal(str)  # a `HunkChoice` for the whole file, where it is not shown in hunks
@@ -155,7 +155,7 @@ class FileBar(QWidget):
             widget.setVisible(shown[widget])
 
     def _what_fits(self, buttons: list[QWidget]) -> dict[QWidget, bool]:
-        """The name goes before the count, and the count before the call."""
+        """Return whether each label fits: the name has priority over the count, and the count over the call."""
         room = self.width() - sum(button.sizeHint().width() + Space.S for button in buttons) - 2 * Space.M
         room -= self._name.sizeHint().width()
         fits: dict[QWidget, bool] = {}

@@ -1,4 +1,4 @@
-"""Editing the file that is shown, over its diff, and having the session write what was edited."""
+"""Editing the shown file over its diff, and having the session write the result."""
 
 import stat
 from collections.abc import Sequence
@@ -28,16 +28,16 @@ MAX_EDITED_BYTES = 2_000_000
 
 
 class _Draft(NamedTuple):
-    """What a user wrote in a file and has not saved, and the lines it was made of."""
+    """A user's unsaved text of a file, and the lines it was based on."""
 
     lines: Sequence[str]
     content: str
 
 
 class FileEditing(QObject):
-    """Puts an editor over the diff's new side, and takes it away when what was saved is shown, or on Cancel.
+    """Puts an editor over the diff's new side, and removes it on Cancel or once the saved text is shown.
 
-    What is not saved is kept when another file is shown, and is there again on Edit. When the file changes while it is
+    An unsaved draft is kept while another file is shown, and restored on Edit. If the file changes while it is being
     edited, it cannot be saved: that would overwrite the other change.
     """
 
@@ -71,7 +71,7 @@ class FileEditing(QObject):
         review.editing.edit_requested.connect(self.start)
 
     def set_path(self, path: str) -> None:
-        """Name the file that is shown, or will be in a moment. With another one, editing is over for now."""
+        """Set the file that is shown, or soon will be. Switching to another file suspends editing."""
         if path != self._path:
             self._path = path
             self.leave()
@@ -83,7 +83,9 @@ class FileEditing(QObject):
         self._show_offer()
 
     def on_diff_shown(self) -> None:
-        """Look at what the view shows now: the same file, perhaps as it was saved, or another one."""
+        """Update the editor for the diff now shown: close it once saved, mark it stale if the file changed, or leave
+        it.
+        """
         diff = self._review.view.document.diff if self._review else None
         if self._diff is not None and self._editor is not None:
             is_same_file = diff is not None and diff.path == self._diff.path
@@ -116,7 +118,7 @@ class FileEditing(QObject):
         self._show_stage()
 
     def save(self) -> None:
-        """Ask for the file to be written; the editor stays until the file is shown as it was saved."""
+        """Request that the file be written; the editor stays until the saved file is shown."""
         editor = self._editor
         if editor is None or not editor.is_ready or self._is_stale or self._saved is not None:
             return
@@ -143,7 +145,7 @@ class FileEditing(QObject):
             self._bar.show_editing("editing", reason)
 
     def cancel(self) -> None:
-        """Stop, after a question in the bar if something would be lost."""
+        """Stop editing; if edits would be lost, ask in the bar first."""
         if self._editor is None:
             return
         if self._editor.is_changed and self._saved is None:
@@ -152,7 +154,7 @@ class FileEditing(QObject):
             self._close()
 
     def leave(self) -> None:
-        """Stop, and keep what was written until the file is edited again."""
+        """Stop editing, and keep the draft until the file is edited again."""
         if self._editor and self._diff:
             if self._editor.is_changed and self._saved is None:
                 self._drafts[self._diff.path] = _Draft(self._diff.new_lines, self._editor.content())
@@ -209,17 +211,17 @@ _NOT_WRITTEN = ("not_written", "storage")
 
 
 class _Saving(NamedTuple):
-    """An edit that the session was asked to write, and what it had said by then."""
+    """A requested write of an edit, and the session's state at the time of the request."""
 
     path: str
     change_count: int
     notice: NoticeEntry | None
     seq: int
-    """The number of the last record then: an earlier notice may be loaded meanwhile."""
+    """The number of the last record at that time; older notices can be loaded later."""
 
 
 class FileSaving:
-    """Has the session write what was edited, if the file was not changed since, and says when that is over."""
+    """Has the session write an edit if the file has not changed since, and reports when that has finished."""
 
     def __init__(
         self, editing: FileEditing, files: ChangedFileList, reviewed: Reviewed, decisions: ReviewDecisions
@@ -252,7 +254,7 @@ class FileSaving:
 
 
 def edit_obstacle(transcript: Transcript, file: ChangedFile) -> str:
-    """Return why this file cannot be edited where it is shown; empty when what is shown of it is what is on disk."""
+    """Return why this file cannot be edited here; empty if the shown version is the one on disk."""
     after = file.standing[-1].change.after
     if obstacle := turn_obstacle(is_running=transcript.turns.is_running):
         return obstacle
@@ -266,7 +268,7 @@ def edit_obstacle(transcript: Transcript, file: ChangedFile) -> str:
 
 
 def _newest_digest(transcript: Transcript, file: ChangedFile) -> str | None:
-    """The digest that the file on disk has unless it was changed without a record."""
+    """Return the digest of the file on disk, provided that it was not changed without a record."""
     if file.is_git:
         after = file.standing[-1].change.after
     else:
@@ -282,7 +284,6 @@ def _last_notice(transcript: Transcript) -> NoticeEntry | None:
 
 
 def _failure_since(transcript: Transcript, saving: _Saving) -> NoticeEntry | None:
-    """The newest notice that says why a file was not written, if it came after the request to write it."""
     for entry in reversed(transcript.entries):
         if entry is saving.notice:
             return None

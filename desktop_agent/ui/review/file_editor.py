@@ -1,4 +1,4 @@
-"""A field with the text of a file: a version that is edited in its diff, or a file in the viewer."""
+"""An editor with the text of a file: a version that is edited in its diff, or a file in the viewer."""
 
 from collections.abc import Iterator
 
@@ -10,13 +10,13 @@ from desktop_agent.core.merge.edited_text import EditedText
 from desktop_agent.ui.theme import Theme
 
 _CHUNK_CHARS = 24_000
-"""As much text as a field takes in, and paints, within a frame."""
+"""How much text an editor can insert and paint within a frame."""
 _LINES_AROUND = 200
-"""More than a screen has: with this many lines below it, a line can be shown in its final place."""
+"""More than a screen: with this many lines below it, a line can be shown in its final position."""
 
 
 class FileEditor(QPlainTextEdit):
-    """A field with the text of a file, filled bit by bit when there is much of it."""
+    """An editor with the text of a file; long text is inserted in chunks."""
 
     save_pressed = Signal()
     cancel_pressed = Signal()
@@ -24,7 +24,7 @@ class FileEditor(QPlainTextEdit):
     def __init__(
         self, text: EditedText | str, theme: Theme, parent: QWidget | None = None, *, is_marked: bool = True
     ) -> None:
-        """A `str` is shown and cannot be edited; `is_marked` draws a bar that says that something is edited here."""
+        """A `str` is read-only; `is_marked` draws a bar to show that something is being edited here."""
         super().__init__(parent)
         self._theme = theme
         self._is_marked = is_marked
@@ -68,7 +68,7 @@ class FileEditor(QPlainTextEdit):
         return self.document().toRawText().replace("\u2029", "\n")
 
     def encoded(self) -> bytes:
-        """Return the file's bytes as the user wants them. Raises `UnicodeEncodeError` when it cannot be encoded."""
+        """Return the edited file's bytes. Raises `UnicodeEncodeError` when the text cannot be encoded."""
         assert self._edited is not None, "it is only shown"
         return self._edited.encoded(self.content())
 
@@ -113,7 +113,7 @@ class FileEditor(QPlainTextEdit):
         self.document().setModified(self._is_restored)
 
     def _place(self) -> None:
-        """Go to the wanted line once; later the user may be elsewhere."""
+        """Go to the requested line, but only once: later the user may have moved."""
         if not self._is_placed:
             self._is_placed = True
             self.setTextCursor(QTextCursor(self.document().findBlockByNumber(self._line)))

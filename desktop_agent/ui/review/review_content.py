@@ -1,6 +1,6 @@
-"""What the review panel holds once there is something to review: the files, the diff of one of them, the decisions.
+"""The content of the review panel once there is something to review: the files, one diff, the decisions.
 
-What has to be compared, asked of git or of the user before it becomes an op is in `review_decisions`.
+Decisions that need a comparison, an answer from git or a question to the user are in `review_decisions`.
 """
 
 from collections.abc import Iterator
@@ -49,10 +49,10 @@ _REDRAW_INTERVAL_MS = 100
 
 
 class ReviewContent(QWidget):
-    """Keeps what is shown of a transcript, or of what git finds different, up to date, and makes ops of decisions.
+    """Keeps the view of a transcript, or of git's differences, up to date, and turns decisions into ops.
 
-    Its bigger widgets are made one by one in an idle window, each with its final parent: another parent would have Qt
-    style it again, with all its children.
+    Its bigger widgets are made one by one while the window is idle, each with its final parent: reparenting would make
+    Qt style it again, with all its children.
     """
 
     file_open_requested = Signal(str)
@@ -165,7 +165,7 @@ class ReviewContent(QWidget):
     # -- what it shows --
 
     def set_transcript(self, transcript: Transcript, submit: Submit) -> None:
-        """Show the changes of this transcript. What was undone in it before is not announced."""
+        """Show the changes of this transcript. Its earlier undos are not announced."""
         self._reviewed.set_transcript(transcript)
         self._shown_state = self._disk_state = None
         self._loader.forget()
@@ -194,7 +194,7 @@ class ReviewContent(QWidget):
         self._pane.set_mode(mode)
 
     def refresh(self) -> None:
-        """Show the transcript as it is now: throttled, and not while hidden."""
+        """Show the transcript's current state. Throttled, and deferred while hidden."""
         self._announce_undos()
         self._saving.look()
         self._redraw.trigger()
@@ -223,9 +223,9 @@ class ReviewContent(QWidget):
         self._redraw.trigger()
 
     def show_call(self, call_id: str, path: str = "", turn: int | None = None) -> bool:
-        """Show what this call changed, of the file at `path` if one is given; whether it changed anything.
+        """Show the changes of this call, in the file at `path` if given; return whether it changed anything.
 
-        What the user changed has no call: then `turn` says when.
+        The user's changes have no call: `turn` identifies them instead.
         """
         record = self._reviewed.record_of_call(call_id, path, turn)
         if record is None:
@@ -240,14 +240,16 @@ class ReviewContent(QWidget):
     # -- what was changed elsewhere --
 
     def _look_again(self) -> None:
-        """Ask git again: the user was elsewhere, and may have changed files there."""
+        """Ask git again: the user may have changed files in another window."""
         self._look_at_jobs()
         self._git.look()
         if self._reviewed.baseline.is_git:
             self._git.load(self._reviewed.baseline)
 
     def _look_at_jobs(self) -> None:
-        """Have the session record what background commands changed so far; otherwise it does when they end."""
+        """Have the session record now what background commands have changed; otherwise it does so only when
+        they end.
+        """
         if any(job.state == "running" for job in self._reviewed.transcript.session.jobs):
             self._decisions.submit(LookAtChanges())
 
@@ -271,7 +273,6 @@ class ReviewContent(QWidget):
     # -- undos that did not do all they were asked for --
 
     def _announce_undos(self) -> None:
-        """Open a dialog for each that came since the last call, oldest first."""
         for entry in self._unknown_undos():
             self._last_undo = entry
             if any(outcome.clash is not None for outcome in entry.outcomes):
@@ -405,7 +406,7 @@ class ReviewContent(QWidget):
         return kinds.get(self._reviewed.baseline.kind, "turn")
 
     def _last_step(self) -> UndoStep | None:
-        """Return the step that a redo takes back: the last undo of which something is still undone."""
+        """Return the step that a redo takes back: the last undo that is still at least partly in force."""
         steps = self._reviewed.transcript.changed.steps
         return steps[-1] if steps else None
 

@@ -1,4 +1,4 @@
-"""What the user decides in the review, where it takes more than one op. Holds nothing that the session should know."""
+"""Decisions in the review that take more than one op. It holds no state that the session should know."""
 
 from collections.abc import Collection, Sequence
 from copy import copy
@@ -30,7 +30,9 @@ from desktop_agent.ui.translation.core_words import core_words
 
 
 class ReviewDecisions(QObject):
-    """Turns decisions about files into ops, after comparing, asking git or asking the user where that is needed."""
+    """Turns decisions about files into ops, after a comparison, a request to git or a question to the user
+    if needed.
+    """
 
     problem = Signal(str)  # what could not be prepared and why; empty when something new is tried
 
@@ -53,7 +55,9 @@ class ReviewDecisions(QObject):
         self._parent = parent
 
     def mark_files(self, files: Sequence[ChangedFile], state: ReviewState) -> None:
-        """Keep what is not undone of these files, or make it undecided again. Compares those that were not yet."""
+        """Set whether the hunks of these files that are in force are kept or undecided. Compares the files first if
+        needed.
+        """
         self._spawn(self._mark_files(self.submit, tuple(files), state))
 
     async def _mark_files(self, submit: Submit, files: Sequence[ChangedFile], state: ReviewState) -> None:
@@ -70,7 +74,7 @@ class ReviewDecisions(QObject):
                 submit(MarkReviewed(path=file.path, hunks=keys, state=state))
 
     def undo(self, selection: ChangeSelection, reason: str = "") -> None:
-        """Take the selected changes back; if the user keeps some of them, ask first."""
+        """Undo the selected changes; if the user decided to keep some of them, ask first."""
         transcript = self._reviewed.transcript
         UndoWithCare(transcript, self._source, self._spawn, self.submit, self._parent).undo(selection, reason)
 
@@ -82,9 +86,9 @@ class ReviewDecisions(QObject):
         authors: Collection[Author] = (),
         reason: str = "",
     ) -> None:
-        """Take back what the session changed in a file, or these hunks; ask first if some of it may not be the agent's.
+        """Undo the session's changes in a file, or these hunks; ask first if some may not be the agent's.
 
-        `authors` are those of the hunks, where more than one changed the file.
+        `authors` are the authors of the hunks if several changed the file.
         """
         selection = self._reviewed.selection_of_file(file, keys)
         standing = [record for record in file.standing if not record.is_undone]
@@ -107,7 +111,7 @@ class ReviewDecisions(QObject):
         ask_about_others([owned_by_records(file.path, standing)], self._parent, undo, can_part=not keys)
 
     def settle(self, resolution: Resolution) -> None:
-        """Write what the user made of a clash. With that the undo or redo it comes from is done."""
+        """Write the user's resolution of a conflict. That completes the undo or redo it came from."""
         self.submit(
             WriteFile(
                 path=resolution.path,
@@ -122,7 +126,9 @@ class ReviewDecisions(QObject):
     # -- against git --
 
     def undo_git(self, files: Sequence[ChangedFile], *, keys: Sequence[HunkKey] = (), reason: str = "") -> None:
-        """Make these files, or these hunks of one, as git has them; ask first if not all of it is the agent's."""
+        """Restore git's version of these files, or of these hunks of one; ask first if some changes are not the
+        agent's.
+        """
         if self._git is not None:
             self._spawn(self._undo_git(self._git, tuple(files), tuple(keys), reason))
 
@@ -176,4 +182,4 @@ def _settled(transcript: Transcript, outcome: FileOutcome, purpose: Purpose) -> 
 
 
 def _drop(_op: Op) -> None:
-    """No session is reviewed yet."""
+    """Ignore the op: no session is under review yet."""

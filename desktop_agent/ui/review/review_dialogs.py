@@ -1,4 +1,4 @@
-"""The dialogs of the review panel: sending comments, undoing with a message, and what an undo left alone."""
+"""The dialogs of the review panel: sending comments, undoing with a message, and files that an undo left unchanged."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -38,7 +38,7 @@ _MAX_QUOTED_LINES = 3
 
 
 class CommentsDialog(QDialog):
-    """Lists the remarks that wait to be sent. Open it with `open()`; tell it with `set_comments` what is left."""
+    """Lists the comments that wait to be sent. Show it with `open()`, and update it with `set_comments`."""
 
     removed = Signal(str)  # the id of a comment
     sent = Signal(str)  # the text in front
@@ -68,7 +68,7 @@ class CommentsDialog(QDialog):
         self._field.setFocus()
 
     def set_comments(self, comments: Sequence[LineComment]) -> None:
-        """List these; without any there is nothing to send, and the dialog closes."""
+        """List these comments; if there are none, nothing is left to send, and the dialog closes."""
         if not comments:
             self.reject()
             return
@@ -127,7 +127,7 @@ class WordDialog(QDialog):
     given = Signal(str)
 
     def __init__(self, what: str, parent: QWidget | None = None) -> None:
-        """`what` says what is undone: `Undo turn`, a path."""
+        """`what` names what is undone, such as `Undo turn` or a path."""
         super().__init__(parent)
         set_up_dialog(self, "undoWordDialog", what)
         self.setMinimumWidth(_MESSAGE_WIDTH)

@@ -1,7 +1,7 @@
-"""The review panel: every file that changed, what changed in it, and the way back.
+"""The review panel: all changed files, their diffs, and undo.
 
-Until something changed it says only that, and costs the start of the window nothing: its content is made later, when
-the window is idle, or else with the first change.
+Before the first change it shows only a message and does not delay the start of the window: its content is made when the
+window is idle, or with the first change at the latest.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 _PAUSE_MS = 4
-"""Between two pieces, so that other events get turns of the loop of their own."""
+"""Between two steps, so that the event loop can handle other events."""
 
 
 class ReviewPanel(QWidget):
-    """Shows the changes of a transcript, and asks its session for what the user decides. It changes nothing itself."""
+    """Shows the changes of a transcript, and passes the user's decisions to its session. It changes nothing itself."""
 
     file_open_requested = Signal(str)  # its path
     call_requested = Signal(str)  # its id
@@ -44,7 +44,7 @@ class ReviewPanel(QWidget):
         *,
         make_git: Callable[[], GitSource] | None = None,
     ) -> None:
-        """`make_git` is called when git is first asked; without it, only what the session changed can be reviewed."""
+        """`make_git` is called when git is first needed; without it, only the session's changes can be reviewed."""
         super().__init__(parent)
         set_names(self, "reviewPanel", self.tr("Review"))
         self._theme = theme
@@ -52,7 +52,7 @@ class ReviewPanel(QWidget):
         self._make_git = make_git
         self._spawn = spawn
         self._is_git_wanted = False
-        """Whether the user reviews what git finds different, though the session changed nothing."""
+        """Whether the user reviews git's differences although the session has changed nothing."""
         self._is_unreadable = False
         self._mode: RowMode | None = None
         self._session: tuple[Transcript, Submit] | None = None
@@ -60,7 +60,6 @@ class ReviewPanel(QWidget):
         self._is_preparing = False
         self._preparation = GradualWork(self, pause_ms=_PAUSE_MS)
         self.is_prepared = False
-        """Whether showing a first change has nothing left to make."""
         self._is_waiting = False
         self._pages = QStackedLayout(self)
         self._empty = EmptyPage(lambda: self._git, spawn)
@@ -68,9 +67,9 @@ class ReviewPanel(QWidget):
         self._pages.addWidget(self._empty)
 
     def prepare(self, then: Callable[[], object] = lambda: None) -> None:
-        """Make what the first change will be shown in, piece by piece. Import `content` before, in a thread.
+        """Make the widgets for the first change, step by step. Import `content` first, in a thread.
 
-        `then` is called when all is made, or when the rest was needed meanwhile.
+        `then` is called when everything is made, either step by step or because it was needed earlier.
         """
         if self._content is None and not self._is_preparing:
             self._is_preparing = True
@@ -83,7 +82,9 @@ class ReviewPanel(QWidget):
         return self._make_git() if self._make_git is not None else None
 
     def set_transcript(self, transcript: Transcript, submit: Submit) -> None:
-        """Show the changes of this transcript, whose undos are not announced; `submit` reaches its session."""
+        """Show the changes of this transcript without announcing its earlier undos; `submit` sends ops to
+        its session.
+        """
         self._session = transcript, submit
         self._is_unreadable = False
         self._is_git_wanted = False
@@ -98,14 +99,14 @@ class ReviewPanel(QWidget):
         self._show_page()
 
     def wait_for_preparation(self) -> None:
-        """Show no changes and do not ask git before all is there that `prepare` makes.
+        """Show no changes and do not ask git until `prepare` has made everything.
 
-        Made at once it takes two frames or more, and git's process takes time from the window's first sight.
+        Making it all at once takes two frames or more, and starting git would delay the window's first paint.
         """
         self._is_waiting = self._content is None and not self.is_prepared
 
     def refresh(self) -> None:
-        """Look at the transcript again. Call it for every patch that concerns changes or the status."""
+        """Show the transcript's current state. Call it for each patch that concerns changes or the status."""
         if self._content:
             self._content.refresh()
         elif self._has_changes and not self._is_waiting:
@@ -114,7 +115,7 @@ class ReviewPanel(QWidget):
 
     @property
     def content(self) -> "ReviewContent | None":
-        """What there is to review; `None` until something changed."""
+        """The content of the review; `None` until something has changed."""
         return self._content
 
     def set_diff_mode(self, mode: RowMode) -> None:
@@ -124,7 +125,7 @@ class ReviewPanel(QWidget):
 
     @property
     def has_review(self) -> bool:
-        """Whether changes are shown, rather than a message."""
+        """Whether changes are shown instead of a message."""
         return self._pages.currentIndex() == 1
 
     @property

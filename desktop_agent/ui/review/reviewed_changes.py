@@ -1,4 +1,4 @@
-"""What is reviewed: the files within a baseline, with what git and comparisons in the background add to them."""
+"""What is reviewed: the files within a baseline, with results from git and from background comparisons."""
 
 import asyncio
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ from desktop_agent.ui.review.diff_source import FileDiffs, GitSource, GitState, 
 
 
 class BothSources:
-    """`FileDiffs` that ask the ledger or git, whichever the changes are from."""
+    """`FileDiffs` that ask the ledger or git, depending on where the changes come from."""
 
     def __init__(self, ledger: FileDiffs, git: GitSource | None) -> None:
         self._ledger = ledger
@@ -59,7 +59,7 @@ class BothSources:
 
 
 class GitListing(QObject):
-    """Asks git for one folder, one question after the other. An answer to an older question is dropped."""
+    """Asks git about one folder, one request at a time. The answer to an outdated request is dropped."""
 
     changed = Signal()
 
@@ -89,7 +89,7 @@ class GitListing(QObject):
             self._spawn(self._look(self._git, self._looks))
 
     def load(self, baseline: ReviewBaseline) -> None:
-        """List what differs from this baseline; what is there of it stays until the answer comes."""
+        """List the differences from this baseline; the current list stays until the answer arrives."""
         if self._git is None:
             return
         self._questions += 1
@@ -124,13 +124,13 @@ def _records(changes: Sequence[FileChange]) -> list[ChangeRecord]:
 
 
 _KEYED_AT_ONCE = 200
-"""Keys of this many edits take less than a millisecond; those of more are made in a thread."""
+"""The keys of this many edits take less than a millisecond; those of more are computed in a thread."""
 
 
 class NetCounts(QObject):
-    """Compares the files it is asked for, one after the other, and remembers what came out.
+    """Compares the requested files one after the other, and caches the results.
 
-    Adding up the counts of single changes overstates lines that were changed twice.
+    Adding up the counts of single changes would count lines that were changed twice more than once.
     """
 
     changed = Signal()
@@ -148,19 +148,19 @@ class NetCounts(QObject):
         return self._known.get(file.key) if self._known else None
 
     def forget(self) -> None:
-        """Forget everything: the ids of changes mean another session's from now on."""
+        """Forget everything: from now on the ids of changes belong to another session."""
         self._known = {}
         self._wanted = []
 
     def request(self, files: Sequence[ChangedFile]) -> None:
-        """Compare these files; what was wanted before and is not among them is dropped."""
+        """Compare these files; earlier requests for other files are dropped."""
         self._wanted = [file for file in files if file.key not in self._known]
         if self._wanted and not self._is_counting:
             self._is_counting = True
             self._spawn(self._count())
 
     async def compared(self, file: ChangedFile) -> Compared:
-        """Return the result of a comparison of this file. Raises `AgentError` when it cannot be read."""
+        """Return the comparison of this file. Raises `AgentError` when the file cannot be read."""
         if (found := self.known(file)) is not None:
             return found
         known = self._known
@@ -186,7 +186,7 @@ class NetCounts(QObject):
 
 
 def _compare(diff: FileDiff) -> Compared:
-    """Return the keys of the hunks and the line counts of those in force; of all if none is."""
+    """Return the keys of the hunks and the line counts of the hunks in force; if all are undone, of all of them."""
     keys = all_keys(diff)
     undone = diff.undone.intersection(keys)
     if not undone or len(undone) == len(keys):
@@ -218,13 +218,13 @@ class Reviewed:
         self._grouped = None, []
 
     def update_turns(self) -> None:
-        """Update the turns; a baseline whose turn is gone becomes the last turn."""
+        """Update the turns; if the baseline's turn is gone, the baseline becomes the last turn."""
         self.turns = turns_with_changes(self.transcript)
         if self.baseline.kind in ("turn", "since") and self.baseline.turn not in self.turns:
             self.baseline = LAST_TURN
 
     def update_files(self) -> list[ChangedFile]:
-        """Update the files; return those whose state only a comparison can tell."""
+        """Update the files; return those whose state needs a comparison."""
         clashed = paths_in_conflict(self.transcript)
         found = self._git.files if self.baseline.is_git else self._files_of_session()
         self.files = [
@@ -250,27 +250,25 @@ class Reviewed:
         )
 
     def disk_state(self) -> object:
-        """Everything that git's answer depends on, as far as the session knows."""
+        """Return a value that changes whenever git's answer may have changed, as far as the session knows."""
         return len(self.transcript.changes), self.transcript.turns.is_running
 
     def kept(self, file: ChangedFile) -> set[HunkKey]:
         return self.transcript.changed.kept.get(file.path, set())
 
     def undone(self, file: ChangedFile) -> frozenset[HunkKey]:
-        """The hunks of this file that are known to be undone."""
         compared = self._counts.known(file)
         if compared is None:
             return frozenset()
         return frozenset(compared.keys) if file.state == "undone" else compared.undone
 
     def uncaptured(self) -> list[Uncaptured]:
-        """What was changed within the baseline and not recorded."""
         known = () if self.baseline.is_git else self.transcript.changed.uncaptured
         wanted = selection_of(self.baseline, self.turns)
         return [found for turn, found in known if wanted.turn in (None, turn) and turn >= (wanted.since_turn or 0)]
 
     def record_behind(self, file: ChangedFile) -> ChangeRecord | None:
-        """The newest change of a call to this file: of the baseline, or of the session for what git found."""
+        """Return the newest change of this file by a tool call: in the baseline, or in the session for git's files."""
         records = self.transcript.changes.values() if file.is_git else file.standing
         found = [record for record in records if record.call_id and record.change.path == file.path]
         return found[-1] if found else None
@@ -280,7 +278,7 @@ class Reviewed:
         return (record.turn, record.tool) if record is not None and record.tool else None
 
     def record_of_call(self, call_id: str, path: str = "", turn: int | None = None) -> ChangeRecord | None:
-        """The first thing that this call changed, of the file at `path` and in this turn if they are given."""
+        """Return the first change by this call, limited to the file at `path` and to `turn` if they are given."""
         return next(
             (
                 record
@@ -293,7 +291,7 @@ class Reviewed:
         )
 
     def covers(self, record: ChangeRecord) -> bool:
-        """Whether the baseline lists the file of this change, with the change among what is shown of it."""
+        """Whether the baseline includes this change of the file."""
         path = record.change.moved_to or record.change.path
         files = (file for file in self.files if file.path == path)
         return any(self.baseline.is_git or record in file.records for file in files)
@@ -314,7 +312,6 @@ class Reviewed:
         return replace(self.selection(), path=file.path, hunks=tuple(keys))
 
     def _files_of_session(self) -> list[ChangedFile]:
-        """Group the changes by file; reuse the last grouping while the changes are the same."""
         state = self._changes_state()
         if self._grouped[0] != state:
             self._grouped = state, group_by_file(self._records())

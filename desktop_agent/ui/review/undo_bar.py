@@ -1,4 +1,4 @@
-"""The bar below the diff: how far the review is, and the buttons that decide about everything that is listed."""
+"""The bar below the diff: the progress of the review, and buttons for decisions about all listed files."""
 
 from typing import Literal, NamedTuple
 
@@ -21,7 +21,7 @@ _ROOM_FOR_BAR = 480
 
 
 class BarState(NamedTuple):
-    """What the bar says. Files, not hunks: of 1,000 files not all were compared."""
+    """The state that the bar shows. It counts files, not hunks, because not all of 1,000 files have been compared."""
 
     decided: int = 0
     total: int = 0
@@ -35,7 +35,7 @@ class BarState(NamedTuple):
 
 
 class UndoBar(QWidget):
-    """Decides about everything that is listed. Its public buttons are connected where they take effect."""
+    """Offers decisions about all listed files. Its public buttons are connected where they take effect."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

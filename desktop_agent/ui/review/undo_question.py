@@ -1,6 +1,6 @@
-"""Questions before an undo: about what the user decided to keep, and about what is not the agent's.
+"""Questions before an undo: about hunks that the user decided to keep, and about changes that are not the agent's.
 
-Both are judged by hunk. A question is answered by one of its buttons; closing it undoes nothing.
+Both are judged by hunk. Each question is answered with one of its buttons; closing it undoes nothing.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,7 +41,7 @@ class _Question(QMessageBox):
         self.finished.connect(self._on_finished)
 
     def offer(self, words: str, then: Callable[[], object], *, takes_most: bool = False) -> QPushButton:
-        """Offer this answer; `takes_most` marks the one of which the user should be sure."""
+        """Add an answer; `takes_most` marks it as the destructive one."""
         role = QMessageBox.ButtonRole.DestructiveRole if takes_most else QMessageBox.ButtonRole.AcceptRole
         button = self.addButton(words, role)
         if takes_most:
@@ -50,7 +50,7 @@ class _Question(QMessageBox):
         return button
 
     def ask(self, default: QPushButton | None) -> None:
-        """Open it with this answer as the default; without one, doing nothing is the default."""
+        """Open the question with this default answer; None makes Cancel the default."""
         cancel = self.addButton(_tr("Cancel"), QMessageBox.ButtonRole.RejectRole)
         self.setDefaultButton(default or cancel)
         self.setEscapeButton(cancel)
@@ -83,9 +83,10 @@ class Owned(NamedTuple):
 def ask_about_others(
     files: Sequence[Owned], parent: QWidget, undo: Callable[[bool], object], *, can_part: bool = True
 ) -> None:
-    """Ask whether to undo what is not the agent's, and say whose it is and how much; then `undo` with it or without.
+    """Ask whether to also undo changes that are not the agent's, naming their authors; then call `undo`.
 
-    Nothing is asked if everything is the agent's. `can_part` is false if one cannot be undone without the other.
+    Its argument says whether those changes are undone, too. If everything is the agent's, `undo` is called without a
+    question. `can_part` is false if one cannot be undone without the other.
     """
     if all(file.is_agents for file in files):
         undo(False)
@@ -140,7 +141,7 @@ def _how_much(theirs: Mapping[str, Share]) -> str:
 
 
 class Kept(NamedTuple):
-    """A file in which the user decided to keep something that an undo would take back."""
+    """A file with hunks that the user decided to keep and that an undo would take back."""
 
     file: ChangedFile
     hunk_count: int
@@ -148,7 +149,7 @@ class Kept(NamedTuple):
 
 
 class UndoWithCare(NamedTuple):
-    """Undoes what the agent changed, and asks first about hunks that the user keeps."""
+    """Undoes the agent's changes, but asks first about hunks that the user decided to keep."""
 
     transcript: Transcript
     diffs: FileDiffs
@@ -189,14 +190,14 @@ class UndoWithCare(NamedTuple):
         box.ask(rest)
 
     def _files(self, selection: ChangeSelection) -> list[ChangedFile]:
-        """Return the files with a kept hunk anywhere in which something would be undone."""
+        """Return the files that the undo would change and that have a kept hunk."""
         transcript = self.transcript
         meant = [r for r in transcript.changes.values() if selection.includes(r.change, turn=r.turn, call_id=r.call_id)]
         files = group_by_file(meant) if any(transcript.changed.kept.values()) else []
         return [file for file in files if file.state != "undone" and transcript.changed.kept.get(file.path)]
 
     async def _judged(self, file: ChangedFile, selection: ChangeSelection) -> Kept:
-        """Compare the file and find what is kept in it. What cannot be read counts as kept."""
+        """Compare the file and find its kept hunks. If it cannot be read, it counts as kept."""
         kept = self.transcript.changed.kept[file.path]
         try:
             diff = await self._diff(file.standing)

@@ -1,4 +1,4 @@
-"""What cards of tool calls show below their line: one body for each family of results, chosen in `families`.
+"""The bodies of tool call cards, below the card's line: one for each family of results, chosen in `families`.
 
-Metadata of a result may come from anybody: nothing in it is trusted, and nothing is loaded from the network.
+A result's metadata can come from anyone: none of it is trusted, and nothing is loaded from the network.
 """

@@ -1,7 +1,7 @@
-"""The body of an edit: how the file changed, in a few lines; of several files the first, and the others on demand.
+"""The body of an edit: a few changed lines of the first file, and those of the other files on demand.
 
-The lines are taken from a diff in a thread, because comparing words takes time. For their colours, the old lines and
-the new ones are read as two pieces of source.
+The lines are taken from a diff in a thread, because comparing words takes time. To colour them, the old lines and the
+new lines are parsed as two pieces of source.
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ Tone = Literal["", "added", "removed", "gap"]
 
 
 class DiffLine(NamedTuple):
-    """One line with its number in the present or former file, its text, and the changed parts."""
+    """One line with its number in the new or old file, its text, and the changed parts."""
 
     tone: Tone
     number: int
@@ -169,7 +169,7 @@ _NAME_OF_FILE = DiffLine("", 0, "")
 
 
 class ChangeBody(ToolBody):
-    """A diff in short; the review has all of it."""
+    """A shortened diff; the review shows all of it."""
 
     ground: ClassVar[str] = "surface"
     is_result: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""The body of a plan: a checklist. A mark's shape says how a step stands; its colour only repeats it."""
+"""The body of a plan: a checklist. A mark's shape shows the state of a step; its colour only repeats it."""
 
 from typing import ClassVar
 
@@ -29,7 +29,7 @@ _SIGNS: dict[TodoStatus, str] = {"pending": "[ ]", "in_progress": "[~]", "comple
 
 
 class PlanBody(ToolBody):
-    """Steps with marks. Only the newest plan unfolds by itself."""
+    """The steps of a plan with their marks. Only the newest plan unfolds automatically."""
 
     ground: ClassVar[str] = "surface"
 

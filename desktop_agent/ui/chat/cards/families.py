@@ -1,6 +1,6 @@
-"""Which body shows the result of a call: that of the first family whose data it has.
+"""Chooses the body that shows a call's result: that of the first family whose data the result has.
 
-A result without a family of its own shows the first lines of what the tool answered.
+A result without a family shows the first lines of the tool's answer.
 """
 
 from desktop_agent.core.protocol.model import Aborted, Denied

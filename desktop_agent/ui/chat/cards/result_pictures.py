@@ -1,4 +1,4 @@
-"""The body of a call that shows pictures: small ones, each a button that opens it large, with what it is below it."""
+"""The body of a call with pictures: small ones, each a button that opens the large one, with a caption below."""
 
 from functools import partial
 from typing import ClassVar

@@ -1,7 +1,7 @@
-"""The bodies of searches: places in files, each leading to its line; and pages of the web, each leading to its address.
+"""The bodies of searches: places in files, each linked to its line, and web pages, each linked to its address.
 
-What was found is read from the metadata of a result. Any tool may have written that: nothing is trusted, and nothing
-is loaded from the network.
+What was found is read from a result's metadata, which any tool can have written: none of it is trusted, and nothing is
+loaded from the network.
 """
 
 import json
@@ -34,7 +34,7 @@ class FoundPlace(NamedTuple):
 
 
 def count_found(result: ToolResult) -> int:
-    """Return how many places a result lists without reading them: this is asked of every call."""
+    """Return how many places a result lists, without reading them, because this is asked of every call."""
     return sum(1 for _ in _listed(result)) if _has_list(result) else len(_counts(result))
 
 
@@ -150,7 +150,7 @@ def _write_line(writer: ContentWriter, place: FoundPlace) -> None:
 
 
 def _places(row: EntryRow) -> "_ReadPlaces":
-    """Return what is shown of the places, read once: there may be a thousand more."""
+    """Return the places to show, read only once: there can be a thousand more."""
     result, is_all = entry_of(row).result, _ALL in row.opened
     known = row.loaded.get("places")
     if isinstance(known, _ReadPlaces) and known.result is result and known.is_all == is_all:
@@ -179,7 +179,7 @@ _SECONDARY = Tint("muted", is_secondary=True)
 
 
 class WebResult(NamedTuple):
-    """One result. Without an address that may be opened, `link` is empty."""
+    """One result. `link` is empty if there is no address that may be opened."""
 
     title: str
     link: str

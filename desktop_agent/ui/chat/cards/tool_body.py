@@ -1,7 +1,7 @@
-"""What every body of a tool's card can do, the text that it shows, and where it gets what the transcript only names.
+"""The base of every tool card's body, its text, and the source of contents that the transcript only names.
 
-A body says its text, how it begins, and what stands around it. The text is there whether or not a widget shows it: it
-is also found and copied.
+A body provides its text, whether it is open at first, and what is placed around the text. The text exists whether or
+not a widget shows it, because it is also searched and copied.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 
 
 class CardSource(Protocol):
-    """Reads and compares off the window's thread. Raises `AgentError` when a content cannot be read."""
+    """Reads and compares off the window's thread. Raises `AgentError` when content cannot be read."""
 
     async def change_diff(self, change: FileChange) -> FileDiff: ...
 
@@ -140,7 +140,7 @@ class ToolBody(QObject):
     unfolded = Signal()  # it says more or less now, because the user wanted it
 
     ground: ClassVar[str] = "sunken"
-    """The colour role it stands on."""
+    """The colour role of its background."""
     is_result: ClassVar[bool] = False
     """Whether the result is what the user wants to see: it unfolds even if all went well."""
 
@@ -205,18 +205,16 @@ class ToolBody(QObject):
     def place(self, area: QRect) -> int:
         return 0
 
-    def set_shown(self, *, is_shown: bool) -> None:
-        """Show or hide its widgets."""
+    def set_shown(self, *, is_shown: bool) -> None: ...
 
     @property
     def has_widgets(self) -> bool:
         return False
 
     def paint(self, painter: QPainter, column: Column, width: int) -> None:
-        """Paint below and beside the text; the painter stands at the card's left edge, at the top of the text."""
+        """Paint below and beside the text; the painter's origin is the card's left edge, at the top of the text."""
 
-    def follow(self, href: str) -> None:
-        """Open the target of a link."""
+    def follow(self, href: str) -> None: ...
 
     def colour(self, lexers: Lexers) -> bool:
         """Colour visible code if its lexer is loaded; return whether colours were added."""

@@ -1,6 +1,6 @@
-"""The body of a command: the last lines it printed, in its colours, as they come; and tool output made readable.
+"""The body of a command: the last lines that it printed, in their colours, while it runs; and readable tool output.
 
-Tools answer the model in JSON, below notes in brackets: the user sees the text in it, control characters escaped.
+Tools answer the model in JSON, below notes in brackets: the user sees the text in it, with control characters escaped.
 """
 
 import json
@@ -29,7 +29,7 @@ class OutputExcerpt(NamedTuple):
     cut_lines: int = 0
     """How many of the shown lines are shortened."""
     cut_chars: int = 0
-    """By how many characters."""
+    """By how many characters in all."""
 
 
 def with_controls_named(text: str) -> str:
@@ -94,7 +94,7 @@ _FACTS = frozenset({"exit_code", "job_id", "timed_out"})
 
 
 class _Reading(NamedTuple):
-    """How far an output was read, and which one."""
+    """Which output was read, and how far."""
 
     of: object
     chars: int

@@ -1,1 +1,1 @@
-"""Where a prompt is written: the field, what it offers, and what waits to be sent."""
+"""The composer: the message field, its completions, and the prompts that wait to be sent."""

@@ -1,4 +1,4 @@
-"""The contents that a message brings along and that its text does not show: pictures, and what was pasted."""
+"""The contents of a message that its text does not show: pictures, and what was pasted."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -20,20 +20,20 @@ from desktop_agent.ui.widgets.layouts import flow
 from desktop_agent.ui.wording.visible_text import plain_tooltip, utf16_length
 
 _MOST_SHOWN = 6
-"""Two rows of them: what else comes along is marked in the text."""
+"""Two rows of chips; any others are only marked in the text."""
 
 
 class ContentPreview(NamedTuple):
-    """What is known of a content."""
+    """What is known about an attached content."""
 
     size_bytes: int
     picture: CardPicture | None = None
-    """Of a picture, made small; or why it cannot be shown."""
+    """For a picture: a small version, or the reason why it cannot be shown."""
     is_too_large: bool = False
 
 
 class AttachedContents(QObject):
-    """Follows the text of a field, and has a chip for each such content that is there."""
+    """Follows the text of a field and shows a chip for each mentioned content that exists."""
 
     wanted = Signal(object)  # a `MentionedContent`; the owner passes what is known of it to `show`
     opened = Signal(object)  # a `MentionedContent`, to be seen large
@@ -46,13 +46,13 @@ class AttachedContents(QObject):
         self._composer = composer
         self._mentioned: tuple[MentionedContent, ...] = ()
         self._chips: dict[MentionedContent, _RemovableChip] = {}
-        """In the order of the text. A content has one once it is known to be there."""
+        """In the order of the text. A content gets a chip once it is known to exist."""
         self._more = make_label(role="secondary", parent=composer)
         self._more.hide()
         edit.textChanged.connect(self._on_text_changed)
 
     def show(self, content: MentionedContent, preview: ContentPreview | None) -> None:
-        """Show what a content is, if it is still mentioned; None says that there is no such content."""
+        """Show what a content is if it is still mentioned; None means that it does not exist."""
         if content not in self._mentioned:
             return
         if preview is None:
@@ -68,7 +68,7 @@ class AttachedContents(QObject):
         self._on_text_changed()
 
     def place(self, area: QRect) -> int:
-        """Stand in rows at the top of `area`; return how high they are, with the space below."""
+        """Place the chips in rows at the top of `area`; return their height with the space below."""
         shown: list[QWidget] = [chip for chip in self._chips.values() if not chip.isHidden()]
         if not shown:
             return 0
@@ -106,7 +106,7 @@ class AttachedContents(QObject):
         return chip
 
     def _arrange(self) -> None:
-        """Show the first few, in the order of the text; Tab comes to them before it comes to the field."""
+        """Show the first few, in the order of the text; Tab reaches them before the field."""
         self._chips = {content: self._chips[content] for content in self._mentioned if content in self._chips}
         chips = list(self._chips.values())
         for at, chip in enumerate(chips):
@@ -133,7 +133,7 @@ class AttachedContents(QObject):
 
 
 class _RemovableChip(ContentChip):
-    """A chip with a button that takes its content out of the message; so does Delete."""
+    """A chip with a button that removes its content from the message; Delete does the same."""
 
     removed = Signal()
 

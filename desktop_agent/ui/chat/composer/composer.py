@@ -1,4 +1,4 @@
-"""Where a prompt is written: a field that grows, what it will be sent with, and what waits to be sent."""
+"""The composer: a field that grows, the controls for sending, and the prompts that wait to be sent."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -25,7 +25,7 @@ from desktop_agent.ui.wording.phrases import cache_miss_words
 
 
 class CostLabel(QLabel):
-    """Shows the cost of the session, `$0.42`, or `≥ $0.42` when some of it is not known; nothing when nothing is."""
+    """Shows the session's cost: `$0.42`, or `≥ $0.42` if part of it is unknown; nothing if all of it is unknown."""
 
     clicked = Signal()
 
@@ -70,7 +70,7 @@ class CostLabel(QLabel):
 
 
 class ControlRow(QObject):
-    """Gives every control its words while there is room; what is only read gives way first."""
+    """Shows the words of every control while there is room; read-only status is shortened first."""
 
     changed = Signal()  # place it again
 
@@ -104,9 +104,9 @@ class ControlRow(QObject):
         self.changed.emit()
 
     def show_sending(self, *, is_working: bool, blocked: str, at_once: str) -> None:
-        """Say what sending does while a turn runs or not, or why nothing can be sent; it can be stopped, too.
+        """Show what sending does during a turn or outside one, or why nothing can be sent; show Stop during a turn.
 
-        `at_once` are the keys that send into the running turn.
+        `at_once` names the keys that send into the running turn.
         """
         self.stop.setVisible(is_working and not blocked)
         self.send.setText(self.tr("Queue") if is_working else self.tr("Send"))
@@ -154,9 +154,9 @@ class ControlRow(QObject):
         return max(area.y() + height, middle + row_height // 2)
 
     def _fit_status(self, buttons: Sequence[QWidget], room: int) -> Sequence[QWidget]:
-        """Return what stands on the right: status gives way, so that nothing moves when a turn begins.
+        """Return the widgets on the right that fit: status gives way, so that nothing moves when a turn begins.
 
-        First the words of the meter go, then the cost, then the meter.
+        The meter's words go first, then the cost, then the meter.
         """
         status = [widget for widget in (self.cost, self.meter) if widget.text()]
         fits = _width_of(buttons) <= room
@@ -170,7 +170,7 @@ class ControlRow(QObject):
 
 
 def _fit_pickers(pickers: Sequence[PickerButton], room: int) -> None:
-    """Give the pickers fewer words where there is no room for all; the longest of them gives way further."""
+    """Shorten the pickers' words if they do not all fit; the longest picker is shortened further."""
     is_tight = sum(picker.width_with(is_short=False) for picker in pickers) > room
     widths = {picker: picker.width_with(is_short=is_tight) for picker in pickers}
     longest = max(pickers, key=widths.__getitem__, default=None)
@@ -191,9 +191,10 @@ _INNER = 12
 
 
 class Composer(QWidget):
-    """The message field (`edit`) with its `controls`, the `waiting` prompts above it, and what it offers.
+    """The message field (`edit`) with its `controls`, its completions, and the `waiting` prompts above it.
 
-    It offers `commands` and `mentions`; `attach` is for files that are chosen by mouse, `contents` shows pictures.
+    The completions are `commands` and `mentions`; `attach` is for files chosen with the mouse, `contents` shows
+    pictures.
     """
 
     prompt_submitted = Signal(str)  # it is queued while a turn runs
@@ -211,7 +212,7 @@ class Composer(QWidget):
         self._is_working = False
         self._blocked = ""
         self._asked: CallId = ""
-        """The call that is denied from here."""
+        """The waiting call that the next message denies."""
         self._arming = Arming(ARMING_DELAY_MS, self)
         self._field = QRect()
         self.edit = MessageEdit(self)
@@ -257,13 +258,13 @@ class Composer(QWidget):
     # -- what is shown --
 
     def set_working(self, *, is_working: bool) -> None:
-        """Say whether a turn is running: what is sent then waits for its end, or for its next step."""
+        """Set whether a turn is running: messages then wait for its end or for its next step."""
         self._is_working = is_working
         self.waiting.set_sendable(is_sendable=not is_working)
         self._say_state()
 
     def set_asked(self, call_id: CallId) -> None:
-        """Say which call waits for an answer, if any. What is sent then denies it, with the text as the reason."""
+        """Set the call that waits for an answer, if any. A message sent then denies it, with its text as the reason."""
         if call_id != self._asked:
             self._asked = call_id
             self._arming.restart()
@@ -294,7 +295,7 @@ class Composer(QWidget):
         return self.tr("Queue the next message…")
 
     def set_blocked(self, reason: str) -> None:
-        """Take no messages, and say why; with no reason, take them again. A draft stays."""
+        """Stop taking messages and show the reason; with an empty reason, take them again. A draft stays."""
         if reason == self._blocked:
             return
         self._blocked = reason

@@ -1,4 +1,4 @@
-"""What a message offers while it is written: commands after a slash, and what an `@` can mention; marks of mentions."""
+"""Completions in the message field: commands after a slash, mentions after an `@`; and the marks of mentions."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
@@ -28,13 +28,13 @@ PASTED = "pasted"
 """The source in a mention of pasted content: what comes before the colon."""
 
 _LONGEST_TEXT = 50_000
-"""Longer texts are not marked: the text is read again with every key."""
+"""In characters. Longer texts are not marked, because the text is read again at every key press."""
 
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
 def marks_in(text: str, is_path: Callable[[str], bool], sources: Collection[str]) -> tuple[tuple[int, int], ...]:
-    """Return from where to where they stand, in their order. `sources` are what may stand before a colon."""
+    """Return the ranges of the mentions, in order. `sources` are the names allowed before a colon."""
     if "@" not in text or len(text) > _LONGEST_TEXT:
         return ()
     spans = {
@@ -47,10 +47,10 @@ def marks_in(text: str, is_path: Callable[[str], bool], sources: Collection[str]
 
 
 class MentionedContent(NamedTuple):
-    """A content that a message mentions and that is to be seen otherwise than in its text."""
+    """A content that a message mentions and that is shown outside its text."""
 
     is_pasted: bool
-    """Whether it is kept for messages; otherwise it is a file of the folder."""
+    """Whether it is pasted content stored for messages; otherwise it is a file of the folder."""
     name: str
 
     @property
@@ -59,7 +59,7 @@ class MentionedContent(NamedTuple):
 
 
 def contents_in(text: str) -> dict[MentionedContent, list[tuple[int, int]]]:
-    """Return the pictures and pasted contents in their order, each with where it is mentioned."""
+    """Return the pictures and pasted contents in the order of the text, each with the ranges of its mentions."""
     lower = text.lower() if "@" in text and len(text) <= _LONGEST_TEXT else ""
     found: dict[MentionedContent, list[tuple[int, int]]] = {}
     if PASTED not in lower and not any(ending in lower for ending in _PICTURES):
@@ -77,7 +77,7 @@ def contents_in(text: str) -> dict[MentionedContent, list[tuple[int, int]]]:
 
 
 _OWN_SOURCES = frozenset({"symbol", "session", PASTED})
-"""What may stand before a colon besides the names of servers."""
+"""The sources allowed before a colon besides the names of servers."""
 
 
 Popup = TypeVar("Popup", bound="ListPopup")
@@ -171,7 +171,7 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         self._dismissed_at = -1
         """The start of the mention whose list the user closed."""
         self._offers: tuple[MentionOffer, ...] | None = None
-        """What fits what is being typed, without symbols; None until that is known."""
+        """The matches for what is being typed, without symbols; None until they are known."""
         self._symbols: tuple[MentionOffer, ...] = ()
         self._is_path: Callable[[str], bool] = lambda _path: False
         self._sources = _OWN_SOURCES
@@ -187,7 +187,7 @@ class MentionOffers(FieldOffers["MentionPopup"]):
             self._show_all(typed)
 
     def show_symbols(self, typed: TypedMention, symbols: Sequence["MentionOffer"]) -> None:
-        """Offer these symbols, too, if that is still what is being typed. Others may be shown instead later."""
+        """Also offer these symbols if `typed` is still being typed. A later call can replace them."""
         if typed == self.typed and self._edit.hasFocus() and self._symbols != tuple(symbols):
             self._symbols = tuple(symbols)
             if self._offers is not None:
@@ -222,7 +222,7 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         self._follow()
 
     def _on_cursor_moved(self) -> None:
-        """Close the list once the cursor has left its mention, or the field the focus. It opens only with a key."""
+        """Close the list once the cursor leaves its mention or the field loses the focus. Only a key opens it."""
         if self.typed is not None:
             self._follow()
 
@@ -252,7 +252,7 @@ class MentionOffers(FieldOffers["MentionPopup"]):
     # -- the list --
 
     def _show_all(self, typed: TypedMention, *, is_more: bool = False) -> None:
-        """Offer what is known. More of it comes behind what the user has chosen from, or is pointing at."""
+        """Offer what is known. While the user is choosing or pointing at a row, additions go at the end."""
         from desktop_agent.core.mentions.offers import with_symbols
 
         popup = self._popup
@@ -284,7 +284,7 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         return super()._takes_key(event)
 
     def _on_chosen(self, offer: "MentionOffer", goes_on: bool) -> None:
-        """Put a mention into the text in place of what was typed; what is still to be typed gets no blank behind it."""
+        """Replace what was typed with a mention; no space follows it if the user has more to type."""
         if self.typed is None:
             return
         is_over = offer.is_whole and not (goes_on and offer.kind == "folder")

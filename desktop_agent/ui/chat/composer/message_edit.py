@@ -1,4 +1,4 @@
-"""The field of a prompt. By default Enter sends, Shift+Enter breaks the line, Up brings earlier prompts back."""
+"""The message field. By default Enter sends, Shift+Enter breaks the line, Up recalls earlier prompts."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -27,17 +27,17 @@ _LIMIT = 200
 
 
 class PromptHistory:
-    """Earlier prompts, newest last, and where one is in them. The place behind the newest is the draft."""
+    """Earlier prompts, newest last, and the current position in them. The position after the newest is the draft."""
 
     def __init__(self, prompts: Sequence[str] = ()) -> None:
         self._prompts = list(prompts)[-_LIMIT:]
         self._at = len(self._prompts)
         self._draft = ""
         self._added: list[str] = []
-        """Those that were sent since the others were given."""
+        """Prompts sent since the history was read."""
 
     def exchanged(self, prompts: Sequence[str]) -> "PromptHistory":
-        """Return the history of the same conversation, read again, with what was sent here and is not recorded yet."""
+        """Return the history with `prompts` as read again, plus those sent here that are not recorded yet."""
         history = PromptHistory(prompts)
         for prompt in self._added:
             if prompt not in prompts:
@@ -64,7 +64,7 @@ class PromptHistory:
         return self._prompts[self._at]
 
     def newer(self) -> str | None:
-        """Return the prompt after the one shown, at last the draft; `None` at the draft."""
+        """Return the prompt after the one shown, finally the draft; `None` at the draft."""
         if self._at == len(self._prompts):
             return None
         self._at += 1
@@ -75,16 +75,16 @@ _RADIUS = 4
 
 
 class FieldMarks:
-    """The parts of one field's text that stand out."""
+    """The highlighted parts of one field's text."""
 
     def __init__(self, edit: QPlainTextEdit) -> None:
         self._edit = edit
         self._ground = QColor()
         self._coloured: list[QTextEdit.ExtraSelection] = []
         self._underlined: list[QTextEdit.ExtraSelection] = []
-        """Their cursors go along with the text while it is changed."""
+        """Their cursors move with the text when it changes."""
         self.spans: Sequence[tuple[int, int]] = ()
-        """From where to where each part on a ground goes, in the order of the text."""
+        """The ranges of text with a background, in the order of the text."""
 
     def show(self, spans: Sequence[tuple[int, int]], ground: QColor, colour: QColor) -> None:
         self.spans, self._ground = spans, ground
@@ -110,7 +110,7 @@ class FieldMarks:
         return [mark_of(cursor_over(document, start, end), text_format) for start, end in spans]
 
     def paint_grounds(self, viewport: QWidget, offset: QPointF) -> None:
-        """Paint what lies under them. `offset` is where the text begins in the viewport."""
+        """Paint the backgrounds. `offset` is the text's origin in the viewport."""
         painter = QPainter(viewport)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -159,13 +159,12 @@ class MessageEdit(QPlainTextEdit):
         self.keys = PartKeys("composer", self)
         self.history = PromptHistory()
         self.refuses: Callable[[QMimeData], bool] = lambda _data: False
-        """Whether pasted or dropped data is not for this field."""
         self.key_takers: list[Callable[[QKeyEvent], bool]] = []
-        """The lists above the field: each is asked first about every key, and says whether it has acted on it."""
+        """The lists above the field: each gets every key first and returns whether it handled it."""
         self.escape_takers: list[Callable[[], bool]] = []
-        """Whether Escape is for one of these lists, and not for the window's shortcut."""
+        """Each returns whether Escape is for its list and not for the window's shortcut."""
         self.gives_contents = False
-        """Whether somebody takes files, pictures and long texts; otherwise they are what they are in any field."""
+        """Whether files, pictures and long texts are handed on; otherwise they are treated as in any field."""
         self.marks = FieldMarks(self)
         self._placeholder = ""
         self.setProperty("variant", "bare")
@@ -260,7 +259,7 @@ class MessageEdit(QPlainTextEdit):
             super().insertFromMimeData(source)
 
     def _gives(self, source: QMimeData) -> bool:
-        """Hand on files, pictures and long texts; return whether there was one."""
+        """Hand on files, pictures and long texts; return whether there were any."""
         if files := _files_in(source):
             self.files_given.emit(files)
         elif source.hasImage() and not source.hasText():  # a cell of a table is both, and wanted as text
@@ -272,7 +271,7 @@ class MessageEdit(QPlainTextEdit):
         return True
 
     def insert_word(self, word: str) -> None:
-        """Put a word at the cursor, with a blank on each side that has none."""
+        """Insert a word at the cursor, with a space on each side that has none."""
         cursor = self.textCursor()
         text = self.toPlainText()
         start, end = index_of(text, cursor.selectionStart()), index_of(text, cursor.selectionEnd())
@@ -302,7 +301,7 @@ class MessageEdit(QPlainTextEdit):
 
 
 def _files_in(data: QMimeData) -> tuple[str, ...]:
-    """Return the local files that data is about; empty if it has other files too."""
+    """Return the local files in `data`; empty if it also has other files."""
     urls = data.urls() if data.hasUrls() else []
     return tuple(url.toLocalFile() for url in urls) if all(url.isLocalFile() for url in urls) else ()
 

@@ -1,6 +1,6 @@
-"""The lists above the message field: commands that fit what is typed after a slash, and what can be mentioned with `@`.
+"""The completion lists above the message field: commands after a slash, mentions after an `@`.
 
-They never take the focus: the field hands them the keys that they understand. Imported with the first slash or `@`.
+They never take the focus: the field passes them the keys that they handle. Imported at the first slash or `@`.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ FRAME = 5
 
 
 class ListPopup(QListView):
-    """A raised list inside the window, as high as its rows and as there is room for."""
+    """A raised list inside the window, as high as its rows but no higher than the room for it."""
 
     row_height = Height.LIST_ROW
 
@@ -47,14 +47,14 @@ class ListPopup(QListView):
         self._theme = theme
         self._choices = model
         self._is_moved = False
-        """Whether the user has gone to another row than the first."""
+        """Whether the user has moved off the first row."""
         theme.changed.connect(self._on_theme_changed)
         self._on_theme_changed()
         self.clicked.connect(self._on_clicked)
         self.hide()
 
     def takes(self, event: QKeyEvent) -> bool:
-        """Act on a key of the field, if it is one for the list; whether it was."""
+        """Handle a key of the field if it is meant for the list; return whether it was."""
         if self.isHidden() or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             return False
         match event.key():
@@ -72,11 +72,11 @@ class ListPopup(QListView):
 
     @property
     def _enter_sends(self) -> bool:
-        """Whether Enter sends the message, as long as the user has not gone to another row."""
+        """Whether Enter sends the message while the user has not moved to another row."""
         raise NotImplementedError
 
     def _choose(self, *, goes_on: bool = False) -> bool:
-        """Choose the current row, if one can be chosen; whether it was. With `goes_on`, more is to be typed."""
+        """Choose the current row if it can be chosen; return whether it was. With `goes_on`, more will be typed."""
         raise NotImplementedError
 
     def _on_clicked(self, index: QModelIndex) -> None:
@@ -102,13 +102,13 @@ class Offer(Struct, frozen=True):
 
     commands: tuple[Declaration, ...]
     is_choice: bool
-    """Whether one is still to be chosen; otherwise it is, and its arguments are being written."""
+    """Whether a command is still to be chosen; otherwise its arguments are being written."""
     is_whole: bool
-    """Whether what stands there is a command already, so that Enter sends it."""
+    """Whether the text is already a command, so that Enter sends it."""
 
 
 def offer(text: str, commands: Sequence[Declaration]) -> Offer | None:
-    """Return what to show for `text`; None when it is no command, or when there is nothing to say about it."""
+    """Return what to show for `text`; None if it is not a command or there is nothing to show."""
     if not is_command(text):
         return None
     name, space, _ = text[1:].partition(" ")
@@ -130,7 +130,7 @@ _NO_MATCH = 100
 
 
 def _rank(command: Declaration, typed: str) -> int:
-    """How well a command fits: 0 best. What cannot be used comes last."""
+    """Return how well a command matches: 0 is best, and unusable commands come last."""
     name = command.name
     if name == typed:
         rank = 0
@@ -169,7 +169,7 @@ class _Commands(ChoiceModel[Declaration]):
 
 
 class CommandPopup(ListPopup):
-    """Shows what fits, and which of it is chosen."""
+    """Shows the matching commands and which one is chosen."""
 
     chosen = Signal(str)  # the name of the command
 
@@ -320,7 +320,7 @@ class _Offers(ChoiceModel[MentionOffer]):
 
 
 class MentionPopup(ListPopup):
-    """Shows what fits, and which of it is chosen."""
+    """Shows the matching mentions and which one is chosen."""
 
     chosen = Signal(object, bool)  # a `MentionOffer`, and whether typing goes on in it: Tab on a folder
 
@@ -339,13 +339,13 @@ class MentionPopup(ListPopup):
 
     @property
     def is_in_use(self) -> bool:
-        """Whether the user has chosen among what is shown, or points at it: then it must not move."""
+        """Whether the user has moved in the list or points at it: then its rows must not move."""
         return self.isVisible() and (self._is_moved or self._is_pointed_at)
 
     def show_offers(self, offers: Sequence[MentionOffer], typed: str) -> None:
-        """Show these, of which there is at least one, for what is typed. The first one is chosen if it fits closely.
+        """Show these offers, at least one, for the typed text. The first is chosen if it matches closely.
 
-        So `@property` at the end of a message is sent by Enter, and does not become some file with these letters.
+        So Enter sends a message that ends in `@property` instead of completing some file with these letters.
         """
         self._typed = typed
         self._is_moved = False
@@ -383,7 +383,7 @@ class MentionPopup(ListPopup):
 
 
 class _MentionDelegate(RowDelegate):
-    """A row: the name with what fitted, then where it is, and on the right what it is."""
+    """A row: the name with the matched letters, then its location, and its kind on the right."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         model = index.model()
@@ -407,7 +407,7 @@ class _MentionDelegate(RowDelegate):
 
 
 def _parts(offer: MentionOffer) -> tuple[str, Sequence[Span], str, Sequence[Span]]:
-    """Return the name with its spans, and what stands behind it with its own: of a path the folder."""
+    """Return the name with its spans, and the text after it with its own spans: for a path, the folder."""
     if offer.kind not in ("file", "folder"):
         return offer.label, offer.spans, offer.detail, ()
     at = offer.label.rstrip("/").rfind("/") + 1

@@ -1,4 +1,4 @@
-"""Underlines words that no dictionary has, and offers others for them."""
+"""Underlines words that are in no dictionary, and suggests replacements."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from desktop_agent.ui.widgets.text_colours import cursor_over
 from desktop_agent.ui.wording.visible_text import in_quotes
 
 _PAUSE_MS: Final = 200
-"""From a key to the look at the words: a word is not underlined while it is typed."""
+"""From a key press to the check, so that a word is not underlined while it is being typed."""
 _BEYOND: Final = re.compile("[\U00010000-\U0010ffff]")
 _LONGEST: Final = 5_000
 """Characters. In a longer message nothing is underlined: it is read again after each pause, on the window's thread."""
@@ -25,7 +25,9 @@ _MOST: Final = 100
 
 
 class SpellingMarks(QObject):
-    """Follows the words of a field once the user types in it. The word at the cursor is left alone until it is left."""
+    """Checks a field's words once the user types in it. The word at the cursor is not underlined until the cursor
+    leaves it.
+    """
 
     unknown_met = Signal(object)  # a frozenset of words; the owner looks them up and calls `take`
 
@@ -37,7 +39,7 @@ class SpellingMarks(QObject):
         self._is_typed_in = False
         self._is_right: dict[str, bool] = {}
         self.misspelled: list[ProseWord] = []
-        """The words that are underlined, in the order of the text. Positions are those of Qt."""
+        """The underlined words in the order of the text, with positions in UTF-16 units."""
         self._timer = QTimer(self, interval=_PAUSE_MS, singleShot=True)
         self._timer.timeout.connect(self._look)
         edit.key_takers.append(self._note_key)
@@ -54,7 +56,7 @@ class SpellingMarks(QObject):
         self._look()
 
     def _note_key(self, event: QKeyEvent) -> bool:
-        """Begin with the first letter that is typed: what the application puts there costs no dictionaries."""
+        """Start at the first typed letter: text inserted by the application loads no dictionaries."""
         self._is_typed_in |= bool(event.text().strip())
         return False
 
@@ -80,12 +82,12 @@ class SpellingMarks(QObject):
 
 
 def _in_utf16(text: str) -> str:
-    """Return a text with the same words, each where Qt counts it: a character beyond U+FFFF is two there."""
+    """Return a text with the same words at Qt's positions, where a character beyond U+FFFF counts as two."""
     return _BEYOND.sub("\0\0", text)
 
 
 class SpellingMenu(QObject):
-    """Opens for a right click and for the key of menus."""
+    """Opens on a right click and on the menu key."""
 
     suggestions_wanted = Signal(str)  # for this word; the owner passes them to `offer`
     learned = Signal(str)  # the user says that this word is right
@@ -137,7 +139,7 @@ class SpellingMenu(QObject):
         return [*actions, separators[0], learn, separators[1]]
 
     def _put(self, word: ProseWord, other: str) -> None:
-        """Put another word in the place of one that is still there. Can be taken back with Undo."""
+        """Replace a word that is still there with another. Undo reverts it."""
         cursor = cursor_over(self._edit.document(), word.start, word.end)
         if cursor.selectedText() == word.text:
             cursor.insertText(other)

@@ -16,13 +16,13 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _HEIGHT = 30
 _MOST_CHARS = 2_000
-"""More than a line of it is never in sight, and Qt would measure all of it to cut it off."""
+"""No more of a prompt fits in its line, and Qt would measure all of it to cut it off."""
 
 
 class QueueCard(QWidget):
     """One waiting prompt in one line.
 
-    Dragged, or moved with Alt and the arrow keys, it changes its place. Enter edits it, Delete takes it back.
+    Dragging it, or Alt and the arrow keys, changes its position. Enter edits it, Delete takes it back.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class QueueCard(QWidget):
         self.update()
 
     def place(self, area: QRect) -> None:
-        """Stand in this area; while the mouse has hold of it, only once it lets go."""
+        """Move to this area; while the mouse drags the card, wait until it is released."""
         self._home = area.y()
         self.setGeometry(area.x(), self.y() if self._is_dragged else self._home, area.width(), area.height())
 
@@ -178,7 +178,7 @@ _SHOWN_CARDS = 4
 
 
 class WaitingPrompts(QObject):
-    """A card for each of the next few, and how many more there are."""
+    """Cards for the next few prompts, and the number of those after them."""
 
     changed = Signal()  # place them again
     unqueue_requested = Signal(str)  # the id of a prompt, as in those below
@@ -200,7 +200,7 @@ class WaitingPrompts(QObject):
         self._more.hide()
 
     def show(self, prompts: Sequence[tuple[str, str]], *, steering: Collection[str] = ()) -> None:
-        """Show these, each an id and a text, next one first; those `steering` go into the running turn."""
+        """Show these prompts, each an id and a text, next one first; those in `steering` go into the running turn."""
         if list(prompts) == self._prompts and self._steering == frozenset(steering):
             return
         self._prompts = list(prompts)

@@ -1,5 +1,5 @@
-"""One widget for each kind of transcript entry, made by `transcript.factory` for entries near the eye.
+"""One widget for each kind of transcript entry, made by `transcript.factory` for entries near the viewport.
 
-An entry holds no truth: it draws what the transcript says, and emits what the user does by the `EntryActions` of its
-transcript.
+An entry is not a source of truth: it draws what the transcript says, and reports user actions through the
+`EntryActions` of its transcript.
 """

@@ -30,21 +30,21 @@ class EntryRow(Struct, eq=False):
     entry: Entry
     index: int
     page: int | None = None
-    """Its page, or the page it stands for; None for what came since the session was opened."""
+    """Its page, or the page it is a placeholder for; None for entries added since the session was opened."""
     height_hint: int = 0
     """For a page that is not loaded: the height of its rows with the gap below."""
     is_dirty: bool = False
     is_unfolded: bool | None = None
     """Whether the user folded or unfolded it; None leaves it to the entry."""
     stream: MarkdownStream | None = None
-    """The markdown as far as it was read. May be dropped at any time."""
+    """The markdown parsed so far. Can be dropped at any time."""
     drafts: dict[str, str] = {}
-    """What the user wrote into it and did not send, by field."""
+    """The user's unsent input, by field."""
     is_superseded: bool = False
     opened: set[str] = set()
-    """Which parts of it the user folded or unfolded, by name."""
+    """The parts that the user folded or unfolded, by name."""
     loaded: dict[str, object] = {}
-    """What was loaded or computed for it. May be dropped at any time."""
+    """What was loaded or computed for it. Can be dropped at any time."""
     widget: "EntryWidget | None" = None
 
     def entry_as(self, kind: type[_E]) -> _E:
@@ -159,7 +159,7 @@ class EntryWidget(QWidget):
             self.column.release(top - self.column_origin.y(), bottom - self.column_origin.y())
 
     def colour_next(self, top: int, bottom: int, lexers: Lexers) -> bool:
-        """Colour one plain piece of code between these edges; return whether there was one."""
+        """Colour one uncoloured piece of code between these edges; return whether there was one."""
         shift = self.column_origin.y()
         if not self.is_column_shown or not self.column.colour_next(top - shift, bottom - shift, lexers):
             return False
@@ -176,8 +176,7 @@ class EntryWidget(QWidget):
     def hold_off(self) -> None:
         """Let its question ignore answers for a moment: they were meant for another one."""
 
-    def follow(self, href: str) -> None:
-        """Open the target of a link."""
+    def follow(self, href: str) -> None: ...
 
     def tab_stops(self) -> list[QWidget]:
         return [self, *self.findChildren(QWidget)]
@@ -216,13 +215,11 @@ class EntryWidget(QWidget):
         return not self.is_folding or bool(self.row.is_unfolded)
 
     def toggle(self) -> None:
-        """Fold or unfold its text."""
         self.row.is_unfolded = not self.row.is_unfolded
         self.refresh()
         self.resized.emit()
 
-    def paint_under(self, painter: QPainter, area: QRect) -> None:
-        """Paint what lies under the text."""
+    def paint_under(self, painter: QPainter, area: QRect) -> None: ...
 
 
 UNFOLDED, FOLDED = "▾", "▸"
@@ -232,7 +229,7 @@ _RULE = 2
 
 
 class FoldLine(DrawnButton):
-    """A row that is clicked, or chosen with Enter or Space. Subclasses paint its content."""
+    """A row activated with a click, Enter or Space. Subclasses paint its content."""
 
     def __init__(self, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(parent)

@@ -1,6 +1,6 @@
-"""The buttons above a block of code in an answer: copy it, or apply it to a file.
+"""The buttons above a code block in an answer: copy it, or apply it to a file.
 
-Which files it may be meant for, the text says: behind the fence, in the code, or before it.
+The text names the files that it can be meant for: after the fence, in the code, or before it.
 """
 
 import re
@@ -22,7 +22,7 @@ _QUOTED = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
 _LINES_BEFORE = 3
 _LONGEST_LINE = 300
 _FAR = 2_000
-"""How many characters before a fence are searched, each time one comes into sight."""
+"""How many characters before a fence are searched each time it scrolls into view."""
 
 _NO_FILES = frozenset(
     ("bash", "console", "diff", "math", "mermaid", "output", "patch", "sh", "shell", "terminal", "zsh")

@@ -1,6 +1,6 @@
-"""Entries of markdown that grows: answers, thinking, and what slash commands said.
+"""Entries of growing markdown: answers, thinking, and the output of slash commands.
 
-Every fence has buttons. Links are followed by mouse, through the view, and by keyboard.
+Every fence has buttons. Links work by mouse, through the view, and by keyboard.
 """
 
 from typing import ClassVar
@@ -25,7 +25,7 @@ from desktop_agent.ui.translation.core_words import answer_words
 
 
 class LinkedEntry(EntryWidget):
-    """Tab goes from link to link, Enter opens the one with the ring."""
+    """An entry with links: Tab goes from link to link, Enter opens the one with the focus ring."""
 
     is_tab_stop: ClassVar[bool] = False
     """Whether Tab reaches it even without links."""
@@ -96,19 +96,19 @@ class LinkedEntry(EntryWidget):
 SPOKEN_CHARS = 4_000
 """Length of the accessible name: a screen reader reads all of it at once."""
 READ_S = 0.003
-"""How long one step reads a text that came in one piece."""
+"""How long one step parses a text that arrived in one piece."""
 _PIECE_CHARS = 1_024
 _PIECE_LINES = 64
-"""Read between two looks at the clock: little, because unsettled text is parsed again."""
+"""Lines parsed between two looks at the clock: few, because unsettled text is parsed again."""
 _FIRST_CHARS = 8_192
 _FIRST_LINES = 80
-"""Always read at first: nearly every answer is then shown whole at once."""
+"""Lines always parsed first: nearly every answer is then shown whole at once."""
 
 
 def read_on(row: EntryRow, entry: TextEntry | CommandRun, time: Slice | None = None) -> int:
     """Bring the row's stream up to date with its entry; return the first block that changed.
 
-    With a `time`, only until that is over: call it again while `is_behind`.
+    With a `time`, stop when it is over; call it again while `is_behind`.
     """
     if row.stream is None:
         row.stream = MarkdownStream()
@@ -134,7 +134,7 @@ def is_behind(row: EntryRow, entry: TextEntry | CommandRun) -> bool:
 
 
 def _text_of(entry: TextEntry | CommandRun) -> tuple[str, bool]:
-    """Return the text, and whether it may grow."""
+    """Return the text, and whether it can grow."""
     return (answer_words(entry.output), False) if isinstance(entry, CommandRun) else (entry.text, entry.is_open)
 
 
@@ -206,7 +206,7 @@ class MarkdownWidget(LinkedEntry):
         self._do_wanted()
 
     def _do_wanted(self) -> None:
-        """Copy or apply the fence once the answer is read whole."""
+        """Copy or apply the fence once the answer is parsed completely."""
         if self._wanted is None or self.is_behind:
             return
         (act, index), self._wanted = self._wanted, None

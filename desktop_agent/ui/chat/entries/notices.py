@@ -33,11 +33,11 @@ _ROLES = {"info": "accent_text", "warning": "warning_text", "error": "danger_tex
 
 _SIGNED_OUT = "signed_out"
 _SETTINGS_CODES = frozenset({"authentication", "no_key", "no_account", "permission", "billing"})
-"""Notices that the settings can fix."""
+"""Codes of notices about problems that the settings can fix."""
 
 _OTHER_RETRY_CODES = ("provider_error", "no_key", "no_account", _SIGNED_OUT, "workspace", "storage", "internal_error")
 _RETRY_CODES = frozenset((*get_args(ProviderFault), *_OTHER_RETRY_CODES))
-"""Ends of a turn after which asking the model again may work."""
+"""Codes of turn ends after which asking the model again can help."""
 
 
 class NoticeWidget(EntryWidget):
@@ -152,7 +152,7 @@ class NoticeWidget(EntryWidget):
 
 
 def _gave_back(notice: Notice) -> bool:
-    """Whether the prompt is in the field again, so that sending it is trying again."""
+    """Whether the prompt is back in the field, so that sending it is a retry."""
     return notice.code == "storage" and notice.turn is None
 
 
@@ -160,7 +160,7 @@ _INDENT = 20
 
 
 class LineWidget(EntryWidget):
-    """A sentence with a sign in front."""
+    """A sentence with a symbol in front."""
 
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place)
@@ -217,7 +217,7 @@ class LineWidget(EntryWidget):
 
 
 class CompactionWidget(EntryWidget):
-    """The line, and below it the summary with what can be done to it while it is in force."""
+    """The line and, below it, the summary with its actions while it is in force."""
 
     is_folding: ClassVar[bool] = True
 
@@ -278,7 +278,7 @@ class CompactionWidget(EntryWidget):
 
 
 _STEP = 360
-"""Distance between the words, so that some are always in view."""
+"""The distance between the repeated words, so that some are always in view."""
 
 
 class PageWidget(EntryWidget):

@@ -1,6 +1,6 @@
-"""What the user asked: text in a bubble, and below it what came with it; and the field in which it is edited.
+"""A prompt: text in a bubble, its attachments below, and the field in which it is edited.
 
-A picture is seen small, once it is read. Its button is as large without it, so that nothing moves.
+A small picture is shown once it is read. Its button has the same size without it, so that nothing moves.
 """
 
 from collections.abc import Sequence
@@ -170,7 +170,7 @@ _PADDING = 12
 
 
 class PromptEditor(QWidget):
-    """A message field, and below it what will happen. Enter sends; `cancel`, also by Escape, changes nothing."""
+    """A message field and, below it, what sending will do. Enter sends; `cancel`, or Escape, changes nothing."""
 
     sent = Signal(str, bool)
     changed = Signal(str)
@@ -267,7 +267,7 @@ _CORNER = 2
 _MEASURED_CHARS = 400
 
 EDIT = "edit"
-"""The row's draft of an edited prompt."""
+"""The key of the edited prompt among the row's drafts."""
 
 
 class PromptWidget(EntryWidget):
@@ -412,7 +412,6 @@ class PromptWidget(EntryWidget):
 
 
 def _speech_bubble(area: QRectF) -> QPainterPath:
-    """Return a rounded rectangle whose lower right corner is almost sharp."""
     path = QPainterPath()
     path.setFillRule(Qt.FillRule.WindingFill)
     path.addRoundedRect(area, _RADIUS, _RADIUS)

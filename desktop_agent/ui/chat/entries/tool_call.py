@@ -1,6 +1,6 @@
-"""A tool call: a card with one line, a body that shows what came of it, and what else must be said about it.
+"""A tool call: a card with one line, a body with its result, and notes.
 
-While the user has not answered, the question about the call stands in the place of the card.
+Until the user answers, the question about the call replaces the card.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
-"""The line of a tool call's card: what it does, its state as a mark and in words, and its buttons; and the notes.
+"""The line of a tool call's card: the action, its state as a mark and in words, its buttons; and the notes.
 
-The notes stand at the lower end of the card: what was asked, what the call destroyed, what it did not get.
+The notes are at the bottom of the card: what was asked, what the call destroyed, what it did not get.
 """
 
 from functools import partial
@@ -29,7 +29,7 @@ _MARK_AT = 17.0
 _LONG_TITLE = 40
 _BADGE_HEIGHT = 18
 _LEAST_PURPOSE = 90
-"""With less room, the purpose of a call is only in its tool tip."""
+"""With less room, in pixels, the purpose of a call is only in its tool tip."""
 
 
 class ToolLine(FoldLine):
@@ -127,7 +127,7 @@ class ToolLine(FoldLine):
             self._paint_text(painter, left, right, purpose, font)
 
     def _paint_right(self, painter: QPainter, right: float, text: str, role: str, font: QFont | None = None) -> float:
-        """Paint `text` so that it ends at `right`; return where the next may end."""
+        """Paint `text` so that it ends at `right`; return where the next text can end."""
         if not text:
             return right
         font = font or self.styles.secondary

@@ -41,9 +41,9 @@ _FORMULA_CLOSINGS = {"$$": "$$", r"\[": r"\]", r"\(": r"\)"}
 _FENCES = ("```", "~~~")
 _LONGEST_IN_DOLLARS = 300
 _DOLLARS = re.compile(r"\$(?![\s$])(?:[^$\\\n]|\\[^\n])*?(?<!\s)\$(?!\d)")
-"""An amount is no formula: no blank inside the dollars, and no digit behind them."""
+"""An amount of money is not a formula: no space just inside the dollars, and no digit after them."""
 _IS_TEX = re.compile(r"[\\^_*{]")
-"""What markdown would read as something else, or not show. Anything simpler is as readable without its escapes."""
+"""Characters that markdown would misread or hide. A simpler formula stays readable without its escapes."""
 
 
 def leave_formula(state: "StateInline", silent: bool) -> bool:
@@ -70,9 +70,9 @@ def _end_of_formula(text: str, start: int, limit: int) -> int | None:
 
 
 def read_math_block(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
-    """Read a line with only the sign, and the lines up to the one that ends with its counterpart, or to a blank one.
+    """Read a line of only the opening sign, and the lines up to one that ends in its counterpart or is blank.
 
-    A rule of the reader of blocks.
+    A block rule of markdown-it-py.
     """
     opening = _line_text(state, start_line).strip()
     if opening not in ("$$", r"\[") or state.is_code_block(start_line):
@@ -118,9 +118,9 @@ def parser() -> "MarkdownIt":
     from markdown_it.rules_block import table
 
     def short_table(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
-        """Read a table, unless its header is the middle of a paragraph or as long as one that was cut already.
+        """Read a table unless its header is the middle of a paragraph or longer than `SOFT_LIMIT`.
 
-        It also ends before a row that is as long as that. A table with more columns than have room is not read as one.
+        The table also ends before a row that long. One with more than `MOST_COLUMNS` columns is not read as a table.
         """
         start, end = state.bMarks[start_line], state.eMarks[start_line]
         is_prose = end - start > SOFT_LIMIT or (start == 0 and state.env["is_mid_paragraph"])
@@ -138,7 +138,7 @@ def parser() -> "MarkdownIt":
 
 
 def language_of(info: str) -> str:
-    """Return what the line of a fence says that it holds: its first word, with escapes and entities read."""
+    """Return the language in a fence's info string: its first word, with escapes and entities decoded."""
     word = info.split(maxsplit=1)[0] if info.strip() else ""
     if "\\" not in word and "&" not in word:
         return word
@@ -194,7 +194,7 @@ class Region:
 
     @property
     def complete_lines(self) -> int:
-        """How many lines end in a newline: what the line behind them means may still change."""
+        """How many lines end in a newline: the meaning of the line after them can still change."""
         return len(self.line_starts) - 1
 
     def position(self, line: int) -> int:
@@ -271,7 +271,7 @@ class _Flattener:
 
     region: Region
     is_first: bool
-    """Whether the node is the first of its region, which may continue something."""
+    """Whether the node is the first of its region, which can continue something."""
     found: list[Block] = field(default_factory=list[Block])
     containers: str = ""
     marker: str = ""
@@ -290,7 +290,7 @@ class _Flattener:
             index += self._take(tokens, index)
 
     def _as_source(self, node: Node, tokens: "list[Token]") -> None:
-        """Add the source itself: markdown-it-py drops what is nested too deep, and nothing may vanish."""
+        """Add the source itself: markdown-it-py drops what is nested too deeply, and nothing must be lost."""
         for token in tokens:
             if token.level == 0 and token.nesting == 1:
                 self._take([token], 0)
@@ -341,7 +341,6 @@ class _Flattener:
         return 1
 
     def _resumes(self, what: Resumption) -> bool:
-        """Whether the next block continues one that settled before the region."""
         return self.is_first and not self.found and self.region.resumes == what
 
     def _first_number(self, token: "Token") -> int:

@@ -1,8 +1,8 @@
-"""What a message is made of once read: a flat list of blocks, each small enough to lay out in a frame.
+"""The parsed form of a message: a flat list of blocks, each small enough to lay out within one frame.
 
-Nesting is flattened into `containers`, so a fence in a list in a quote is one block that knows how far in it stands.
-Text and code longer than a few kilobytes is cut into parts that continue each other: what a frame costs must not grow
-with what was written before.
+Nesting is flattened into `containers`, so a fence in a list in a quote is one block that knows its depth. Text and code
+longer than a few kilobytes is cut into parts that continue each other: the cost of a frame must not grow with the text
+before it.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ TABLE_CHARS = 1200
 """Body rows of a table in one block, and how many cells and characters these have before the block is full."""
 
 MOST_COLUMNS = 32
-"""A table with more of them has no room for its words; it is shown as the lines that it was written in."""
+"""A table with more columns has no room for its words, so it is shown as its source lines."""
 
 BlockKind = Literal["text", "heading", "code", "plain", "table", "rule"]
 Alignment = Literal["left", "center", "right"]
@@ -36,7 +36,7 @@ class Block(NamedTuple):
 
     kind: BlockKind
     content: str
-    """Markdown without its block syntax for `text` and `heading`; the very text for `code` and `plain`."""
+    """Markdown without its block syntax for `text` and `heading`; the text itself for `code` and `plain`."""
     start: int
     """Where its source begins, in characters of the whole message."""
     end: int
@@ -48,7 +48,7 @@ class Block(NamedTuple):
     """The sign or number of the list item that begins here."""
     level: int = 0
     language: str = ""
-    """What a fence says it holds, its first word."""
+    """The first word of a fence's info string."""
     rows: tuple[tuple[str, ...], ...] = ()
     """Cells of a table; the header is row 0 unless the block continues a table."""
     alignments: tuple[Alignment, ...] = ()
@@ -63,9 +63,9 @@ class TextSlice(NamedTuple):
 
 
 def table_parts(rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return where the parts end into which a table with these body rows is cut.
+    """Return the ends of the parts into which a table with these body rows is cut.
 
-    Whether a part ends behind a row depends on nothing behind it, so more rows at the end never move a cut.
+    A cut depends on nothing after it, so more rows at the end never move it.
     """
     ends: list[int] = []
     start = cells = chars = 0
@@ -79,9 +79,9 @@ def table_parts(rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def bounded(text: str, start: int, chars: int, lines: int) -> int:
-    """Return where the first `lines` lines of `text` from `start` on end, but at most `chars` characters behind it.
+    """Return where the first `lines` lines of `text` after `start` end, at most `chars` characters after it.
 
-    What reading takes depends on both: many short lines take as long as one that is a hundred times as long.
+    Parsing time depends on both: many short lines take as long as one line that is a hundred times as long.
     """
     limit = min(len(text), start + chars)
     at = start
@@ -133,7 +133,7 @@ def skip_joint(text: str, end: int) -> tuple[int, str]:
 def code_cut(text: str) -> tuple[int, str]:
     """Return where the first chunk of `text` ends and what separates it from the next, or (0, "") when it fits.
 
-    Looks at the first `CHUNK_LINES` lines and `CHUNK_CHARS` characters only, and wants text behind the cut.
+    Looks at the first `CHUNK_LINES` lines and `CHUNK_CHARS` characters only, and requires text after the cut.
     """
     at = -1
     for _ in range(CHUNK_LINES):
@@ -163,7 +163,7 @@ def code_parts(text: str) -> list[TextSlice]:
 
 
 def plain_blocks(text: str) -> list[Block]:
-    """Return `text` as it is, not read as markdown: what a user wrote, or what a program printed."""
+    """Return `text` as blocks without parsing markdown: what a user wrote, or what a program printed."""
     return [
         Block("plain", part.text, part.start, part.start + len(part.text), joint=part.joint)
         for part in code_parts(text)

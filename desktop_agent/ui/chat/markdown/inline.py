@@ -1,10 +1,9 @@
-"""What is inside a line of markdown: plain text, and spans that say how parts of it look and where they lead.
+"""Inline markdown: plain text, and spans with the look and link target of its parts.
 
 Positions count UTF-16 units, as Qt's text classes do, so an emoji is two.
 
-Web addresses that stand in a text by themselves are found as GitHub's dialect of markdown finds them, with two
-differences: an address with `http` may stand behind any character, because models write them in quotes and brackets,
-and quotation marks end an address.
+Bare web addresses are found as in GitHub's dialect of markdown, with two differences: an address with `http` can follow
+any character, because models write them in quotes and brackets, and quotation marks end an address.
 """
 
 import re
@@ -21,12 +20,12 @@ STRIKE = 4
 CODE = 8
 LINK = 16
 MUTED = 32
-"""How a part of a line can look: bits that add up."""
+"""Looks of a part of a line, as bits that can be combined."""
 
 _BEGUN = re.compile(r"(?:https?://|(?<![^\s*_~(])www\.(?=\w))[^\s<>\"'`\u2028]*")
 _ENTITY = re.compile(r"&[0-9A-Za-z]+;\Z")
 _PUNCTUATION = frozenset("?!.,:*_~;]}")
-"""What belongs to the sentence when it is the end."""
+"""Punctuation at the end of an address that belongs to the sentence."""
 
 
 class WebAddress(NamedTuple):
@@ -51,7 +50,7 @@ def web_addresses(text: str) -> Iterator[WebAddress]:
 
 
 def _without_sentence(written: str) -> str:
-    """Return an address without what belongs to the sentence around it."""
+    """Return an address without the trailing characters that belong to the sentence around it."""
     end = len(written)
     surplus = written.count(")") - written.count("(")
     while end:
@@ -72,7 +71,7 @@ LINE_BREAK = "\u2028"
 _STYLES = {"strong_open": BOLD, "em_open": ITALIC, "s_open": STRIKE}
 _CLOSINGS = frozenset(("strong_close", "em_close", "s_close"))
 _SYNTAX = re.compile(r"[\\`*_\[\]!<&~\n]|://|www\.")
-"""What text must contain for anything in it to be more than text."""
+"""Text without any of these contains no markup and no address."""
 
 
 class InlineSpan(NamedTuple):
@@ -121,7 +120,9 @@ class _Writer:
         self._length = 0
         self._style = 0
         self._outer: list[int] = []
-        """The style around each emphasis that is open: one in another of its kind ends without ending that."""
+        """The style outside each open emphasis: a nested emphasis of the same kind ends without ending the
+        outer one.
+        """
         self._link = ""
         self._link_start = 0
 
@@ -176,14 +177,14 @@ class _Writer:
             self._add(text[end:], self._style)
 
     def _close_link(self) -> None:
-        """Name the target of a link that cannot be followed: where it points must not stay hidden."""
+        """Write out the target of a link that cannot be followed, so that it does not stay hidden."""
         href, label = self._link, "".join(self.parts[self._link_start :])
         self._link = ""
         if href and not is_web_address(href) and href.removeprefix("#").removeprefix("mailto:") not in label:
             self._add(f" ({href})", MUTED)
 
     def _add_image(self, token: MarkdownToken) -> None:
-        """Show an image as its description; it leads to the address, and nothing is ever loaded from there."""
+        """Show an image as its description, linked to its address; nothing is ever loaded from there."""
         source = str(token.attrs.get("src", ""))
         label = _words(token.children or ()) or source
         if self._link:
@@ -195,7 +196,6 @@ class _Writer:
 
 
 def _words(tokens: Sequence[MarkdownToken]) -> str:
-    """Return what these tokens say, without how it looks."""
     return "".join(
         _words(token.children or ()) if token.type == "image" else "\n" if token.type == "softbreak" else token.content
         for token in tokens

@@ -1,11 +1,11 @@
 """Markdown that arrives in pieces: feeding it in any cuts gives the same blocks as feeding it whole.
 
-A block is *settled* once the block behind it has begun on a complete line; settled source is never read again. What is
-left is short, because long things settle in parts: a paragraph at its soft cuts, a list by item, a table by rows. A
-fence is not parsed at all while it is open: its lines are only appended.
+A block is *settled* once the next block has begun on a complete line; settled source is never parsed again. The rest is
+short, because long things settle in parts: a paragraph at its soft cuts, a list by item, a table by rows. An open fence
+is not parsed at all: its lines are only appended.
 
-The one promise every rule here keeps: whether and where something settles depends on the text in front of that place,
-never on how the text was cut into pieces.
+Every rule here keeps one promise: whether and where something settles depends on the text before that place, never on
+how the text was cut into pieces.
 """
 
 import re
@@ -37,13 +37,13 @@ _MAY_CLOSE = re.compile(r" {0,3}(`*|~*)[ \t]*")
 
 _WINDOW_CHARS = 8_192
 _WINDOW_LINES = 256
-"""How much source is parsed at once. A quote or an item of a list that is longer is cut at a line's end.
+"""How many lines of source are parsed at once. A longer quote or list item is cut at the end of a line.
 
-Without a limit, each step over a quote of a megabyte parses all of it again, and the window stands still.
+Without a limit, each step through a quote of a megabyte would parse all of it again, and the window would freeze.
 """
 
 _MOST_REFERENCES = 1_000
-"""How many link definitions count; each step takes all of them along."""
+"""How many link definitions are used; each step carries all of them."""
 
 _PATIENT_ABOVE = 6_000
 """An unsettled end longer than this (one huge quote, say) is parsed again only when it has grown by a sixteenth."""
@@ -57,7 +57,7 @@ class _Fence(Struct):
     source_start: int
     """Where the source of the open block begins: with the fence's first line, later with the first of its own."""
     indent: re.Pattern[str]
-    """What to take off the front of its lines, as much of it as is there."""
+    """The indent to strip from its lines, as far as it is present."""
     joint: str | None = None
 
 
@@ -128,7 +128,7 @@ class MarkdownStream:
     # -- settling --
 
     def _settle(self) -> bool:
-        """Settle what can be settled next, or lay out the open rest. Whether there may be more to settle."""
+        """Settle what can be settled next, or show the open rest; return whether there may be more to settle."""
         if self._fence is not None:
             return self._settle_code(self._fence)
         opening = _OPENING.search(self._tail, self._first_line_start())
@@ -159,7 +159,7 @@ class MarkdownStream:
         return True
 
     def _first_line_start(self) -> int:
-        """Where the first line begins that is not the rest of a line."""
+        """Return where the first line begins that is not the rest of an earlier line."""
         if self._resumes != "paragraph":
             return 0
         end = self._tail.find("\n")
@@ -201,16 +201,16 @@ class MarkdownStream:
         self.references = self._settled_references
 
     def _go_to(self, length: int, resumes: Resumption = "", *, number: int | None = None, joint: str = "") -> None:
-        """Leave `length` characters of the tail behind; what is next continues something if `resumes` says so."""
+        """Move past `length` characters of the tail; the next block continues the last one if `resumes` says so."""
         self._tail = self._tail[length:]
         self._offset += length
         self._resumes, self._number, self._joint = resumes, number, joint
         self._patience = 0
 
     def _settle_region(self, region: Region, *, is_full: bool) -> bool:
-        """Settle every node that another one follows, else the sure part of the last one.
+        """Settle every node before the last, or else the certain part of the last one.
 
-        A full region has no room for more of that one.
+        A full region has no room for more of the last node.
         """
         nodes = region.nodes
         count = _last_complete(nodes, region)
@@ -350,7 +350,7 @@ class MarkdownStream:
 
 
 def _last_complete(nodes: Sequence[Node], region: Region) -> int:
-    """Return the index of the last node behind another one that surely begins where it seems to, or 0."""
+    """Return the index of the last node, other than the first, whose beginning is certain, or 0."""
     for index in range(len(nodes) - 1, 0, -1):
         # What begins on a complete line stays; a table is one only while its second line looks like it.
         is_table = region.tokens[nodes[index].first].type == "table_open"

@@ -1,5 +1,5 @@
-"""What waits for the user's answer, on cards in the conversation.
+"""Questions that wait for the user's answer, as cards in the conversation.
 
-A card answers only what was in sight for a moment, and only what was seen whole. It gives its answer to `EntryActions`;
-nothing here submits it.
+A card answers only a question that was visible for a moment and was seen in full. It passes the answer to
+`EntryActions`; nothing here submits it.
 """

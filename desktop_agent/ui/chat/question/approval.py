@@ -29,20 +29,20 @@ from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import explained, visible
 
 COMMAND = "command"
-"""The draft of the edited command."""
+"""The key of the edited command among the drafts."""
 
 _MOST_CHANGE_LINES = 14
-"""Of a changed tool; longer ones scroll."""
+"""How many lines of a changed tool are shown; longer ones scroll."""
 
 _FLAT_PADDING = 9
-"""Of a frameless button: its words align with the fields."""
+"""Padding of a frameless button, so that its words align with the fields."""
 
 
 class QuestionFields(QObject):
-    """The fields that must have been seen in full: the command or the call, details, changes of a tool.
+    """The fields that must be seen in full: the command or the call, details, changes of a tool.
 
-    `edit` is the button that lets the user change the command, and then restore the agent's. `unfold` shows what the
-    server says of a tool that was never allowed; that may stay folded.
+    `edit` is the button that lets the user change the command, and then restore the agent's. `unfold` shows the
+    server's description of a tool that was never allowed; it can stay folded.
     """
 
     changed = Signal()

@@ -1,4 +1,4 @@
-"""The ways to answer a question: a row of buttons, or in its place the reason for a no."""
+"""The ways to answer a question: a row of buttons, or the reason for a denial in its place."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
@@ -18,7 +18,7 @@ from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
 _OFFER_WIDTH = 380
 _OFFER_STEP = 20
 _LEAST_QUOTED_WIDTH = 60
-"""An offer that is cut further no longer says which command it allows: it moves to a second row."""
+"""In pixels. An offer cut further no longer says which command it allows, so it moves to a second row."""
 
 
 def _cut_offer(button: QPushButton, parts: list[str], room: int) -> None:
@@ -35,7 +35,7 @@ def _cut_offer(button: QPushButton, parts: list[str], room: int) -> None:
 
 
 DENIAL = "denial"
-"""The draft of the reason."""
+"""The key of the reason among the drafts."""
 
 _FIELD_HEIGHT = 30
 
@@ -146,7 +146,7 @@ class CardAnswers(QObject):
     # -- geometry --
 
     def fit(self, width: int) -> None:
-        """Let the offers say as much as fits; names of keys go first."""
+        """Fit the offers into the width; the names of keys are dropped first."""
         shown = self._shown()
         self._allow.show_keys(is_shown=self._listens)
         self._fit_offers(shown, 2 * width)  # their full words

@@ -181,8 +181,7 @@ class RequestCard(QuestionCard):
         """Place everything above the buttons, from `y` on; return where it ends."""
         raise NotImplementedError
 
-    def update_answers(self) -> None:
-        """Enable or disable the yes."""
+    def update_answers(self) -> None: ...
 
     def on_yes(self) -> None:
         raise NotImplementedError

@@ -1,4 +1,6 @@
-"""What a server asks while its call runs: the user, by a form or an address, or the model (`SamplingCard`)."""
+"""Questions from a server while its call runs: to the user, by a form or an address, or to the model
+(`SamplingCard`).
+"""
 
 from functools import partial
 from typing import assert_never
@@ -30,7 +32,7 @@ from desktop_agent.ui.widgets.labels import make_label
 _HEIGHT = 30
 _TICK_HEIGHT = 24
 _WIDEST = 420
-"""No field for one value needs to be wider."""
+"""In pixels. No field for one value needs to be wider."""
 
 
 class FormRow(QObject):

@@ -50,7 +50,7 @@ class _Cell:
         self.passage = self._line
         self._width: float = _UNBOUNDED
         self.start = 0
-        """Where its text begins in the text of the table."""
+        """The offset of its text in the table's text."""
         self.origin = QPointF()
 
     def fit(self, width: float, alignment: Alignment) -> None:
@@ -60,7 +60,7 @@ class _Cell:
             self.passage, self._width = self._lay_out(width, alignment), width
 
     def shift(self, width: float, alignment: Alignment) -> float:
-        """Return how far right a cell on a single line stands in its column."""
+        """Return the horizontal offset of a single-line cell in its column."""
         if self._width != _UNBOUNDED:
             return 0
         return {"right": width - self.natural_width, "center": (width - self.natural_width) / 2}.get(alignment, 0)
@@ -79,7 +79,7 @@ class _Cell:
 
 
 class TablePassage:
-    """One block of a table: the whole of it, or some of its rows. It can do what a `TextPassage` can."""
+    """One block of a table: all of it, or some of its rows. It has the interface of a `TextPassage`."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class TablePassage:
         natural_widths: Sequence[float] | None,
         before: "TablePassage | None",
     ) -> None:
-        """Lay `block` out. `natural_widths` are those of the table it continues, `before` its cells a moment ago."""
+        """Lay out `block`. `natural_widths` are those of the table it continues; `before` is its previous layout."""
         self._styles = styles
         self._alignments = block.alignments
         self._has_header = block.joint is None
@@ -234,7 +234,7 @@ def _in_bold(rich: RichText) -> RichText:
 
 
 def _share(naturals: Sequence[float], available: float) -> list[float]:
-    """Return column widths: as wide as they like while that fits, else the wide ones share what the narrow leave."""
+    """Return the natural column widths if they fit; otherwise the wide columns share what the narrow ones leave."""
     widths = [max(_LEAST_WIDTH, width) for width in naturals]
     if sum(widths) <= available:
         return widths
@@ -265,7 +265,7 @@ class Box:
         is_continued: bool,
         before: Block | None,
     ) -> None:
-        """`is_framed` gives code its ground; `is_continued` says that the next block goes on with this one."""
+        """`is_framed` gives code its background; `is_continued` says that the next block continues this one."""
         self.block = block
         self.passage = passage
         self.width = width
@@ -289,7 +289,7 @@ class Box:
     def draw(
         self, painter: QPainter, y: int, ground: QColor, text: QColor, highlights: Sequence[Highlight], key: object
     ) -> None:
-        """Paint at `y`. What looks the same as last time (`key`) is copied from a picture."""
+        """Paint at `y`. With the same `key` as last time, a cached picture is copied."""
         scale = painter.device().devicePixelRatio()
         if scale != int(scale):  # a picture would fall between pixels and blur
             painter.save()
@@ -367,7 +367,7 @@ class Box:
                 x += LIST_INDENT
 
     def _side(self, x: float, width: float) -> float:
-        """Return where something stands that is `x` away from the side on which reading begins."""
+        """Return the left edge of something that is `x` away from the side on which reading begins."""
         return self.width - x - width if self._is_mirrored else x
 
     def _paint_marker(self, painter: QPainter, x: float) -> None:

@@ -1,6 +1,6 @@
-"""A column of blocks of which only what is near the eye is laid out; the rest has estimated heights.
+"""A column of blocks: those near the viewport are laid out, the rest have estimated heights.
 
-Laying out is cut into slices of the window's time, between which it paints and answers.
+Layout is cut into slices of the window's time, between which the window paints and responds.
 """
 
 import time
@@ -28,7 +28,7 @@ SLICE_S: Final = 0.0015
 
 
 class Slice:
-    """Time for some steps: `seconds` from now, or without an end if `is_open`. The first step is always made."""
+    """Time for some steps: `seconds` from now, or unlimited if `is_open`. The first step is always made."""
 
     def __init__(self, seconds: float = SLICE_S, *, is_open: bool = False) -> None:
         self.is_open = is_open
@@ -68,7 +68,7 @@ class Heights:
         return min(bisect_right(self._bottoms, y), len(self._heights) - 1)
 
     def replace(self, start: int, heights: Iterable[int]) -> None:
-        """Put `heights` in the place of everything from `start` on."""
+        """Replace everything from `start` on with `heights`."""
         self._heights[start:] = heights
         del self._bottoms[start:]
 
@@ -94,15 +94,15 @@ class Heights:
 
 
 _FEW = 24
-"""This many blocks may stay laid out, wherever they are."""
+"""How many blocks can stay laid out, wherever they are."""
 
 
 class Column:
-    """Where the blocks of one entry stand, with their `text` and its `highlights`.
+    """The layout of one entry's blocks, with their `text` and its `highlights`.
 
     Coordinates are relative to its own top left corner. `ground` and `ink` are colour roles; without a ground, what is
-    painted below shines through. `is_framed` gives code blocks a ground and a header; without it code is bare and its
-    lines are cut at the edge instead of wrapped, as the output of a command is shown.
+    painted below shows through. `is_framed` gives code blocks a background and a header; without it code is bare and
+    its lines are cut at the edge instead of wrapped, as for the output of a command.
     """
 
     def __init__(
@@ -122,13 +122,13 @@ class Column:
         self._boxes: dict[int, Box] = {}
         self._retired: dict[int, Box] = {}
         self._of_other_width: dict[int, Box] = {}
-        """Boxes laid out at the last width that were not needed at the new one yet."""
+        """Boxes laid out at the last width and not yet needed at the new one."""
         self.revision = 0
         """Changes whenever something was laid out or forgotten."""
 
     @property
     def height(self) -> int:
-        """Of all blocks, exact where they were laid out."""
+        """The height of all blocks, exact where they were laid out."""
         return self._heights.total
 
     @property
@@ -140,7 +140,7 @@ class Column:
     def set_blocks(
         self, blocks: Sequence[Block], references: References, changed: int, marks: Sequence[Sequence[TextMark]] = ()
     ) -> None:
-        """Show `blocks`, of which those from index `changed` on are new or different, with their `marks`."""
+        """Show `blocks` with their `marks`; those from index `changed` on are new or different."""
         text, boxes = self.text, self._boxes
         self.revision += 1
         # Whether a part of a fence has a lower edge depends on the block behind it.
@@ -170,9 +170,9 @@ class Column:
     # -- layout --
 
     def lay_out(self, top: int, bottom: int, time: Slice | None = None) -> None:
-        """Lay out what lies between these edges; heights above and within may change by it.
+        """Lay out what lies between these edges; this can change heights above and within.
 
-        When the time is over before it is done, the rest stays blank: call it again.
+        If the time runs out, the rest stays blank: call it again.
         """
         if not self.text.blocks or bottom <= 0:
             return
@@ -240,7 +240,7 @@ class Column:
         return self._box_around(index, self._passage(index, retired))
 
     def _box_of_other_width(self, index: int, box: Box) -> Box:
-        """Lay out a block that stood unchanged in `box` at another width. `box` is used up."""
+        """Lay out a block that stood unchanged in `box` at another width. `box` is consumed."""
         passage = box.passage
         if isinstance(passage, TextPassage):
             passage.wrap(self._text_width(box.block))
@@ -342,7 +342,6 @@ class Column:
         return table
 
     def _column_widths(self, index: int) -> Sequence[float]:
-        """Return the natural column widths of the table that the block at `index` is a part of."""
         blocks = self.text.blocks
         first = next(at for at in range(index, -1, -1) if blocks[at].joint is None)
         if first not in self._tables or self._tables[first][0] != blocks[first]:

@@ -1,6 +1,4 @@
-"""The text of a column of blocks, whether or not it is laid out: what it says, what copying a part of it gives, and
-which parts are selected or found.
-"""
+"""The text of a column of blocks, laid out or not: what it says, what is copied, and what is selected or found."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -25,9 +23,9 @@ END = TextPosition(1 << 60, 0)
 
 
 class ColumnText:
-    """The blocks of a column with what they refer to.
+    """The blocks of a column with their references.
 
-    `marks` say, block by block, how parts of code and plain text look and where they lead.
+    `marks` give, block by block, the look and the link target of parts of code and plain text.
     """
 
     def __init__(self) -> None:
@@ -39,7 +37,7 @@ class ColumnText:
         return self.blocks[index - 1] if index else None
 
     def is_continued(self, index: int) -> bool:
-        """Whether the next block goes on with this one."""
+        """Whether the next block continues this one."""
         return index + 1 < len(self.blocks) and self.blocks[index + 1].joint is not None
 
     def marks_of(self, index: int) -> Sequence[TextMark]:
@@ -49,7 +47,6 @@ class ColumnText:
         return shown_text(self.blocks[index], self.references)
 
     def end(self) -> TextPosition:
-        """Return the place behind the last letter."""
         last = len(self.blocks) - 1
         return TextPosition(last, utf16_length(self.shown(last))) if last >= 0 else TextPosition(0, 0)
 
@@ -65,8 +62,8 @@ class ColumnText:
     def copied(self, start: TextPosition, end: TextPosition, source: str) -> str:
         """Return what copying from `start` to `end` gives.
 
-        Within one block that is the text as it is shown; beyond, blocks that are whole give their source, where it
-        begins and ends in `source`, and the parts at both ends their text.
+        Within one block that is the text as it is shown. Across blocks, whole blocks give their part of `source`, and
+        the partial blocks at both ends give their text.
         """
         end = min(end, self.end())
         if start >= end:
@@ -114,7 +111,7 @@ def _lines(text: str) -> str:
 
 
 _MOST_MARKED = 60
-"""So many matches of a block are marked, those around the current one."""
+"""How many matches of a block are marked: those around the current one."""
 
 
 class TextMatch(NamedTuple):
@@ -133,19 +130,19 @@ class ColumnHighlights:
         self._current: TextMatch | None = None
 
     def select(self, selection: tuple[TextPosition, TextPosition] | None) -> bool:
-        """Show this range as selected. Whether that is different from before."""
+        """Show this range as selected; return whether that changed anything."""
         if selection == self._selection:
             return False
         self._selection = selection
         return True
 
     def show_matches(self, matches: Sequence[TextMatch], current: TextMatch | None) -> None:
-        """Show these pieces, in the order of reading, as found, one of them as the one that was asked for."""
+        """Mark these matches, in reading order, as found, and `current` as the current one."""
         self._matches = matches
         self._current = current
 
     def of_block(self, index: int, length: int) -> tuple[list[Highlight], object]:
-        """Return what is highlighted in a block of this length, and a key: the same again while that is."""
+        """Return what is highlighted in a block of this length, and a key that stays the same while that does."""
         selected = self._selected_range(index, length)
         first = bisect_left(self._matches, (index,))
         matches = self._near_current(self._matches[first : bisect_left(self._matches, (index + 1,), first)])
@@ -160,7 +157,7 @@ class ColumnHighlights:
         return highlights, (selected, tuple(matches), self._current)
 
     def _near_current(self, matches: Sequence[TextMatch]) -> Sequence[TextMatch]:
-        """Return the matches of a block that are shown as such: Qt paints the text once more for each of them."""
+        """Return the matches of a block to mark: Qt paints the text once more for each of them."""
         at = bisect_left(matches, self._current) if self._current is not None else 0
         first = max(0, min(at - _MOST_MARKED // 2, len(matches) - _MOST_MARKED))
         return matches[first : first + _MOST_MARKED]

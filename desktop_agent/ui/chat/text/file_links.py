@@ -1,4 +1,4 @@
-"""Paths in what is said and printed, which lead to files of the open folder. Only files that are there are linked."""
+"""Links from paths in messages and output to files of the open folder. Only files that exist are linked."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,7 +8,7 @@ from desktop_agent.ui.wording.visible_text import utf16_length
 
 
 class KnownFiles:
-    """The files of the open folder, as far as they are known; empty in the beginning."""
+    """The known files of the open folder; empty at first."""
 
     def __init__(self) -> None:
         self._root = ""
@@ -20,9 +20,9 @@ class KnownFiles:
         return bool(self._paths or self._changed)
 
     def set_files(self, root: str, paths: frozenset[str], names: Mapping[str, str]) -> bool:
-        """Know these files below `root`, and by which names alone (`names_alone`) some are meant.
+        """Set the known files below `root`, and the names (`names_alone`) that identify a file without its path.
 
-        Return whether they are others than those that were known.
+        Return whether the known files changed.
         """
         is_other = (self._root, self._paths) != (f"{root}/", paths)
         self._root, self._paths, self._names = f"{root}/", paths, names
@@ -30,11 +30,11 @@ class KnownFiles:
         return is_other
 
     def set_changed(self, paths: Iterable[str]) -> None:
-        """Know these files as well, which the conversation changed: some of them since the others were listed."""
+        """Add these files, which the conversation changed: some of them are newer than the listing."""
         self._changed = frozenset(paths)
 
     def find(self, written: str) -> str:
-        """Return the file that is meant by a path or name, relative to the folder; empty when there is none."""
+        """Return the file that a path or name means, relative to the folder; empty if there is none."""
         path = written.removeprefix("./")
         if path.startswith("/"):
             if not path.startswith(self._root):
@@ -46,7 +46,7 @@ class KnownFiles:
 
 
 def names_alone(paths: Iterable[str]) -> dict[str, str]:
-    """Return the names that only one of these files has, with its path. Meant for a thread."""
+    """Return each name that only one of these files has, with its path. Meant for a thread."""
     found: dict[str, str] = {}
     for path in paths:
         name = path.rpartition("/")[2]
@@ -63,7 +63,7 @@ _SCHEME = "file:"
 
 
 def file_links(text: str, known: KnownFiles) -> Iterator[InlineSpan]:
-    """Yield the places in `text` that lead to files, in its order: a path, with the line behind it if there is one."""
+    """Yield the links to files in `text`, in order: a path, with the line after it if there is one."""
     if not known or ("." not in text and "/" not in text):
         return
     is_ascii = text.isascii()
@@ -79,7 +79,7 @@ def file_links(text: str, known: KnownFiles) -> Iterator[InlineSpan]:
 
 
 def file_of(href: str) -> tuple[str, int] | None:
-    """Return the path and the line (0: none) of the place that a link leads to; None when that is no file."""
+    """Return the path and the line (0: none) that a link leads to; None if it does not lead to a file."""
     if not href.startswith(_SCHEME):
         return None
     path, _, line = href.removeprefix(_SCHEME).rpartition(":")
@@ -87,7 +87,7 @@ def file_of(href: str) -> tuple[str, int] | None:
 
 
 def with_file_links(rich: RichText, known: KnownFiles) -> RichText:
-    """Return a text in which paths lead to files. Of inline code, only what is a path and nothing else does."""
+    """Return a text in which paths link to files. Inline code becomes a link only if it is nothing but a path."""
     links = list(file_links(rich.text, known))
     if not links:
         return rich
@@ -108,7 +108,7 @@ def with_file_links(rich: RichText, known: KnownFiles) -> RichText:
 
 
 def _linked(start: int, end: int, style: int, links: list[InlineSpan]) -> Iterator[InlineSpan]:
-    """Yield the part of a text between these places, which has one style, cut up by the links in it."""
+    """Yield the text between these positions, which has one style, split at the links in it."""
     for link in links:
         if start <= link.start and link.start + link.length <= end:
             if style and link.start > start:

@@ -53,9 +53,10 @@ class TextPassage:
         alignment: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
         is_code: bool = False,
     ) -> None:
-        """`room_before` is how far the ground of code at the beginning of a line may reach out of the passage.
+        """`room_before` is how far the background of code at the start of a line can extend out of the passage.
 
-        Prose is read, and stands, on the side of its first letter; what `is_code` always goes from left to right.
+        The first letter of prose decides its direction and alignment; text that `is_code` always goes from left to
+        right.
         """
         self.text = rich.text
         self.length = utf16_length(rich.text)
@@ -86,7 +87,7 @@ class TextPassage:
         self._pills = self._find_pills()
 
     def wrap(self, width: float) -> None:
-        """Be so wide from now on. Costs less than a new passage, of code nothing."""
+        """Change the width. Cheaper than a new passage, and free for code."""
         if not self._stands_anywhere:
             self.height = self._set_lines(width)
             self._pills = self._find_pills()
@@ -117,7 +118,7 @@ class TextPassage:
         return top
 
     def _find_pills(self) -> list[QRectF]:
-        """Return the grounds of inline code. The room behind it is in its last letter already."""
+        """Return the backgrounds of inline code. The space after it is already part of its last letter."""
         return [
             rect.adjusted(-min(PILL_PADDING, rect.x() or self._room), -0.5, 0, 0.5)
             for span in self._spans
@@ -126,7 +127,7 @@ class TextPassage:
         ]
 
     def draw_grounds(self, painter: QPainter) -> None:
-        """Paint what lies under the text, with the painter's brush."""
+        """Paint the backgrounds with the painter's brush."""
         for pill in self._pills:
             painter.drawRoundedRect(pill, 3, 3)
 
@@ -208,7 +209,7 @@ def count_lines(text: str, font: QFont, width: float, limit: int) -> int:
 
 
 class Paragraph(QWidget):
-    """Shows `text`; what stands between backticks is set in the code font."""
+    """Shows `text`; parts between backticks use the code font."""
 
     def __init__(self, text: str, styles: TextStyles, parent: QWidget, *, role: str = "text", font: QFont) -> None:
         super().__init__(parent)
@@ -220,7 +221,7 @@ class Paragraph(QWidget):
         self.setAccessibleName(self._rich.text)
 
     def place(self, x: int, y: int, width: int) -> int:
-        """Stand at this point with this width; return the height."""
+        """Move to this point with this width; return the height."""
         formats = [(span.start, span.length, self._styles.format(span.style)) for span in self._rich.spans]
         height = self._styles.text_line
         self._passage = TextPassage(self._rich, self._font, format_ranges(formats), width=width, line_height=height)

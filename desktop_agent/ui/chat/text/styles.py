@@ -26,7 +26,7 @@ class Tint(NamedTuple):
     is_underlined: bool = False
     is_secondary: bool = False
     is_spaced: bool = False
-    """With a little room behind each letter."""
+    """Whether there is a little space after each letter."""
 
 
 MUTED_TINT = Tint("muted")
@@ -46,7 +46,7 @@ LIST_INDENT = 22
 QUOTE_INDENT = 16
 QUOTE_BAR = 3
 MOST_INDENTS = 10
-"""What is nested deeper stands as far in as this, so that there is always room for its text."""
+"""Deeper nesting is indented no further, so that there is always room for the text."""
 CODE_PADDING_X = 12
 CODE_PADDING_Y = 10
 CODE_HEADER = 30
@@ -63,7 +63,7 @@ _TITLE_LEVEL = 2
 
 
 class _Spaces(NamedTuple):
-    """Line heights at the standard sizes, and the space between what stands below each other."""
+    """Line heights at the standard sizes, and vertical spacing."""
 
     text_line: int
     code_line: int
@@ -158,7 +158,7 @@ class TextStyles:
     def formats(
         self, spans: Sequence[InlineSpan], level: int = 0, *, is_right_to_left: bool = False
     ) -> list[tuple[int, int, QTextCharFormat]]:
-        """Return the formats of inline spans, with room on both sides of code for the ground it stands on."""
+        """Return the formats of inline spans, with space on both sides of code for its background."""
         found: list[tuple[int, int, QTextCharFormat]] = []
         for span in spans:
             found.append((span.start, span.length, self.format(span.style, level)))

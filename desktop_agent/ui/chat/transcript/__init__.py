@@ -1,1 +1,1 @@
-"""The column of a conversation: rows of which only those near the eye exist, to read, select and act on."""
+"""The column of a conversation: rows to read, select and act on, which are widgets only near the viewport."""

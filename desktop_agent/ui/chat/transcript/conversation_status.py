@@ -1,4 +1,4 @@
-"""What stands below the entries: what the agent is doing, that time passes, and an empty conversation's welcome."""
+"""What is shown below the entries: the agent's activity, elapsed time, and the welcome in an empty conversation."""
 
 from collections.abc import Sequence
 
@@ -118,7 +118,9 @@ _TICK_MS = 250
 
 
 class ConversationStatus(QObject):
-    """Shows the agent's activity, and `empty` while there are no messages. Ticks while a time on screen runs."""
+    """Shows the agent's activity, and `empty` while there are no messages. Ticks while a duration on screen
+    is running.
+    """
 
     def __init__(self, view: QAbstractScrollArea, theme: Theme, layout: RowLayout, actions: EntryActions) -> None:
         super().__init__(view)
@@ -150,7 +152,7 @@ class ConversationStatus(QObject):
         return self._timer.isActive()
 
     def update_ticking(self) -> None:
-        """Tick from now on if anything on screen shows time passing, else not."""
+        """Start ticking if anything on screen shows elapsed time, or else stop."""
         rows = self._layout.widgets.live
         is_ticking = self._activity.is_working or any(row.widget is not None and row.widget.is_ticking for row in rows)
         if not is_ticking:

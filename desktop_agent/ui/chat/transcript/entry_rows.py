@@ -1,4 +1,4 @@
-"""The entries of a transcript as rows with heights, and the place that is being read in them.
+"""The entries of a transcript as rows with heights, and the reading position in them.
 
 Heights are exact for rows that were on screen, estimated for the others.
 """
@@ -68,9 +68,9 @@ class EntryRows:
         self.measure(self._width, None)
 
     def exchange(self, entries: Sequence[Entry]) -> list[EntryRow]:
-        """Make rows of these entries, which end as those before do. Return the rows that were removed.
+        """Make rows for these entries, which end like the old ones; return the removed rows.
 
-        The rows of the same end stay, with their widgets and heights.
+        The rows of the common end keep their widgets and heights.
         """
         before = self._rows
         kept = _same_at_end([row.entry for row in before], entries)
@@ -104,7 +104,7 @@ class EntryRows:
     def apply(  # noqa: C901 - one closed vocabulary
         self, entries: Sequence[Entry], patches: Sequence[Patch]
     ) -> list[EntryRow]:
-        """Follow these patches, after which the entries are `entries`. Return the rows that were removed."""
+        """Apply these patches, after which the entries are `entries`; return the removed rows."""
         if not entries:
             removed, self._rows = self._rows, []
             self.heights.replace(0, ())
@@ -140,7 +140,7 @@ class EntryRows:
         return removed
 
     def _expand(self, patch: Patch, entries: Sequence[Entry]) -> list[EntryRow]:
-        """Put the rows of a page in the place of the one that stood for it."""
+        """Replace the placeholder row of a page with the rows of the page."""
         start, gone = patch.index, self._rows[patch.index]
         rows = [
             EntryRow(entry, index, gone.page)
@@ -158,7 +158,7 @@ class EntryRows:
         return [gone]
 
     def _collapse(self, patch: Patch, entries: Sequence[Entry]) -> list[EntryRow]:
-        """Let one row stand for a page again, as high as the page was."""
+        """Replace the rows of a page with one placeholder row of the same height."""
         start, end = patch.index, patch.index + patch.count
         gone = self._rows[start:end]
         row = EntryRow(entries[start], start, gone[0].page if gone else None)
@@ -177,7 +177,7 @@ class EntryRows:
         self._superseded = None
 
     def supersede(self) -> EntryRow | None:
-        """Return the row whose plan became an older one by the last patches, if any."""
+        """Return the row whose plan the last patches superseded, if any."""
         superseded, self._superseded = self._superseded, None
         return superseded
 
@@ -188,7 +188,7 @@ class EntryRows:
         self._plan = row
 
     def estimate(self, row: EntryRow) -> int:
-        """Return about how high a row is, from nothing but the length of its text."""
+        """Return the approximate height of a row, from the length of its text only."""
         entry = row.entry
         if isinstance(entry, PageEntry):  # of which a long session has thousands
             lines = int(entry.characters / self._letters_per_line * _LINE)
@@ -266,7 +266,7 @@ class Anchor(NamedTuple):
 
 
 class PagePlace(NamedTuple):
-    """Where in a page the view begins, while the page becomes its rows."""
+    """Where the view begins in a page that is being expanded into its rows."""
 
     row: int
     distance: int
@@ -306,7 +306,7 @@ class ReadingPlace:
             self._anchor = None
 
     def value(self, shown: int, maximum: int) -> int:
-        """Return the scroll value that keeps what is read where it is; it was `shown`, and is at most `maximum`."""
+        """Return the scroll value that keeps the reading position; it was `shown`, and is at most `maximum`."""
         if self.is_following:
             return maximum
         if self._anchor is None:
@@ -328,7 +328,7 @@ class ReadingPlace:
         self._anchor = Anchor(row, block, distance)
 
     def hold(self, index: int) -> PagePlace | None:
-        """Return the position in the page at `index`, for `put_back` once the page has become its rows."""
+        """Return the position in the page at `index`, for `put_back` once the page is expanded into its rows."""
         row = self._rows[index]
         if self._anchor is None or self._anchor.row is not row:
             return None
@@ -358,7 +358,7 @@ class ReadingPlace:
 
 
 class KeptPlace(NamedTuple):
-    """A place that is found again when the session was closed and opened meanwhile.
+    """A place that can be found again after the session was closed and reopened.
 
     An entry, and how far the view's top edge is below it or below a block in it.
     """
@@ -376,11 +376,11 @@ class FoundEntry(NamedTuple):
     page: int | None
     """The page that has to be loaded first."""
     share: float
-    """Which share of that page comes before it."""
+    """The share of that page that comes before it."""
 
 
 def entry_number(transcript: Transcript, index: int) -> int:
-    """Count the entry at `index` from the beginning of the session."""
+    """Return the number of the entry at `index`, counted from the beginning of the session."""
     paged, before = transcript.paged, 0
     for number, page in enumerate(paged.pages):
         span = paged.span_of_page(number)

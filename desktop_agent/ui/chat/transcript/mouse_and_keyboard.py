@@ -1,7 +1,7 @@
 """The mouse and the keyboard in a transcript.
 
-The mouse selects by letters, words and lines, follows links, and scrolls while it draws. The keyboard goes through the
-rows from top to bottom, and first to the oldest question. What can be done with a message stands in its menu.
+The mouse selects by letters, words and lines, follows links, and scrolls while dragging. The keyboard goes through the
+rows from top to bottom, and first to the oldest question. A message's menu lists what can be done with it.
 """
 
 from functools import partial
@@ -24,7 +24,7 @@ from desktop_agent.ui.part_keys import PartKeys
 
 _SCROLL_MS = 30
 _SCROLL_SHARE = 4
-"""A pointer this many times its distance outside scrolls one pixel a step."""
+"""At each step, a pointer outside scrolls by its distance in pixels divided by this."""
 
 
 class Pointer(QObject):
@@ -76,7 +76,7 @@ class Pointer(QObject):
         self._selected.begin(spot, "word")
 
     def move(self, event: QMouseEvent) -> None:
-        """Extend the selection, or fit the cursor to what is under the pointer."""
+        """Extend the selection, or set the cursor for what is under the pointer."""
         self._at = event.position().toPoint()
         if self._layout.widgets.held_row is None or not event.buttons() & Qt.MouseButton.LeftButton:
             self._show_cursor()
@@ -152,7 +152,7 @@ class Pointer(QObject):
 
 _BAR_WIDTH = 2
 _BAR_AWAY = 10
-"""How wide the bar beside the entry with the focus is, and how far away: within the margin of the conversation."""
+"""The width of the bar beside the focused entry, and its distance: both lie within the conversation's margin."""
 
 _BY_MOUSE = (Qt.FocusReason.MouseFocusReason, Qt.FocusReason.PopupFocusReason)
 
@@ -173,7 +173,7 @@ class KeyboardOrder(QObject):
     """Keeps Tab in the order of the rows, whenever their widgets were made, and the focused widget in view."""
 
     def __init__(self, start: QAbstractScrollArea, layout: RowLayout) -> None:
-        """`start` is where Tab comes from."""
+        """`start` is the widget before the first row in the tab order."""
         super().__init__(start)
         self._start = start
         self._layout = layout
@@ -247,7 +247,7 @@ class KeyboardOrder(QObject):
 
 
 class MessageMenu(QObject):
-    """Acts on what is selected in `area`, else on the message with the focus or under the pointer."""
+    """Acts on the selection in `area`, or else on the message with the focus or under the pointer."""
 
     def __init__(
         self,

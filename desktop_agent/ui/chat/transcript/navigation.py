@@ -1,4 +1,4 @@
-"""Goes to a call, a turn or the end of a conversation, and asks for the pages that are in view or wanted."""
+"""Goes to a call, a turn or the end of a conversation, and requests the pages that are in view or needed."""
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QAbstractScrollArea, QPushButton, QWidget
@@ -12,7 +12,7 @@ from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.theme import Space
 
 _NEAR = 2
-"""How many screens beyond the view pages are loaded before the user scrolls there."""
+"""How many screens beyond the view pages are loaded ahead of scrolling."""
 
 
 class Navigation(QObject):
@@ -30,7 +30,7 @@ class Navigation(QObject):
         self._sought_call = ""
         self._sought_place: KeptPlace | None = None
         self._reached: KeptPlace | None = None
-        """Where the view is on its way to `_sought_place`."""
+        """The place that the view has reached on its way to `_sought_place`."""
         self._going_on = QTimer(layout, interval=0, singleShot=True)
         self._going_on.timeout.connect(self._go_on)
         layout.laid_out.connect(self._on_laid_out)
@@ -60,7 +60,7 @@ class Navigation(QObject):
 
     @property
     def place(self) -> KeptPlace | None:
-        """What is being read; None while it is the end."""
+        """The reading position; None at the end."""
         found = self._layout.reading.from_end()
         if found is None or self._transcript is None:
             return None
@@ -68,7 +68,7 @@ class Navigation(QObject):
         return KeptPlace(entry_number(self._transcript, len(self._layout.rows) - from_end), block, distance)
 
     def go_to(self, place: KeptPlace) -> None:
-        """Go where `place` was, as soon as its page is loaded and read; nowhere if there is no such entry."""
+        """Go to `place` as soon as its page is loaded and parsed; do nothing if there is no such entry."""
         self._sought_place = self._reached = None
         transcript, layout = self._transcript, self._layout
         found = find_entry(transcript, place.entry) if transcript is not None else None
@@ -88,7 +88,7 @@ class Navigation(QObject):
             self._going_on.start()
 
     def _go_on(self) -> None:
-        """Continue to a place in a long text of which more has been parsed, unless the user has scrolled."""
+        """Move on to a place in a long text as more of it is parsed, unless the user has scrolled."""
         if self._reached is None or self._sought_place is None:
             return
         if self.place != self._reached:
@@ -151,13 +151,13 @@ class Navigation(QObject):
 
 
 _NEAR_END = 4
-"""Of the view's height: nearer to the end than a quarter of it, no button covers the text."""
+"""A divisor of the view's height: nearer to the end than a quarter of it, no button covers the text."""
 
 
 class JumpButton(QPushButton):
-    """Floats above the lower edge of the view while the end is well away and is not followed.
+    """Floats above the lower edge of the view while the end is far away and is not followed.
 
-    Not over what a search has found, which goes everywhere by itself.
+    Hidden during a search, which scrolls everywhere itself.
     """
 
     def __init__(self, area: QAbstractScrollArea, layout: RowLayout, finder: Finder) -> None:

@@ -1,8 +1,8 @@
-"""Lays out a scrolling column of rows of which only those near the eye exist as widgets, and follows their changes.
+"""Lays out a scrolling column of rows, which are widgets only near the viewport, and follows their changes.
 
-Heights of rows that were never seen are estimates. What is being read (`ReadingPlace`) stays where it is while heights
-above it become exact; and the view follows the end only while it is at the end. What changed is shown with the next
-frame, a little of a long text in each.
+Heights of rows that were never seen are estimates. The reading position (`ReadingPlace`) stays in place while heights
+above it become exact, and the view follows the end only while it is at the end. Changes are shown with the next frame,
+a little of a long text in each.
 """
 
 from collections import OrderedDict
@@ -216,7 +216,7 @@ _LEXER_POLL_MS = 15
 
 
 class RowLayout(QObject):
-    """Scrolls `area` and lays out what is in view. The area passes on that it was scrolled."""
+    """Scrolls `area` and lays out what is in view. The area reports when it was scrolled."""
 
     laid_out = Signal()
 
@@ -225,14 +225,14 @@ class RowLayout(QObject):
         self.rows = EntryRows()
         self.reading = ReadingPlace(self.rows)
         self.files = KnownFiles()
-        """What paths in the conversation can lead to."""
+        """The files that paths in the conversation can link to."""
         self.widgets = RowWidgets(self.rows, self.reading, TextStyles(theme, self.files), make, self)
         self.top_edge = 0
         self._area = area
         self._theme = theme
         self._is_placing = False
         self.footer: QWidget | None = None
-        """A widget of fixed height behind the last row."""
+        """A widget of fixed height below the last row."""
         self._dirty: dict[EntryRow, None] = {}
         self._throttle = Throttle(self._update_rows, self)
         self._reading_timer = QTimer(self, interval=_READING_PAUSE_MS, singleShot=True)
@@ -263,7 +263,7 @@ class RowLayout(QObject):
             self.scroll_to(max(0, y - height // 3))
 
     def go_to_place_from_end(self, place: tuple[int, int, int]) -> None:
-        """Go where `ReadingPlace.from_end` was, perhaps with more before it."""
+        """Go to a place from `ReadingPlace.from_end`, even if there are more rows before it now."""
         from_end, block, distance = place
         if from_end <= len(self.rows):
             row = self.rows[len(self.rows) - from_end]
@@ -297,9 +297,9 @@ class RowLayout(QObject):
             self._lay_out_again()
 
     def row_resized(self, row: EntryRow, keeps_end: bool = False) -> None:
-        """Take in that a row's widget has another height.
+        """Update the layout after the height of a row's widget changed.
 
-        What was clicked stays where it is, also when the end moves away by it, unless the end shall stay in view.
+        What was clicked stays in place, even if that moves the end out of view, unless `keeps_end`.
         """
         if row.widget is None:
             return
@@ -326,22 +326,22 @@ class RowLayout(QObject):
         return self._gentle_timer.isActive()
 
     def lay_out(self) -> None:
-        """Lay out and place what is in view, but not at once rows that are still being parsed."""
+        """Lay out and place what is in view, but leave rows that are still being parsed for later."""
         self._gentle_timer.stop()
         if not self._lay_out(Slice(is_open=True)):
             self._gentle_timer.start()
 
     def lay_out_gently(self) -> None:
-        """Lay out what is in view a few rows at a time, the first ones now, so that nothing else waits for it."""
+        """Lay out what is in view a few rows at a time, the first ones now, so that nothing else has to wait."""
         if not self._lay_out(Slice()):
             self._gentle_timer.start()
 
     def go_on_later(self) -> None:
-        """Lay out gently, beginning in the next turn of the loop."""
+        """Lay out gently, starting in the next turn of the event loop."""
         self._gentle_timer.start()
 
     def _lay_out(self, time: Slice) -> bool:
-        """Lay out until the time is over. Whether all was laid out."""
+        """Lay out until the time is over; return whether everything was laid out."""
         viewport = self._area.viewport()
         if not self._area.isVisible() or viewport.width() < 1:
             return True
@@ -422,7 +422,7 @@ class RowLayout(QObject):
         self.reading.forget(row)
 
     def flush(self) -> None:
-        """Show at once what was applied and not shown yet, also what is being laid out gently."""
+        """Show pending changes at once, including what is being laid out gently."""
         self._throttle.run_now()
         if self.is_gentle:
             self.lay_out()
@@ -455,12 +455,11 @@ class RowLayout(QObject):
             self.lay_out()
 
     def _read_on(self, row: EntryRow) -> None:
-        """Parse on with the next frames if the row's widget is behind its entry."""
+        """Continue parsing with the next frames if the row's widget is behind its entry."""
         if row.widget is not None and row.widget.is_behind:
             self._reading_timer.start()
 
     def _read_further(self) -> None:
-        """Parse one more step of every row in sight that is behind its entry."""
         for row in self.widgets.live:
             if row.widget is not None and row.widget.is_behind:
                 row.is_dirty = True

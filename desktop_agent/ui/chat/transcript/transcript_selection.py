@@ -1,4 +1,4 @@
-"""What is selected in a transcript, a range of text across entries, and what copying it or a whole row gives."""
+"""The selection in a transcript, a range of text across entries, and what copying it or a whole row gives."""
 
 import re
 from typing import Literal, NamedTuple
@@ -57,7 +57,7 @@ def unit_around(text: str, offset: int, unit: Unit) -> tuple[int, int]:
 
 
 def copied_row(row: EntryRow) -> str:
-    """Return an entry as text: what was said as it was written, what was done in entry_words."""
+    """Return an entry as text: messages as written, actions in the words of `entry_words`."""
     entry = row.entry
     match entry:
         case PromptSubmitted() | Steered() | TextEntry():
@@ -82,16 +82,16 @@ def copied_row(row: EntryRow) -> str:
 
 
 _MOST_ROWS = 8
-"""Selecting more than these does not copy by itself: that would take long."""
+"""A selection of more rows is not copied automatically, because that would take long."""
 
 
 class SelectedText:
-    """What is selected: from where it was begun to where it was drawn, in whole letters, words or lines."""
+    """The selected text, from where it began to where it was dragged, in whole letters, words or lines."""
 
     def __init__(self, layout: RowLayout) -> None:
         self._layout = layout
         self._first: Range | None = None
-        """The unit where it was begun, from its start to its end."""
+        """The unit where the selection began, from its start to its end."""
         self._last: Range | None = None
         self._unit: Unit = "letter"
 
@@ -132,7 +132,7 @@ class SelectedText:
             self._first = self._last = None
 
     def range_in(self, row: EntryRow) -> tuple[TextPosition, TextPosition] | None:
-        """Return what is selected of `row`. An end of `END` means: to its end, and on in the next."""
+        """Return the selected part of `row`. An end of `END` means up to its end and into the next row."""
         ends = self._ends()
         if ends is None or not ends[0].row.index <= row.index <= ends[1].row.index:
             return None
@@ -177,7 +177,7 @@ class SelectedText:
         return spot._replace(place=TextPosition(block, start)), spot._replace(place=TextPosition(block, end))
 
     def _show(self) -> None:
-        """Draw the selection as it is now; where selecting is copying already, as on X11, copy it."""
+        """Draw the current selection; copy it where selecting copies, as on X11."""
         for row in self._layout.widgets.live:
             if row.widget is not None and row.widget.column.highlights.select(self.range_in(row)):
                 row.widget.update()

@@ -34,17 +34,19 @@ _utc_now = partial(datetime.now, UTC)
 
 
 class TranscriptView(QAbstractScrollArea):
-    """Draws a `Transcript` and keeps up with it by patches. Holds no truth of its own.
+    """Draws a `Transcript` and follows its patches. It is not a source of truth.
 
     Its parts: `row_layout` places, scrolls and shows what changed, `finder` searches, `selected` is the selected text,
-    `navigation` goes to a call or a turn and asks for pages, `status` says what the agent is doing, `entry_actions`
-    what the user asks for.
+    `navigation` goes to a call or a turn and asks for pages, `status` shows what the agent is doing, `entry_actions`
+    reports what the user asks for.
     """
 
     def __init__(
         self, theme: Theme, *, now: Callable[[], datetime] = _utc_now, loader: CardLoader | None = None
     ) -> None:
-        """`now` returns the time, to show how long a call runs. Without a loader, cards show no diffs and pictures."""
+        """`now` returns the time, to show how long a call has run. Without a loader, cards show no diffs or
+        pictures.
+        """
         super().__init__()
         give_viewport(self)
         self.setObjectName("transcript")
@@ -89,7 +91,7 @@ class TranscriptView(QAbstractScrollArea):
     def show_transcript(self, transcript: Transcript, *, is_gentle: bool = False) -> None:
         """Show another conversation, or this one from scratch, at its end.
 
-        Gently, its last message is there at once, and what stands above it in the next turns of the loop.
+        If `is_gentle`, the last message is shown at once and those above it in the next turns of the event loop.
         """
         self._begin(transcript)
         self.rows.reset(transcript.entries)

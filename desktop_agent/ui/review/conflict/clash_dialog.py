@@ -1,4 +1,4 @@
-"""The dialog in which the user settles what clashed, file by file: merged by hand, or one of the versions as it is."""
+"""The dialog that settles conflicts file by file: by merging, or by choosing one of the versions."""
 
 import asyncio
 from collections.abc import Sequence
@@ -28,9 +28,9 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
 class Versions(Struct, frozen=True):
-    """Base, wanted and yours as bytes (`None`: absent) and in words.
+    """Base, wanted and yours as bytes (`None`: absent), with facts to show.
 
-    `three` is there when they can be settled line by line, `pair` when they cannot and two of them are texts.
+    `three` is set if they can be merged line by line; `pair` is set if they cannot but two of them are texts.
     """
 
     contents: tuple[bytes | None, ...]
@@ -44,7 +44,7 @@ class Versions(Struct, frozen=True):
 
 
 class Pair(Struct, frozen=True):
-    """Two versions beside each other, where the third is absent or no text that could be merged."""
+    """Two versions side by side; the third is absent or is not text that could be merged."""
 
     old: Source
     new: Source
@@ -52,7 +52,7 @@ class Pair(Struct, frozen=True):
 
 
 async def read_versions(path: str, clash: Clash, source: DiffSource) -> Versions:
-    """Return what clashes in the file. Raises `AgentError` when a content cannot be read."""
+    """Return the conflicting versions of the file. Raises `AgentError` when content cannot be read."""
     images = (clash.base, clash.wanted, clash.yours)
     contents = await source.contents(images)
     is_text = all(image is not None and image.kind == "file" for image in images)
@@ -82,7 +82,7 @@ def _compared(contents: tuple[bytes | None, ...], is_text: bool) -> Versions:
 
 
 class WholePage(QWidget):
-    """A small table: one row for each version, with its kind, size and digest. Below it, two texts side by side."""
+    """A small table with one row for each version: its kind, size and digest. Below it, two texts side by side."""
 
     def __init__(self, theme: Theme, versions: Versions, names: Names) -> None:
         super().__init__()
@@ -126,10 +126,10 @@ _WRITE_KEYS = "Ctrl+Return"
 
 
 class ClashDialog(QDialog):
-    """Shows what an undo or redo left alone, file by file, and lets the user decide. Show it with `open()`.
+    """Shows the conflicts of an undo or redo file by file, and lets the user settle them. Show it with `open()`.
 
-    It writes nothing itself, and closing it leaves everything as it is on disk. Keys: Ctrl+Enter writes the result once
-    every clash is decided, F7 and Shift+F7 go from clash to clash, Alt+1 to Alt+3 choose.
+    It writes nothing itself, and closing it leaves everything on disk as it is. Keys: Ctrl+Enter writes the result once
+    all clashes are decided, F7 and Shift+F7 go from clash to clash, Alt+1 to Alt+3 choose.
     """
 
     resolved = Signal(object)  # a `Resolution`, at most one for each file
@@ -176,7 +176,9 @@ class ClashDialog(QDialog):
 
     @property
     def page(self) -> ClashPage | None:
-        """The current file's clashes, once they are read; `None` when it can only be settled as a whole."""
+        """The page with the current file's clashes; `None` until they are read, or if it can only be settled as a
+        whole.
+        """
         page = self._pages.get(self._row)
         return page if isinstance(page, ClashPage) else None
 

@@ -1,4 +1,4 @@
-"""The page of one clash in a text: its three versions, and below them what will be written."""
+"""The page for the clashes in one text: its three versions, and below them the text that will be written."""
 
 from itertools import chain
 
@@ -20,7 +20,7 @@ from desktop_agent.ui.wording.visible_text import utf16_length
 
 
 class ResultEditor(QPlainTextEdit):
-    """Starts with everything merged that merges, and with the user's own lines where it clashes."""
+    """Starts with the merged text, and with the user's own lines wherever there is a clash."""
 
     decided = Signal()
 
@@ -49,7 +49,7 @@ class ResultEditor(QPlainTextEdit):
 
     @property
     def edited(self) -> frozenset[int]:
-        """The clashes in which there is something else than what was chosen: the user wrote it."""
+        """The clashes whose text the user edited after choosing."""
         return frozenset(self._edited)
 
     @property
@@ -80,7 +80,7 @@ class ResultEditor(QPlainTextEdit):
         self._colours.set_path(path)
 
     def choose(self, number: int, choice: Choice) -> None:
-        """Fill a clash with this. It can be taken back with the editor's own undo."""
+        """Fill a clash with the chosen version. The editor's own undo takes it back."""
         self._choices[number] = choice
         text = self._chosen(number)
         spans = [(place.selectionStart(), place.selectionEnd()) for place in self._places]
@@ -106,7 +106,7 @@ class ResultEditor(QPlainTextEdit):
         self.viewport().update()
 
     def content(self) -> bytes:
-        """Return what is to be written, exactly: lines that were not edited keep every byte."""
+        """Return the exact bytes to write: lines that were not edited keep every byte."""
         assert self._three is not None
         merged = tuple(chain.from_iterable(self._three.pieces(self._choices)))
         raw = self.document().toRawText().replace("\u2029", "\n").replace("\u2028", "\n")
@@ -169,7 +169,8 @@ class ResultEditor(QPlainTextEdit):
 class ClashPage(QWidget):
     """Lets the user go from clash to clash and decide.
 
-    Keys, also beside it in its dialog: F7 and Shift+F7 go from clash to clash; Alt+1, Alt+2 and Alt+3 choose.
+    Keys, which also work elsewhere in its dialog: F7 and Shift+F7 go from clash to clash; Alt+1, Alt+2 and Alt+3
+    choose.
     """
 
     decided = Signal()
@@ -289,7 +290,7 @@ class ClashPage(QWidget):
 
 
 def enter_button(text: str, name: str, clicked: Slot | None = None) -> QPushButton:
-    """A button that Enter presses when it has the focus, rather than the dialog's default."""
+    """Return a button that Enter presses when it has the focus, instead of the dialog's default button."""
     button = make_button(text, name, clicked=clicked)
     button.setAutoDefault(True)
     return button

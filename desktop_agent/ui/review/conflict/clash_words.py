@@ -1,4 +1,4 @@
-"""What a clash is called, and how the user settled it: the words of its dialog."""
+"""The words of the dialog for conflicts: names of the versions, and how the user settled each clash."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -16,24 +16,23 @@ Purpose = Literal["undo", "redo"]
 
 
 class Resolution(NamedTuple):
-    """Write `content` (`None`: remove the file), but only if the file still has the digest `expected`."""
+    """Write `content` (`None`: delete the file), but only if the file still has the digest `expected`."""
 
     path: str
     content: bytes | None
     expected: Digest | None
-    """Of the version that the user saw; `None`: there was no file."""
+    """The digest of the version that the user saw; `None` if there was no file."""
     purpose: Purpose
     outcome: FileOutcome
-    """The outcome of the undo or redo that this settles."""
     like: FileImage | None = None
-    """What kind of file to write, when a whole version is taken; None keeps the kind."""
+    """The version whose kind of file to write, when a whole version is chosen; None keeps the kind."""
 
 
 _MOST_NAMED = 6
 
 
 class Names(NamedTuple):
-    """The names of the three versions, by whose each is, and of the choices between them."""
+    """The names of the three versions, derived from their authors, and the labels of the choices."""
 
     base: str
     wanted: str
@@ -66,9 +65,10 @@ def title(purpose: Purpose, clash: Clash | None) -> str:
 
 
 def _by_one(makers: Sequence[Maker]) -> tuple[str, str] | None:
-    """Return what to call the work of makers of one kind: in “Undo conflicts with turn 3”, and as a version.
+    """Return the names for the work of these makers, if all are of one kind.
 
-    `None` if there are none, or several kinds.
+    The first is for a sentence, as in “Undo conflicts with turn 3”, the second is a version's title. `None` if there
+    are no makers, or several kinds.
     """
     kinds = {maker.by for maker in makers}
     if len(kinds) != 1:
@@ -95,7 +95,10 @@ def _version(makers: Sequence[Maker]) -> str:
 
 
 def summary(path: str, *, settled: str, merged_count: int, done_count: int) -> str:
-    """Return what becomes of a file: as it was `settled`, if it was. `done_count` other files are done."""
+    """Return a sentence about the file's state; `settled` says how it was settled, and is empty if it was not.
+
+    `done_count` is the number of other files that are done.
+    """
     words = [f"{path}: {settled}." if settled else _tr("{0}. Nothing has been written to it.").format(path)]
     if merged_count and not settled:
         one, many = "%n other place in it merges without a clash.", "%n other places in it merge without a clash."

@@ -1,4 +1,4 @@
-"""Three versions of a text side by side, in rows that belong together."""
+"""Three versions of a text side by side, with their rows aligned."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _MAX_WORDS_KEPT = 2_000
 
 
 class Look(NamedTuple):
-    """How the lines of one version are marked in one region: roles of the palette, and a sign for the gutter."""
+    """The marking of one version's lines in one region: palette roles, and a sign for the gutter."""
 
     ground: str = ""
     word: str = ""
@@ -34,14 +34,14 @@ class Look(NamedTuple):
 class VersionCell(NamedTuple):
     look: Look
     number: int | None = None
-    """Of the line, from 0; None where the version has no line."""
+    """The 0-based line number; None where the version has no line."""
     text: str = ""
     words: Spans = ()
     is_gap: bool = False
 
 
 class ThreeRows:
-    """Knows what stands in every row, and marks it by what was decided."""
+    """Knows the lines in each row, and marks them according to the decisions."""
 
     def __init__(self, three: ThreeWay) -> None:
         self.three = three
@@ -74,7 +74,7 @@ class ThreeRows:
         return next((range(self._starts[index], self._starts[index + 1]) for index in found), None)
 
     def lines(self, source: Source, first: int, last: int) -> list[int]:
-        """Return the lines of a version in the rows from `first` to before `last`."""
+        """Return the lines of a version in the rows from `first` up to, not including, `last`."""
         lines: list[int] = []
         for index in range(self._at(first)[0], len(self.three.regions)):
             if self._starts[index] >= last:
@@ -87,7 +87,7 @@ class ThreeRows:
         return self._choices[clash] == "undecided" and clash not in self._edited
 
     def _at(self, row: int) -> tuple[int, int]:
-        """The index of the region that a row is of, and how many rows of it come before."""
+        """Return the index of the row's region, and the row's offset in it."""
         index = bisect_right(self._starts, row) - 1
         return index, row - self._starts[index]
 
@@ -135,7 +135,7 @@ _CONTEXT_ROWS = 3
 
 
 class ThreeColumns(QAbstractScrollArea):
-    """Paints the rows that can be seen. Read-only; the result is put together elsewhere."""
+    """Paints the visible rows. Read-only; the result is edited elsewhere."""
 
     clash_clicked = Signal(int)  # its number, from 0
 
@@ -146,7 +146,7 @@ class ThreeColumns(QAbstractScrollArea):
         self._current = 0
         self._gutter_chars = 3
         self._placed: tuple[int, int] | None = None
-        """The clash that was brought into view last, and where that put the view."""
+        """The clash last scrolled to, and the scroll position after that."""
         self._colours: dict[Source, Highlighter] = {source: Highlighter(self) for source in SOURCES}
         for colours in self._colours.values():
             colours.changed.connect(self.viewport().update)
@@ -178,7 +178,7 @@ class ThreeColumns(QAbstractScrollArea):
         self.viewport().update()
 
     def scroll_to_clash(self, number: int) -> None:
-        """Show this clash in the middle; from some lines above it when it is higher than the view."""
+        """Centre this clash in the view; if it is higher than the view, show it from some lines above it."""
         if self._rows and (rows := self._rows.rows_of(number)):
             margin = (self.viewport().height() - len(rows) * ROW_HEIGHT) // 2
             bar = self.verticalScrollBar()

@@ -1,1 +1,1 @@
-"""One diff: painted, searched, selected, and its hunks decided about."""
+"""One diff: painting, search, selection, and decisions about its hunks."""

@@ -1,4 +1,4 @@
-"""The diff that a view shows, its rows and their mode; and what is selected in them."""
+"""The diff that a view shows, with its rows, their mode, and the selection."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,13 +14,15 @@ from desktop_agent.ui.review.diff.diff_words import summary
 _tr = partial(QCoreApplication.translate, "DiffDocument")
 
 MIN_SIDE_BY_SIDE_WIDTH = 440
-"""Narrower than this, two columns would show no code: the diff is unified even if two sides were asked for."""
+"""In a narrower view two columns would show no code: the diff is unified even if side by side was chosen."""
 NARROW_SIDE_BY_SIDE_WIDTH = 800
-"""Narrower than this, lines of code do not fit into two columns: side by side only for those who chose it."""
+"""In a narrower view lines of code do not fit into two columns: it is side by side only if the user chose that."""
 
 
 class DiffDocument:
-    """Holds one diff as rows, in the mode that was asked for or that fits. `width` returns the room in pixels."""
+    """Holds one diff as rows, in the chosen mode or the one that fits. `width` returns the available width
+    in pixels.
+    """
 
     def __init__(self, width: Callable[[], int]) -> None:
         self._width = width
@@ -33,7 +35,7 @@ class DiffDocument:
 
     @property
     def mode(self) -> RowMode:
-        """How it is shown: what was asked for, but unified when there is no room or no other side."""
+        """The current mode: the chosen one, or unified when there is no room or only one side."""
         return self.rows.mode
 
     @property
@@ -54,21 +56,21 @@ class DiffDocument:
         return _tr("Too narrow for two sides") if self.is_narrow else ""
 
     def fitting_mode(self) -> RowMode:
-        """Return the mode for this width. A file that was created or deleted has one side and needs no other."""
+        """Return the mode for the current width. The diff of a created or deleted file has only one side."""
         if self.is_narrow or self.is_one_sided:
             return "unified"
         is_tight = self._width() < NARROW_SIDE_BY_SIDE_WIDTH
         return "unified" if is_tight and not self._is_mode_chosen else self.wanted_mode
 
     def show(self, diff: FileDiff | None, *, keep_folds: bool) -> None:
-        """Take this diff. With `keep_folds` it is another state of the same file: what was unfolded stays so."""
+        """Show this diff. With `keep_folds`, it is another state of the same file, and unfolded lines stay unfolded."""
         opened = self.rows.opened if keep_folds else frozenset[int]()
         self.diff = diff
         self.heading, self.detail = summary(diff) if diff else (_tr("Nothing to show"), "")
         self._build(diff or _NO_DIFF, self.fitting_mode(), opened)
 
     def choose_mode(self, mode: RowMode) -> None:
-        """Ask for this mode from now on; `fit` brings it about."""
+        """Choose the mode; it takes effect with the next call of `fit`."""
         self.wanted_mode = mode
         self._is_mode_chosen = True
 
@@ -80,7 +82,7 @@ class DiffDocument:
         self._build(self.rows.diff, self.rows.mode, self.rows.opened)
 
     def open_gap(self, row: int) -> bool:
-        """Unfold the lines that the gap at `row` hides; whether there is a gap."""
+        """Unfold the lines that the gap at `row` hides; return whether there is a gap."""
         gap = self.rows.gap(row)
         if gap is not None:
             self._build(self.rows.diff, self.rows.mode, self.rows.opened | {gap.old_start})
@@ -95,14 +97,16 @@ _NO_DIFF = FileDiff(path="", kind="modified", author="agent")
 
 
 class DiffPosition(NamedTuple):
-    """Before character `offset` of the line that a row shows. Ordered from top to bottom."""
+    """The position before character `offset` of the line in a row. Ordered from top to bottom."""
 
     row: int
     offset: int
 
 
 class DiffSelection(NamedTuple):
-    """From `anchor`, where it began, to `caret`. In a unified diff it has no side and takes all lines."""
+    """A selection from `anchor`, where it began, to `caret`. In a unified diff it has no side and includes
+    all lines.
+    """
 
     side: LineSide | None
     anchor: DiffPosition
@@ -129,7 +133,7 @@ class DiffSelection(NamedTuple):
         return first, last
 
     def text(self, rows: DiffRows) -> str:
-        """Return the selected text exactly as it is in the file; lines that are folded away are not part of it."""
+        """Return the selected text exactly as it is in the file, without lines that are folded away."""
         start, end = self.start, self.end
         lines = list(rows.lines(start.row, end.row, self.side))
         if not lines:
@@ -148,7 +152,7 @@ def everything(rows: DiffRows, side: LineSide | None) -> DiffSelection:
 
 
 def line_of(row: DiffRow, side: LineSide | None) -> tuple[LineSide, int] | None:
-    """Return the line that a row shows in the pane of `side`; without a side, in the only one."""
+    """Return the line that a row shows in the pane of `side`; None as side means the only pane."""
     if side != "old" and row.new is not None:
         return "new", row.new
     if side != "new" and row.old is not None:

@@ -1,6 +1,6 @@
 """Where everything in a diff is, in pixels, and how its viewport scrolls to it.
 
-Rows stand from top to bottom, panes and their columns from left to right.
+Rows are arranged from top to bottom, panes and their columns from left to right.
 """
 
 from bisect import bisect_left, bisect_right
@@ -15,7 +15,7 @@ from desktop_agent.core.diff.rows import DiffRows, LineSide
 from desktop_agent.ui.review.diff.diff_document import DiffDocument, line_of
 
 PAD = 12
-"""Left and right of the labels in bars, and behind the widest line."""
+"""The space left and right of labels in bars, and after the widest line, in pixels."""
 ROW_HEIGHT = 19
 BAR_HEIGHT = 30
 _NUMBER_MARGIN = 8
@@ -26,10 +26,10 @@ _SIGN_WIDTH = 14
 
 
 class Geometry:
-    """The heights of rows: lines are `row_height` high, bars a little more. Notes have a bar of their own on top.
+    """The heights of rows: lines are `row_height` high, bars a little more. Notes have a separate bar at the top.
 
-    Below a row there can be a block for something else: `blocks` has the height of each, by row. They are looked up
-    beside the rows, so that one more of them costs nothing per line.
+    A row can have a block for other content below it: `blocks` maps rows to the heights of their blocks. Blocks are
+    looked up separately from the rows, so that another block costs nothing per line.
     """
 
     def __init__(self, rows: DiffRows, *, row_height: int, blocks: Mapping[int, int] | None = None) -> None:
@@ -78,18 +78,17 @@ class Geometry:
         return self._top_of(self._bars[number], number)
 
     def _top_of(self, row: int, bars_above: int) -> int:
-        """Where the row would start if there were no blocks."""
         return self.notes_height + row * self.row_height + bars_above * (BAR_HEIGHT - self.row_height)
 
 
 class Pane(NamedTuple):
-    """One column of text with its gutter. In a unified diff there is only one, which has no side of its own."""
+    """One column of text with its gutter. The only pane of a unified diff has no side of its own."""
 
     side: LineSide | None
     left: int
     right: int
     numbers: tuple[tuple[LineSide, int], ...]
-    """Whose line numbers it has, and where they end."""
+    """The sides whose line numbers it shows, each with the right edge of its numbers."""
     sign_left: int
     text_left: int
 
@@ -128,7 +127,7 @@ class LineMetrics(NamedTuple):
 
 
 class TopLine(NamedTuple):
-    """The first line in view, and how far it is from the top edge in pixels."""
+    """The first visible line, and its distance from the top edge in pixels."""
 
     side: LineSide
     line: int
@@ -136,14 +135,14 @@ class TopLine(NamedTuple):
 
 
 class DiffScroller:
-    """Lays the rows of a document out in a scroll area, and scrolls it. Points are in the viewport, in pixels."""
+    """Lays out a document's rows in a scroll area, and scrolls it. Points are viewport pixels."""
 
     def __init__(self, area: QAbstractScrollArea, document: DiffDocument) -> None:
         self._area = area
         self._document = document
         self.metrics = LineMetrics(ROW_HEIGHT, 1, 1)
         self.text_width = 0.0
-        """The width of the widest line that is known of."""
+        """The width of the widest line measured so far."""
         self.geometry = Geometry(document.rows, row_height=ROW_HEIGHT)
         self.panes: tuple[Pane, ...] = ()
 
@@ -156,7 +155,7 @@ class DiffScroller:
         return self.panes[0].text_left if self.panes else 0
 
     def lay_out(self, blocks: Callable[[], dict[int, int]]) -> None:
-        """Place the rows. `blocks` returns the heights of what stands below some rows, when the panes are known."""
+        """Place the rows. `blocks` returns the heights of the blocks by row; it is called when the panes are known."""
         rows = self._document.rows
         height = max(ROW_HEIGHT, round(self.metrics.line_height) + _LINE_PADDING)
         self.panes = panes(rows, self._area.viewport().width(), self.metrics.digit_width)
@@ -203,7 +202,7 @@ class DiffScroller:
         return max(1, self._area.viewport().height() // self.geometry.row_height - 1)
 
     def ensure_visible(self, row: int, *, margin_rows: int = 0) -> None:
-        """Scroll just as far as needed to see the row and what stands below it, with some rows above and below."""
+        """Scroll just far enough to show the row and its block, with `margin_rows` rows above and below."""
         margin = margin_rows * self.geometry.row_height
         top, bottom = self.geometry.top(row) - margin, self.geometry.top(row + 1) + margin
         bar = self._area.verticalScrollBar()
@@ -218,7 +217,7 @@ class DiffScroller:
         bar.setValue(bar.value() + count * self.geometry.row_height)
 
     def top_line(self) -> TopLine | None:
-        """Return the first line in view; `None` at the very top."""
+        """Return the first visible line; `None` at the very top."""
         top, rows = self._area.verticalScrollBar().value(), self._document.rows
         if not top or not len(rows):
             return None

@@ -1,4 +1,4 @@
-"""The mouse in a diff: it moves the mark, selects, unfolds, and opens the context menu."""
+"""The mouse in a diff: it moves the marked row, selects, unfolds, and opens the context menu."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -20,9 +20,9 @@ _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 class DiffMouse(QObject):
-    """Turns what the mouse does in the viewport into moves, after the overlays had it.
+    """Turns mouse events of the viewport into navigation, unless an overlay handled them.
 
-    `lay_line` returns a line of a pane as it is painted, `open_gap` unfolds the row that it is given.
+    `lay_line` returns the painted layout of a line in a pane; `open_gap` unfolds the given row.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class DiffMouse(QObject):
         self._drag_timer.timeout.connect(self._on_drag_outside)
 
     def handle(self, event: QEvent) -> bool:
-        """Whether the event of the viewport was for the mouse and needs nothing more."""
+        """Handle an event of the viewport; return whether it needs no further handling."""
         if isinstance(event, QMouseEvent) and self._viewport.isEnabled():
             match event.type():
                 case QEvent.Type.MouseButtonPress:
@@ -67,7 +67,7 @@ class DiffMouse(QObject):
         return isinstance(event, QHelpEvent) and self._show_tool_tip(event)
 
     def open_menu(self, event: QContextMenuEvent, copy_keys: list[QKeySequence]) -> None:
-        """Offer to copy and to select, unless the point is in a block."""
+        """Open a menu to copy and select, unless the point is in a block."""
         if self._scroller.is_in_block(event.pos()):
             return
         menu = QMenu(self._area)

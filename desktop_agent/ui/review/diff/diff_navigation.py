@@ -1,6 +1,6 @@
-"""Where the user is in a diff: the marked row, what is selected, and the place where a text was found last.
+"""Where the user is in a diff: the marked row, the selection, and the last search match.
 
-A text is also found in lines that are folded away; upper and lower case match each other.
+A search also finds text in folded lines, and ignores case.
 """
 
 from bisect import bisect_left, bisect_right
@@ -19,7 +19,7 @@ from desktop_agent.ui.wording.visible_text import lowered
 
 
 class DiffNavigation(QObject):
-    """Moves the mark from row to row and from change to change, and selects."""
+    """Moves the marked row by rows and by changes, and selects."""
 
     moved = Signal()  # also to the same row again
 
@@ -30,29 +30,29 @@ class DiffNavigation(QObject):
         self._select_from: int | None = None
         self.row = 0
         self.side: LineSide = "new"
-        """Where the user last was: what the keyboard selects from."""
+        """The side where the user last was; keyboard selections start there."""
         self.selection: DiffSelection | None = None
         self.hovered_row: int | None = None
 
     @property
     def change(self) -> int:
-        """The number of the change that the marked row is in, from 0; -1 above the first."""
+        """The index of the change that contains the marked row; -1 above the first change."""
         return self.document.rows.change_at(self.row)
 
     @property
     def selecting_side(self) -> LineSide | None:
-        """The side that is selected from; `None` in a unified diff."""
+        """The side in which text is selected; `None` in a unified diff."""
         return None if self.document.mode == "unified" else self.side
 
     def reset(self, row: int) -> None:
-        """Be in this row with nothing selected, and say nothing: the rows are new."""
+        """Mark this row and clear the selection without emitting a signal, because the rows are new."""
         self.row = max(0, min(row, len(self.document.rows) - 1))
         self.selection = None
         self.hovered_row = None
         self._select_from = None
 
     def go_to(self, row: int, *, is_selecting: bool = False) -> None:
-        """Mark a row and bring it into view; with `is_selecting` select from where the mark was."""
+        """Mark a row and scroll to it; with `is_selecting`, select from the previously marked row."""
         if not len(self.document.rows):
             return
         before = self.row
@@ -73,7 +73,7 @@ class DiffNavigation(QObject):
         return self.go_to_change(bisect_left(self.document.rows.changes, self.row) - 1)
 
     def go_to_change(self, number: int) -> bool:
-        """Go to the change of this number, from 0; whether there is one."""
+        """Go to the change with this index; return whether there is one."""
         changes = self.document.rows.changes
         if not 0 <= number < len(changes):
             return False
@@ -107,7 +107,7 @@ _ORDER: dict[LineSide, int] = {"old": 0, "new": 1}
 
 
 class DiffMatch(NamedTuple):
-    """Where a text was found, ordered as it is read: by row, the old side before the new one."""
+    """The place of a match, ordered as it is read: by row, the old side before the new one."""
 
     row: int
     order: int
@@ -157,11 +157,11 @@ class _Text:
 
 
 MAX_MATCHES = 2_000
-"""Of each side: more are not counted."""
+"""For each side: further matches are not counted."""
 
 
 class DiffFinder(QObject):
-    """A `FindTarget`: selects where the text stands, unfolding lines to show it."""
+    """A `FindTarget` that selects each match, and unfolds lines to show it."""
 
     found = Signal(int, int)  # the number of the current match, from 1, and how many there are
 

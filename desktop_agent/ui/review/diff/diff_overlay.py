@@ -1,4 +1,4 @@
-"""What a diff can have besides its lines: the interface that such an overlay fills in."""
+"""The interface of overlays: what a diff can show besides its lines."""
 
 from PySide6.QtCore import QObject, QPoint
 from PySide6.QtGui import QMouseEvent
@@ -8,54 +8,57 @@ from desktop_agent.ui.review.diff.diff_painter import Scene
 
 
 class DiffOverlay(QObject):
-    """Draws over a diff and hears its keyboard and mouse. Here it does nothing. Points are in the viewport."""
+    """Draws over a diff, and handles its keyboard and mouse events. The base class does nothing. Points are viewport
+    pixels.
+    """
 
     def set_diff(self, diff: FileDiff | None) -> None:
-        """Belong to this diff from now on; its rows are not laid out yet."""
+        """Show this diff from now on; its rows are not laid out yet."""
 
     def block_heights(self) -> dict[int, int]:
-        """Return the room that is needed below rows, in pixels by row."""
+        """Return the height of the block below each row, in pixels by row."""
         return {}
 
     def place(self) -> None:
-        """Put widgets where they belong: the rows have moved."""
+        """Place widgets: the rows have moved."""
 
     def decorate(self, scene: Scene) -> Scene:
-        """Return what to paint, with what is drawn here. Called for each frame."""
+        """Return the scene with this overlay's additions. Called for each frame."""
         return scene
 
     def describe(self, row: int, words: str) -> str:
-        """Return what a screen reader says of a row; without this overlay it would be `words`."""
+        """Return the text for screen readers about a row; `words` is the text without this overlay."""
         return words
 
     def hide(self) -> None:
-        """Rest: the diff is not visible any more."""
+        """Stop: the diff is no longer visible."""
 
     def takes(self, action: str) -> bool:
-        """Whether this action of the diff's keys is done here, so that they come before those of the window."""
+        """Whether this overlay handles the action of a diff key, so that it takes precedence over the window's
+        shortcuts.
+        """
         return False
 
     def do(self, action: str) -> bool:
-        """Whether an action that keys of the diff asked for did something here."""
+        """Perform the action of a diff key; return whether this overlay did anything."""
         return False
 
     def tab_pressed(self) -> None:
-        """Get ready: the keyboard is about to leave the lines forwards."""
+        """Prepare for the focus leaving the lines forwards."""
 
     def mouse_pressed(self, event: QMouseEvent) -> bool:
-        """Whether the mouse is for this overlay until it is released."""
+        """Return whether this overlay handles the mouse until it is released."""
         return False
 
     def mouse_moved(self, point: QPoint) -> None:
-        """Follow the mouse, which was pressed here."""
+        """Handle a move of the mouse that was pressed on this overlay."""
 
     def mouse_released(self, point: QPoint) -> None:
-        """Finish what began with `mouse_pressed`."""
+        """Finish the action that `mouse_pressed` began."""
 
     def hover(self, point: QPoint) -> bool:
-        """Show what is at `point`; whether a click there would do something."""
+        """Show the hover state at `point`; return whether a click there would do something."""
         return False
 
     def tool_tip(self) -> str:
-        """Return the words for what is below the mouse."""
         return ""

@@ -1,4 +1,4 @@
-"""Paints the rows of a diff, and the bars between them. Knows how they look, not of scrolling, focus or the mouse."""
+"""Paints the rows of a diff and the bars between them. It knows nothing of scrolling, focus or the mouse."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -34,12 +34,12 @@ _LABEL_GAP = 8
 
 
 class Bars(NamedTuple):
-    """What to know of the bars besides the rows: the state of their hunks, and pictures of their buttons by state."""
+    """The state of the bars besides their rows: their hunks' decisions, and pictures of their buttons by state."""
 
     decisions: HunkDecisions
     buttons: dict[HunkState, QPixmap]
     live: frozenset[int] = frozenset()
-    """The bars that have real buttons now."""
+    """The bars that currently have real buttons."""
 
 
 class BarPainter:
@@ -114,19 +114,19 @@ class BarPainter:
 
 
 def button_rect(inner: QRect, width: int, height: int) -> QRect:
-    """Return where buttons of this size stand in a bar: at its right, in the middle of what is above the hairline."""
+    """Return the place for buttons of this size in a bar: at the right, vertically centred above the hairline."""
     return QRect(inner.right() + 1 - width, inner.top() + (inner.height() - 1 - height) // 2 + 1, width, height)
 
 
 _STRIPE = 8
 _NUMBER_SIZE = 10.5 / TypeSize.DIFF
-"""Of line numbers, as a share of the text's size."""
+"""The size of line numbers as a share of the text's size."""
 _TAG_GAP = 10
 _MARKER_WIDTH = 2
 _EDGE_WIDTH = 3
 _MOVED_TINT = 0.1
 _UNDONE_OPACITY = 0.5
-"""Of text and ground. With high contrast the text stays as it is, and the ground goes."""
+"""For text and background. With high contrast, the text stays opaque and the background is left out."""
 _PLUS_SIZE = 16
 _LABEL_PAD = 8
 _TONES: dict[str, tuple[str, str, str]] = {
@@ -137,7 +137,7 @@ _SIGNS = {"removed": "−", "added": "+"}
 
 
 class Scene(NamedTuple):
-    """What to paint: the rows, where they are, and what the user did with them."""
+    """What to paint: the rows, their geometry, and the user's selection and decisions."""
 
     rows: DiffRows
     geometry: Geometry
@@ -146,10 +146,10 @@ class Scene(NamedTuple):
     scroll: QPoint
     selection: DiffSelection | None
     current_row: int | None
-    """Marked as where the keyboard is; `None` without focus."""
+    """The marked row; `None` without focus."""
     hovered_row: int | None
     bars: Bars | None = None
-    """What was decided about the hunks; `None` where nothing is."""
+    """The decisions about the hunks; `None` if there is nothing to decide."""
     moves: Moves | None = None
     plus: tuple[int, Pane] | None = None
     """The row and pane where a click in the gutter starts a comment."""
@@ -163,7 +163,7 @@ class _Line(NamedTuple):
 
 
 class _Shown(NamedTuple):
-    """A line on one side, and why it is not like the others."""
+    """A line on one side, with the reasons for its special appearance."""
 
     line: _Line
     side: LineSide
@@ -194,12 +194,14 @@ class DiffPainter:
         self._colours: dict[str, QColor] = {}
         self._tag_metrics = QFontMetricsF(self._bars.font)
         self._last_tag = ("", 0.0)
-        """With its width. In a file of long lines all have the same tag."""
+        """The tag and its width. In a file of long lines, all have the same tag."""
         self._stripes = _stripes(theme.colour("surface"), theme.colour("border"))
         self.put_off: set[int] = set()
-        """Rows to paint once more: their changed words were not found within the budget."""
+        """Rows to repaint because their changed words were not found within the time budget."""
         self.widest = 0.0
-        """The widest text painted so far: tabs and foreign letters make lines wider than their number of characters."""
+        """The widest text painted so far: tabs and non-Latin letters make lines wider than their number of characters
+        suggests.
+        """
 
     def clear(self) -> None:
         self._layouts.clear()
@@ -301,7 +303,9 @@ class DiffPainter:
         return QRect(left, top, pane.right - left, height)
 
     def _paint_pane(self, painter: QPainter, scene: Scene, pane: Pane, lines: Sequence[_Line]) -> None:
-        """Grounds and gutters first, then all texts with one clip: they scroll sideways under the gutter."""
+        """Paint backgrounds and gutters first, then all texts with one clip, because they scroll sideways under the
+        gutter.
+        """
         shown: list[_Shown] = []
         painter.setFont(self._number_font)
         for line in lines:

@@ -1,6 +1,6 @@
-"""A diff to read, move about in, search, select from and copy.
+"""A diff to read, navigate, search, select from and copy.
 
-What takes longer than a frame to paint comes with a later frame.
+Anything that takes longer than one frame to paint is painted in a later frame.
 """
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, QTimer, Signal
@@ -33,23 +33,23 @@ from desktop_agent.ui.theme import Theme, TypeSize
 from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
 
 _MEASURED_LINES = 2_000
-"""How many lines of each side are measured for the width of a diff. Wider ones widen it when they are painted."""
+"""How many lines of each side are measured for the width of a diff. It grows when a wider line is painted."""
 _OUTGOING_MS = 50
 _OWN_ACTIONS = ("copy", "next_change", "previous_change", "open")
 
 
 class DiffView(QAbstractScrollArea):
-    """Shows one diff, or a few words where there is none. `overlays` draw over it and hear its keys and mouse.
+    """Shows one diff, or a message if there is none. `overlays` draw over it and handle its key and mouse events.
 
-    Arrows, page keys, Home and End move the marked row, with Shift they select; Left and Right scroll sideways. The
-    user may choose the other `keys`: by default F7 and Shift+F7 (or N and P) go from change to change, and Enter
-    unfolds. Screen readers get the marked row.
+    Arrows, page keys, Home and End move the marked row, and select with Shift; Left and Right scroll sideways. The user
+    can configure the other `keys`: by default F7 and Shift+F7 (or N and P) go from change to change, and Enter unfolds.
+    The marked row is announced to screen readers.
     """
 
     mode_changed = Signal()  # or whether it can be chosen has
 
     _mouse: DiffMouse | None = None
-    """None while Qt's constructor runs, which sends events of the viewport already."""
+    """None while Qt's constructor runs, which already sends events of the viewport."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -81,7 +81,7 @@ class DiffView(QAbstractScrollArea):
     def show_diff(self, diff: FileDiff | None, *, keep_place: bool = False) -> None:
         """Show `diff` from its start; `None` shows that there is nothing to show.
 
-        With `keep_place` it is another state of the same file: the view stays where it is and what was unfolded.
+        With `keep_place`, it is another state of the same file: the scroll position and the unfolded lines are kept.
         """
         place = (self._left or (self.navigation.row, self.scroller.position)) if keep_place else None
         self._left = None
@@ -105,7 +105,7 @@ class DiffView(QAbstractScrollArea):
         self.describe()
 
     def show_message(self, heading: str, detail: str = "") -> None:
-        """Show a few words in place of a diff. The place in it is kept for another state of the same file."""
+        """Show a message in place of a diff. The position in the diff is kept for another state of the same file."""
         left = self._left or (self.navigation.row, self.scroller.position)
         self.show_diff(None)
         self._left = left
@@ -134,7 +134,7 @@ class DiffView(QAbstractScrollArea):
         self.viewport().update()
 
     def describe(self) -> None:
-        """Say what the marked row is, for screen readers."""
+        """Update the description of the marked row for screen readers."""
         row = self.navigation.row
         words = ""
         if len(self.document.rows):
@@ -256,7 +256,6 @@ class DiffView(QAbstractScrollArea):
         painter.drawText(QRect(PAD, middle + 4, rect.width() - 2 * PAD, rect.height() // 2), wrap, detail)
 
     def _request_colours(self) -> None:
-        """Ask for the colours of what is in view, and of nothing that has been scrolled by."""
         self._highlighter.forget_requests()
         rows = self.document.rows.between(*self.scroller.visible_rows())
         self._highlighter.request("old", [row.old for row in rows if row.old is not None])
@@ -329,7 +328,7 @@ class DiffView(QAbstractScrollArea):
             self._mouse.open_menu(event, self.keys.sequences("copy"))
 
     def _claims(self, event: QKeyEvent) -> bool:
-        """Whether the key belongs to the diff, also where the window has a shortcut for it."""
+        """Whether the key belongs to the diff even if the window has a shortcut for it."""
         if event.matches(QKeySequence.StandardKey.SelectAll):
             return True
         action = self.keys.peek(event)
@@ -353,7 +352,7 @@ class DiffView(QAbstractScrollArea):
         return True
 
     def _act_always(self, event: QKeyEvent) -> bool:
-        """Whether this is a key with a meaning that nobody can change."""
+        """Handle the keys that cannot be reconfigured; return whether the event was one."""
         navigation = self.navigation
         if event.matches(QKeySequence.StandardKey.SelectAll):
             navigation.select_all()

@@ -1,4 +1,4 @@
-"""What a diff says in words, and the state of its hunks as far as drawing and naming them needs it."""
+"""The texts of a diff, and the state of its hunks as needed to draw and name them."""
 
 import stat
 from functools import partial
@@ -20,7 +20,7 @@ HunkState = Literal["undecided", "kept", "undone"]
 
 
 class HunkDecisions(NamedTuple):
-    """The hunks that were kept and undone, and whether more can be undone now; `reason` says why not."""
+    """The kept and the undone hunks, and whether more can be undone now; if not, `reason` says why."""
 
     kept: frozenset[HunkKey] = frozenset()
     undone: frozenset[HunkKey] = frozenset()
@@ -28,7 +28,7 @@ class HunkDecisions(NamedTuple):
     reason: str = ""
 
     def state(self, key: HunkKey) -> HunkState:
-        """Return what was decided about a hunk. An undone hunk is not in force, even if it was kept before."""
+        """Return the state of a hunk. An undone hunk counts as undone even if it was kept before."""
         if key in self.undone:
             return "undone"
         return "kept" if key in self.kept else "undecided"
@@ -44,7 +44,7 @@ def hunk_label(hunk: Hunk) -> str:
 
 
 def bar_label(rows: DiffRows, index: int) -> str:
-    """Return what the bar of a change says: its lines, or what it is besides lines, and who made it."""
+    """Return the label of a change's bar: its lines, or what changed besides lines, and who made it."""
     hunk, key = rows.hunk(index), rows.key(index)
     text = hunk_label(hunk) if hunk else _head_label(rows, index)
     authors = next((authors for named, authors in rows.diff.authors if named == key), ())
@@ -105,7 +105,7 @@ def show_label() -> str:
 
 
 def ending_label(diff: FileDiff, row: DiffRow, side: LineSide) -> str:
-    """Return what to say about the end of a line: its ending when that changed, or that it has none."""
+    """Return the note on a line's end: its line ending if that changed, or that it has none."""
     lines, number = (diff.old_lines, row.old) if side == "old" else (diff.new_lines, row.new)
     if number is None:
         return ""
@@ -152,7 +152,7 @@ def diff_name(diff: FileDiff) -> str:
 
 
 def row_words(rows: DiffRows, index: int, decisions: HunkDecisions | None = None) -> str:
-    """Return what a row shows, as it would be read out, and what was decided about its change."""
+    """Return the text for screen readers about a row, with the decision about its change."""
     if (key := rows.key(index)) is not None:
         text = _tr("Change {0} of {1}: {2}")
         text = text.format(rows.change_at(index) + 1, len(rows.changes), bar_label(rows, index))

@@ -1,7 +1,7 @@
-"""The colours of the syntax: found by Pygments a slice at a time, for lines in view and for those in an editor.
+"""Syntax colours, found by Pygments in small slices, for the visible lines of a diff or an editor.
 
-Pygments cannot start in the middle of a file, so a piece is lexed from some lines before it: enough for strings and
-comments of usual length to come out right, and never the whole file.
+Pygments cannot start in the middle of a file. A chunk is therefore lexed from some lines before it: enough to get
+strings and comments of usual length right without lexing the whole file.
 """
 
 import time
@@ -21,14 +21,14 @@ from desktop_agent.ui.widgets.text_colours import Lexer, format_ranges, lexer_fo
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 MAX_COLOURED_CHARS = 1_000
-"""Longer lines are generated, and cost more than their colours are worth."""
+"""Longer lines are probably generated, and are not worth the cost of colouring."""
 
 
 Span = tuple[int, int, str]
 """Characters `start:end` of a line, and the palette's name for their colour.
 
-A plain tuple, because there are a hundred thousand in a long file: the garbage collector looks at plain tuples of plain
-values once, and at named ones each time.
+A plain tuple, because a long file has a hundred thousand of them: the garbage collector visits plain tuples of plain
+values only once, but named tuples each time.
 """
 
 LineSpans = tuple[Span, ...]
@@ -65,18 +65,18 @@ def _add(spans: list[list[Span]], ends: list[int], at: int, start: int, end: int
 
 CHUNK_LINES = 64
 BACK_SYNC_LINES = 160
-"""How far before a chunk lexing starts, to get into the right state."""
+"""How many lines before a chunk lexing starts, to reach the right state."""
 SLICE_S = 0.002
-"""How long to work before the event loop has its turn."""
+"""How long to work before yielding to the event loop."""
 _LEXER_POLL_MS = 10
 _STILL_S = 0.04
-"""How long nothing else is asked for before a lexer is looked for: its import would halve the speed of scrolling."""
+"""How long requests must pause before a lexer is imported: the import would halve the speed of scrolling."""
 
 _Chunk = tuple[LineSide, int]
 
 
 class Coloured(NamedTuple):
-    """Lines of a side that have colours now."""
+    """Lines of one side whose colours are now known."""
 
     side: LineSide
     lines: range
@@ -99,7 +99,7 @@ class Highlighter(QObject):
         self._wanted: list[_Chunk] = []
         self._steps: Iterator[dict[int, LineSpans]] | None = None
         self._search: BackgroundCall[Lexer | None] | None = None
-        """For a lexer: the first of a language takes up to 100 ms to import."""
+        """Looks for a lexer: importing the first one for a language takes up to 100 ms."""
         self._lexer: Lexer | None = None
         self._in_view: dict[LineSide, tuple[int, ...]] = {}
         self._still_since = 0.0
@@ -119,7 +119,7 @@ class Highlighter(QObject):
         self.stop()
 
     def request(self, side: LineSide, lines: Sequence[int]) -> None:
-        """Find the colours of these lines soon. Call `forget_requests` first when others are no longer seen."""
+        """Find the colours of these lines soon. Call `forget_requests` first if other lines are no longer visible."""
         if self._search is None or not lines:
             return
         numbers = tuple(dict.fromkeys(line // CHUNK_LINES for line in lines))
@@ -137,7 +137,7 @@ class Highlighter(QObject):
         del self._wanted[1 if self._steps else 0 :]
 
     def stop(self) -> None:
-        """Drop everything that was asked for; what is known stays known."""
+        """Drop all requests; colours already found are kept."""
         self._timer.stop()
         self._wanted.clear()
         self._steps = None
@@ -161,7 +161,7 @@ class Highlighter(QObject):
             self.changed.emit(coloured)
 
     def _work_on(self, chunk: _Chunk, deadline: float) -> bool:
-        """Go on with one chunk; whether its lines have colours now."""
+        """Continue with one chunk; return whether it is finished."""
         assert self._lexer is not None
         side, number = chunk
         start = number * CHUNK_LINES
@@ -180,7 +180,7 @@ class Highlighter(QObject):
         return any(self._spans.get(chunk, {}).values())
 
     def _has_lexer(self) -> bool:
-        """Whether there is a lexer by now. Gives up when there will be none."""
+        """Whether the lexer is available. Gives up if there will be none."""
         if self._lexer is not None:
             return True
         if self._search is None:
@@ -199,11 +199,11 @@ class Highlighter(QObject):
 
 
 _REST_MS = 80
-"""After the last letter that was typed: until then the colours of before stay."""
+"""The delay after the last typed letter; until then the previous colours stay."""
 
 
 class DocumentLines(Sequence[str]):
-    """The lines of a document as they are when they are asked for: of a long one, only those in view ever are."""
+    """The lines of a document, read on demand: of a long document, only the visible ones are ever read."""
 
     def __init__(self, document: QTextDocument) -> None:
         self._document = document
@@ -224,7 +224,7 @@ class DocumentLines(Sequence[str]):
 
 
 class EditorColours(QObject):
-    """Colours an editor without a highlighter over its whole document, which would freeze on a long one."""
+    """Colours an editor without a highlighter for its whole document, which would freeze on a long one."""
 
     def __init__(self, theme: Theme, editor: QPlainTextEdit) -> None:
         super().__init__(editor)
@@ -232,7 +232,7 @@ class EditorColours(QObject):
         self._editor = editor
         self._path = ""
         self._is_outdated = False
-        """Whether it was stopped before the text had come to rest."""
+        """Whether it was stopped before the colours were updated after an edit."""
         self._highlighter = Highlighter(self)
         self._highlighter.changed.connect(self._paint)
         self._rest = QTimer(self, interval=_REST_MS, singleShot=True)

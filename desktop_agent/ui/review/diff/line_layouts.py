@@ -1,8 +1,8 @@
-"""Laid-out lines of a diff and their changed words, found when they are first painted, and kept.
+"""A cache of laid-out lines of a diff and their changed words, found when they are first painted.
 
-Of a long line only a window around the visible columns is laid out: shaping 5,000 letters takes a millisecond, and a
-screen of them is a frozen window. What is left of the window is taken to be as wide as plain letters are. Changed
-words are looked for a few milliseconds at a time.
+Of a long line, only a window around the visible columns is laid out: shaping 5,000 letters takes a millisecond, so a
+screen of such lines would freeze the window. The text outside the window is assumed to be as wide as plain letters.
+Changed words are searched for a few milliseconds at a time.
 """
 
 import time
@@ -21,13 +21,13 @@ from desktop_agent.ui.widgets.text_colours import format_ranges
 from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS, VisibleLine, utf16_length, visible_line
 
 WINDOW_CHARS = 128
-"""Windows start and end at multiples of this, so that scrolling a little needs no new layout."""
+"""Layout windows start and end at multiples of this, so that small scrolls need no new layout."""
 MAX_WHOLE_CHARS = 512
 _UNBOUNDED = 1e7
 
 
 class Columns(NamedTuple):
-    """The characters of a line that can be seen: from `first` on, at most `shown`."""
+    """The visible characters of a line: at most `shown`, beginning at `first`."""
 
     first: int
     shown: int
@@ -39,7 +39,7 @@ class Columns(NamedTuple):
 
 
 class LaidLine:
-    """One line, ready to be painted at any place. Offsets are characters of the line in the file."""
+    """One laid-out line that can be painted anywhere. Offsets count characters of the line in the file."""
 
     def __init__(self, visible: VisibleLine, window: tuple[int, int], spans: LineSpans, look: "LineStyle") -> None:
         self.visible = visible
@@ -79,7 +79,9 @@ class LaidLine:
         return any(first < end and start < last for first, last, _ in self._spans)
 
     def draw(self, painter: QPainter, x: float, top: float, height: float, over: LineSpans = ()) -> None:
-        """Paint the text in the middle of a row of this height; the colours of `over` replace those of the syntax."""
+        """Paint the text vertically centred in a row of this height; the colours in `over` replace the
+        syntax colours.
+        """
         place = QPointF(x + self._left, top + (height - self._line.height()) / 2)
         self._layout.draw(painter, place, self._ranges(over, self._look))
 
@@ -94,7 +96,7 @@ class LaidLine:
 
 
 class LineStyle:
-    """How all lines look: their font, their direction, the theme's colours as text formats."""
+    """The style of all lines: their font, their direction, and the theme's colours as text formats."""
 
     def __init__(self, theme: Theme, font: QFont) -> None:
         self.font = font
@@ -121,20 +123,20 @@ class _Kept(NamedTuple):
 
 
 class LineLayouts:
-    """Makes and keeps the laid-out lines. Forgets the ones that were not asked for longest: a screen holds few."""
+    """Lays out lines and caches them. The least recently used ones are evicted, because a screen holds only a few."""
 
     MAX_KEPT = 500
 
     def __init__(self, theme: Theme, font: QFont) -> None:
         self._look = LineStyle(theme, font)
         self._kept: dict[tuple[str, int], _Kept] = {}
-        """The one that was asked for last is the last."""
+        """The most recently used one comes last."""
 
     def clear(self) -> None:
         self._kept.clear()
 
     def line(self, side: str, number: int, text: str, spans: LineSpans, columns: Columns) -> LaidLine:
-        """Return line `number` of a side with its colours, laid out at least where it can be seen."""
+        """Return line `number` of a side with its colours, laid out at least for the visible columns."""
         key = (side, number)
         kept = self._kept.pop(key, None)
         visible = kept.laid.visible if kept else visible_line(without_ending(text), is_first=number == 0)
@@ -149,11 +151,11 @@ class LineLayouts:
 
 _MAX_KEPT: Final = 5_000
 BUDGET_S: Final = 0.004
-"""How long one painting may look for changed words. Long lines take longer: theirs come with the next painting."""
+"""How long one paint may search for changed words. Those of long lines may have to wait for the next paint."""
 
 
 class LineWords:
-    """Knows which words of a line differ from the line that took its place."""
+    """Knows which words of a line differ from the line that replaced it."""
 
     def __init__(self, budget_s: float = BUDGET_S) -> None:
         self._budget_s = budget_s
@@ -164,11 +166,11 @@ class LineWords:
         self._known.clear()
 
     def begin(self) -> None:
-        """Start the time budget of one painting. Only looking for words counts against it."""
+        """Start the time budget of one paint. Only the search for words uses it up."""
         self._left_s = self._budget_s
 
     def of(self, diff: FileDiff, row: DiffRow, side: LineSide) -> Spans | None:
-        """Return what changed in the line that a row shows on a side; `None` when there is no time left to look."""
+        """Return the changed words in the line that a row shows on a side; `None` when the time budget is used up."""
         old = row.old if row.old is not None else row.peer
         new = row.new if row.new is not None else row.peer
         if old is None or new is None:

@@ -53,7 +53,7 @@ _PADDING_PX = 40
 
 
 class HexText(QPlainTextEdit):
-    """A read-only text: it can be selected, copied, searched by a screen reader and scrolled by keyboard."""
+    """Read-only text that can be selected, copied, read by a screen reader, and scrolled by keyboard."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class HexText(QPlainTextEdit):
         return [side for side in (self._excerpt.before, self._excerpt.after) if side]
 
     def _fitting(self) -> tuple[int, bool]:
-        """How many bytes to a line, and whether their text fits beside them."""
+        """Return how many bytes fit in a line, and whether their text fits beside them."""
         chars = (self.viewport().width() - _PADDING_PX) // max(1, self.fontMetrics().horizontalAdvance("0"))
         count = max(1, len(self._sides()))
         for row_bytes, has_text in ((16, True), (8, True), (16, False), (8, False)):
@@ -107,7 +107,6 @@ class HexText(QPlainTextEdit):
         return text.rstrip()
 
     def _mark(self, sides: list[bytes]) -> None:
-        """Colour the bytes that differ: the old ones as removed, the new ones as added."""
         marks: list[QTextEdit.ExtraSelection] = []
         if len(sides) == 2:
             for number, role in ((0, "removed_word"), (1, "added_word")):
@@ -150,7 +149,7 @@ def _side_chars(row_bytes: int, *, has_text: bool) -> int:
 
 
 def _runs(offsets: list[int], row_bytes: int) -> list[tuple[int, int]]:
-    """Return the first and the last offset of each run that stays in one row."""
+    """Return the first and last offset of each run; runs are split at the ends of rows."""
     runs: list[tuple[int, int]] = []
     for at in offsets:
         if runs and runs[-1][1] == at - 1 and at % row_bytes:

@@ -1,6 +1,6 @@
-"""A change that is not lines of text, shown as what it is: pictures, the cells of a notebook, facts about bytes.
+"""Views of changes that are not lines of text: pictures, the cells of a notebook, facts about bytes.
 
-Where it is text as well, the user switches between the two.
+If the file is also text, the user can switch between the two.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _SLIDER_STEPS = 1_000
 
 
 class ImageView(QWidget):
-    """Shows the old and the new version of a picture; only one of them when there is only one."""
+    """Shows the old and the new version of a picture, or the only one."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -122,13 +122,14 @@ def _caption() -> ElidedLabel:
 MediaKind = Literal["image", "notebook", "binary"]
 
 _TEXT_SUFFIXES = (".svg", ".ipynb")
-"""Files whose text can be shown as something else, too."""
+"""Files whose text can also be shown in another form."""
 
 
 def media_kind(path: str, before_head: bytes | None, after_head: bytes | None) -> MediaKind | None:
-    """Return how to show a change from how its two versions begin (`None`: absent), or `None` for lines of text.
+    """Return how to show a change, judging by the heads of its two versions; `None` means as lines of text.
 
-    A head has `file_types.HEAD_BYTES` bytes, or all that there are.
+    A head has `file_types.HEAD_BYTES` bytes, or the whole content if that is shorter; `None` means that the version is
+    absent.
     """
     heads = [head for head in (before_head, after_head) if head is not None]
     types = [file_type(head) for head in heads]
@@ -146,25 +147,26 @@ def may_be_media(diff: FileDiff) -> bool:
 
 
 def _is_drawn(path: str, found: FileType) -> bool:
-    """Whether it is a picture. A web page may begin with a drawing, so for drawings the name counts as well."""
+    """Whether it is shown as a picture. A web page can begin with an SVG, so SVG also needs the suffix."""
     return found.picture is not None and (found.picture != "svg" or path.lower().endswith(".svg"))
 
 
 class MediaStack(QWidget):
-    """Holds the text view of a diff and shows something better in its place where it can.
+    """Holds the text view of a diff, and shows a picture, a notebook or facts in its place where possible.
 
-    A drawing or a notebook is both; the user switches between the two, and the choice holds for the next file.
+    For an SVG or a notebook, the user can switch between the two; the choice also applies to the next file.
     """
 
     switched = Signal()  # between text and what is shown in place of it
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        """`hold` gives it the text view, whose parent it should be already: Qt polishes a reparented widget again."""
+        """Pass the text view to `hold`. It should already be a child of this widget: Qt polishes a reparented widget
+        again.
+        """
         super().__init__(parent)
         self._theme = theme
         self._text_view: QWidget | None = None
         self.kind: MediaKind | None = None
-        """What the change can be shown as, beside its text."""
         self._is_text_wanted = False
         self._request = 0
         self._bar = QWidget()
@@ -224,7 +226,7 @@ class MediaStack(QWidget):
         self._show(None, has_text=True)
 
     async def show_change(self, diff: FileDiff, before: bytes | None, after: bytes | None) -> None:
-        """Show this change (`None`: absent) as what it is. Does nothing when another one is asked for meanwhile."""
+        """Show this change (`None`: absent) in its best form. Does nothing if another one is requested meanwhile."""
         self._request += 1
         request = self._request
         kind, show = await self._prepare(diff, before, after)
@@ -236,7 +238,7 @@ class MediaStack(QWidget):
     async def _prepare(
         self, diff: FileDiff, before: bytes | None, after: bytes | None
     ) -> tuple[MediaKind | None, Callable[[], None] | None]:
-        """Return what to show the change as, and what shows it; None if it is best shown as text."""
+        """Return the form to show the change in, and a function that shows it; None if text is best."""
         kind = media_kind(
             diff.path, *(None if content is None else content[:HEAD_BYTES] for content in (before, after))
         )

@@ -1,4 +1,4 @@
-"""Where a picture is looked at: scrolled, zoomed and painted."""
+"""The canvas for pictures: scrolling, zooming and painting."""
 
 from functools import partial
 from typing import Literal
@@ -25,18 +25,20 @@ from desktop_agent.ui.widgets.labels import make_label
 CompareMode = Literal["two_up", "swipe", "onion", "difference"]
 
 MAX_FITTED = 4.0
-"""Small pictures are enlarged to fill the place, up to this: an icon of 16 pixels can be seen, and stays an icon."""
+"""Small pictures are enlarged to fill the canvas, up to this scale, so that a 16-pixel icon still looks
+like an icon.
+"""
 
 _SMALLEST, _LARGEST = 0.02, 32.0
 _SCROLL_STEP = 40
 _SMOOTH_UP_TO = 2.0
-"""Beyond this scale pixels are shown as they are: a user who zooms in so far wants to see them."""
+"""Beyond this scale pixels are not smoothed: a user who zooms in this far wants to see them."""
 _SQUARE = 8
 _GRIP = 12
 
 
 class PicturePainter:
-    """Paints what can be seen of the pictures on a viewport. Only those pixels cost anything."""
+    """Paints the visible parts of the pictures on a viewport. Only those pixels cost time."""
 
     def __init__(self, theme: Theme, canvas: "PictureCanvas") -> None:
         self._theme = theme
@@ -48,7 +50,7 @@ class PicturePainter:
         self._squares = QPixmap()
 
     def paint(self, area: QRect, split: float) -> None:
-        """Paint what is in `area`, with the swipe, or how much of the newer version shines through, at `split`."""
+        """Paint `area`; `split` is the position of the swipe, or how transparent the newer version is."""
         painter = QPainter(self._viewport)
         painter.fillRect(area, self._theme.colour("sunken"))
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self._is_smooth())
@@ -115,7 +117,7 @@ class PicturePainter:
             painter.drawPolygon([tip, QPointF(x + sign * 3, middle - 4), QPointF(x + sign * 3, middle + 4)])
 
     def _paint_difference(self, painter: QPainter, before: DecodedPicture, after: DecodedPicture) -> None:
-        """Black where both are the same. Worked out for the pixels in sight only."""
+        """Paint the difference, black where both are equal. It is computed only for the visible pixels."""
         seen = self._layer(before, Qt.GlobalColor.black)
         inner = QPainter(seen)
         inner.setCompositionMode(QPainter.CompositionMode.CompositionMode_Difference)
@@ -139,7 +141,7 @@ class PicturePainter:
         return layer
 
     def _paint_squares(self, painter: QPainter, place: QRectF) -> None:
-        """What is seen through a picture that is not opaque."""
+        """Paint the checkerboard behind a picture that is not opaque."""
         if self._squares.isNull():
             self._squares = QPixmap(2 * _SQUARE, 2 * _SQUARE)
             self._squares.fill(self._theme.colour("surface"))
@@ -169,10 +171,11 @@ _ZOOM_STEP = 1.25
 
 
 class PictureCanvas(QAbstractScrollArea):
-    """Shows one or two pictures, to be compared, zoomed and moved. All have one scale.
+    """Shows one or two pictures to compare, zoom and move. They share one scale.
 
-    Keys: Left and Right move the swipe (with Shift by more), Home and End to its ends; + and − zoom, 0 fits, 1 is the
-    pictures' own size; arrows scroll otherwise. Ctrl and the wheel zoom, the mouse drags the swipe or the pictures.
+    Keys: Left and Right move the swipe (by larger steps with Shift), Home and End move it to its ends; + and − zoom, 0
+    fits the pictures, 1 shows them at their own size; otherwise the arrows scroll. Ctrl and the wheel zoom, the mouse
+    drags the swipe or the pictures.
     """
 
     scale_changed = Signal()
@@ -197,7 +200,7 @@ class PictureCanvas(QAbstractScrollArea):
 
     @property
     def split(self) -> float:
-        """Where the swipe is, from 0 (only the new version) to 1 (only the old one)."""
+        """The position of the swipe, from 0 (only the new version) to 1 (only the old one)."""
         return self._split
 
     def show_pictures(self, *pictures: DecodedPicture) -> None:
@@ -263,11 +266,11 @@ class PictureCanvas(QAbstractScrollArea):
         return [whole.adjusted(0, 0, half - whole.width(), 0), whole.adjusted(half + 1, 0, 0, 0)]
 
     def place(self, picture: DecodedPicture, pane: QRect) -> QRectF:
-        """Return where a picture is. The two have their top left corners together, as when one was cropped."""
+        """Return the rectangle of a picture. The top left corners of both coincide, which suits a cropped picture."""
         return QRectF(QPointF(pane.topLeft()) - self._offset(), QSizeF(picture.size) * self.scale)
 
     def whole(self) -> QRectF:
-        """Return where the larger picture is, each way, in the first pane."""
+        """Return the rectangle in the first pane that encloses both pictures."""
         return QRectF(QPointF(self.panes()[0].topLeft()) - self._offset(), self._extent() * self.scale)
 
     def _extent(self) -> QSizeF:
@@ -275,7 +278,9 @@ class PictureCanvas(QAbstractScrollArea):
         return QSizeF(max((s.width() for s in sizes), default=1), max((s.height() for s in sizes), default=1))
 
     def _offset(self) -> QPointF:
-        """Where the top left corner of a pane is, from that of the pictures in it. Negative when they are smaller."""
+        """Return the position of a pane's top left corner relative to that of its pictures; negative if they are
+        smaller.
+        """
         pane, extent = self.panes()[0], self._extent() * self.scale
         across, down = self.horizontalScrollBar(), self.verticalScrollBar()
         x = across.value() if extent.width() > pane.width() else (extent.width() - pane.width()) / 2

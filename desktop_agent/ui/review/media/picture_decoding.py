@@ -1,7 +1,7 @@
-"""Pictures from untrusted bytes, decoded off the window's thread and within limits; and what is said of them.
+"""Decoding pictures from untrusted bytes, off the window's thread and within limits; and their captions.
 
-Only the decoder of the format that the bytes begin with is tried. Qt's image reader lets go of the interpreter while it
-works, also for SVG (`QSvgRenderer` does not), so a slow picture slows nothing else down.
+Only the decoder for the format indicated by the first bytes is tried. Qt's image reader releases the GIL while it
+works, also for SVG (`QSvgRenderer` does not), so a slow picture does not slow down anything else.
 """
 
 import re
@@ -22,16 +22,16 @@ MAX_PIXELS = 64_000_000
 MAX_SVG_BYTES = 1_000_000
 MAX_SVG_ELEMENTS = 20_000
 MAX_EDGE = 6_000
-"""A picture of more pixels than this each way is drawn from a smaller version of it."""
+"""In pixels. A picture with a longer edge is scaled down when it is decoded."""
 PREVIEW_EDGE = 1_600
-"""What a whole picture is drawn from when it is larger than the place for it: quick, and smooth at any size."""
+"""In pixels. A picture larger than its place is drawn from this preview: quick, and smooth at any size."""
 
 _MAX_DECODED_MB = 512
 """64 million pixels of 16 bits a channel."""
 _MAX_CONVERTED_PIXELS = 4_000_000
-"""Converting more would not let the window's thread run for too long; only the part in sight is, when it is painted."""
+"""Larger pictures are converted only where visible, when painted: converting more would block the window's thread."""
 _SVG_EDGE = 1_024
-"""Drawings are made at least this large, so that they can be looked at closely."""
+"""Drawings are rendered at least this large, in pixels, so that the user can zoom in."""
 
 Problem = Literal["", "absent", "no picture", "damaged", "too large", "too complex", "unsafe"]
 
@@ -43,13 +43,13 @@ _SVG_FORBIDDEN = re.compile(
 
 
 class DecodedPicture(Struct, frozen=True):
-    """One version, ready to be painted; or why there is nothing to paint."""
+    """One decoded version, or the reason why there is nothing to paint."""
 
     image: QImage
     preview: QImage
-    """The whole of it in few pixels; the same as `image` for a small one."""
+    """The whole picture scaled down; the same as `image` for a small one."""
     size: QSize
-    """As it is stored, in pixels; for a drawing as it says it is."""
+    """The stored size in pixels; for a drawing, the size it declares."""
     type_name: str
     size_bytes: int
     problem: Problem = ""
@@ -61,7 +61,7 @@ class DecodedPicture(Struct, frozen=True):
 
 
 def decode(content: bytes | None) -> DecodedPicture:
-    """Return the picture in `content` (`None`: absent). Blocks, and touches no widget: to be called in a thread."""
+    """Decode the picture in `content` (`None`: absent). Blocks, and touches no widget: call it in a thread."""
     if content is None:
         return _nothing("", 0, "absent")
     found = file_type(content[:8192])
@@ -75,7 +75,7 @@ def decode(content: bytes | None) -> DecodedPicture:
 
 
 def svg_problem(content: bytes) -> Problem:
-    """Return why a drawing is not drawn: it refers to other files, or would take long; empty when it may be."""
+    """Return why a drawing is not rendered: it refers to other files, or would take too long; empty if it can be."""
     if len(content) > MAX_SVG_BYTES or content.count(b"<") > MAX_SVG_ELEMENTS:
         return "too complex"
     if b"\0" in content or _SVG_FORBIDDEN.search(content) or _SVG_URL.search(content):
@@ -126,7 +126,7 @@ def _reader(content: bytes, format_name: str) -> QImageReader:
 
 
 class _BufferedReader(QImageReader):
-    """Keeps what it reads from alive."""
+    """Keeps alive the buffer that it reads from."""
 
     def __init__(self, content: bytes, format_name: str) -> None:
         self._buffer = QBuffer()
@@ -152,7 +152,7 @@ def exact_size_words(size_bytes: int) -> str:
 
 
 def short_hash(content: bytes) -> str:
-    """Return the beginning of the content's BLAKE2b digest. Takes a second for a gigabyte."""
+    """Return the first digits of the content's BLAKE2b digest. Takes a second for a gigabyte."""
     return blake2b(content, digest_size=32).hexdigest()[: 2 * _HASH_BYTES]
 
 

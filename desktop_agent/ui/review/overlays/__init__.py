@@ -1,1 +1,1 @@
-"""What the review panel draws over a diff: decisions, moved lines, room for an editor."""
+"""The overlays that the review panel draws over a diff: decisions, moved lines, comments, and an editor."""

@@ -1,4 +1,4 @@
-"""A comment below the lines of a diff: as a card once it is saved, and the field where it is written."""
+"""A comment below the lines of a diff: the card of a saved comment, and the field to write one."""
 
 from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QFont, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QTextLayout, QTextOption
@@ -18,7 +18,7 @@ _LINE_SPACING = 1.35
 
 
 class WrappedText:
-    """A user's text in lines of some width; words too long for a line are broken."""
+    """A user's text wrapped to a width; overlong words are broken."""
 
     def __init__(self, text: str, font: QFont, width: float) -> None:
         option = QTextOption()
@@ -91,9 +91,9 @@ class CommentCard(QWidget):
 _MIN_LINES = 2
 _MAX_LINES = 10
 _FRAME_HEIGHT = 24
-"""Of the field: borders, padding and margins around its lines."""
+"""Of the field, in pixels: borders, padding and margins around its lines."""
 _REST_HEIGHT = 70
-"""The heading, the buttons, and the room between."""
+"""The heading, the buttons and the spacing, in pixels."""
 
 
 class CommentEditor(QWidget):

@@ -1,6 +1,6 @@
-"""Comments on the lines of a diff: where they stand between the rows, and how the user starts one.
+"""Comments on the lines of a diff: their position between the rows, and how the user starts one.
 
-A comment keeps its place when the lines that it is about have moved.
+A comment follows the lines that it is about when they move.
 """
 
 import secrets
@@ -36,7 +36,7 @@ class CommentAnchor(NamedTuple):
 
 
 def row_of(rows: DiffRows, comment: LineComment) -> int:
-    """Return the row below which the comment stands; the gap that hides its lines, if they are folded away."""
+    """Return the row above the comment; if the lines are folded away, the gap that hides them."""
     lines = rows.diff.old_lines if comment.side == "old" else rows.diff.new_lines
     if comment.start == comment.end or not lines:
         return rows.changes[0] if rows.changes else 0
@@ -46,13 +46,13 @@ def row_of(rows: DiffRows, comment: LineComment) -> int:
 
 
 def quote_of(rows: DiffRows, spot: CommentAnchor) -> str:
-    """Return the text of these lines, or of as many as are enough to know them again."""
+    """Return the text of these lines, or enough of them to recognise the place."""
     lines = rows.diff.old_lines if spot.side == "old" else rows.diff.new_lines
     return "".join(lines[spot.start : min(spot.end, spot.start + _MAX_QUOTED_LINES)])
 
 
 def spot_of_change(rows: DiffRows, row: int) -> CommentAnchor:
-    """Return the lines of the change that `row` is the head of: its new ones, or the old ones when there are none."""
+    """Return the lines of the change whose bar is at `row`: the new ones, or the old ones if there are no new ones."""
     hunk = rows.hunk(row)
     if hunk is None:
         return CommentAnchor("new", 0, 0)
@@ -63,14 +63,14 @@ def spot_of_change(rows: DiffRows, row: int) -> CommentAnchor:
 
 
 def anchor_of_row(rows: DiffRows, row: int, side: LineSide | None) -> CommentAnchor:
-    """Return the line that a row shows, on `side` if it has one there; on the bar of a change, its lines."""
+    """Return the line that a row shows, preferably on `side`; for the bar of a change, its lines."""
     if found := line_of(rows[row], side) or line_of(rows[row], None):
         return CommentAnchor(found[0], found[1], found[1] + 1)
     return spot_of_change(rows, row)
 
 
 def anchor_of_selection(rows: DiffRows, selection: DiffSelection | None) -> CommentAnchor | None:
-    """Return the lines that are selected: without a side, the new ones if there are any. `None` for no lines."""
+    """Return the selected lines; without a side, the new ones if there are any. `None` if no lines are selected."""
     if selection is None or selection.is_empty:
         return None
     first, last = selection.start.row, selection.end.row
@@ -91,7 +91,7 @@ def _first_line(rows: DiffRows, order: range, side: LineSide) -> int | None:
 
 
 def _found(lines: Sequence[str], comment: LineComment) -> int:
-    """Return where the quoted lines are now: the nearest match, or their old place without one."""
+    """Return the current position of the quoted lines: the nearest match, or their old position if there is none."""
     quoted = split_lines(comment.quote)
     size = len(quoted)
     if not quoted or tuple(lines[comment.start : comment.start + size]) == quoted:
@@ -110,7 +110,7 @@ _MAX_HEIGHTS_KEPT = 1_000
 
 
 class _Block(NamedTuple):
-    """One comment below a row; the editor stands where the comment does that it edits."""
+    """One comment below a row; the editor replaces the comment that it edits."""
 
     row: int
     offset: int
@@ -120,10 +120,10 @@ class _Block(NamedTuple):
 
 
 class CommentOverlay(DiffOverlay):
-    """Shows comments as cards below their lines and lets the user write one. Only visible cards are widgets.
+    """Shows comments as cards below their lines, and lets the user write one. Only visible cards are widgets.
 
-    C, or a click in the gutter, writes one on the selected lines or the marked one. What was written and not saved is
-    kept for as long as the same file is shown.
+    C, or a click in the gutter, starts a comment on the selected lines or on the marked one. An unsaved draft is kept
+    as long as the same file is shown.
     """
 
     added = Signal(object)  # a `LineComment`, new or changed
@@ -136,14 +136,13 @@ class CommentOverlay(DiffOverlay):
         self._path = ""
         self._comments: tuple[LineComment, ...] = ()
         self._shown: tuple[LineComment, ...] = ()
-        """Those about the file that is shown."""
         self._written: LineComment | None = None
         self._drafts: dict[tuple[str, CommentAnchor], str] = {}
         self._editor: CommentEditor | None = None
         self._blocks: list[_Block] = []
         self._cards: dict[str, CommentCard] = {}
         self._heights: dict[tuple[str, int], int] = {}
-        """Of cards by text and width: wrapping text costs more than all else here."""
+        """The heights of cards by text and width: wrapping text is the most expensive step here."""
         self._plus: tuple[int, Pane] | None = None
         self._gutter_from: int | None = None
 
@@ -182,7 +181,7 @@ class CommentOverlay(DiffOverlay):
         self._plus = None
 
     def _choose_shown(self) -> bool:
-        """Choose the comments about the shown file; whether they differ from those before."""
+        """Select the comments about the shown file; return whether they changed."""
         before = self._shown
         self._shown = tuple(comment for comment in self._comments if comment.path == self._path)
         return self._shown != before
@@ -377,5 +376,5 @@ class CommentOverlay(DiffOverlay):
 
 
 def _draft_key(comment: LineComment, *, is_new: bool) -> tuple[str, CommentAnchor]:
-    """A new comment is known by its lines, one that is there by its id."""
+    """Return the key of a draft: a new comment is identified by its lines, an existing one by its id."""
     return "" if is_new else comment.id, CommentAnchor(comment.side, comment.start, comment.end)

@@ -1,6 +1,6 @@
-"""A diff to decide about, to comment on and to edit: a view with all the overlays of the review panel.
+"""A diff to decide about, comment on and edit: a view with all overlays of the review panel.
 
-Two of them are here: the moved lines, which are found after the diff was painted, and the room for an editor.
+Two of the overlays are defined here: moved lines, which are found after the diff was painted, and the editor.
 """
 
 from functools import partial
@@ -23,14 +23,16 @@ from desktop_agent.ui.theme import Theme
 
 _POLL_MS = 10
 _MAX_LINES_AT_ONCE = 5_000
-"""Changed lines that take a few milliseconds. A thread would cost the window more, which waits for the interpreter."""
+"""This many changed lines take a few milliseconds. In a thread they would take the window longer: it would wait for the
+GIL.
+"""
 
 
 _NO_MOVES = Moves(())
 
 
 class MovedLines(DiffOverlay):
-    """Marks moved lines when they are found. Enter, or a click on the label, goes to where they went or came from."""
+    """Marks moved lines when they are found. Enter, or a click on the label, goes to their other position."""
 
     def __init__(self, view: DiffView) -> None:
         super().__init__(view)
@@ -42,7 +44,7 @@ class MovedLines(DiffOverlay):
         self._timer.timeout.connect(self._poll)
 
     def block_at(self, row: int) -> tuple[MovedBlock, LineSide] | None:
-        """Return the moved block that a row is in, and the side it is in it with."""
+        """Return the moved block that contains a row, and the row's side of it."""
         shown = self._view.document.rows[row]
         if shown.kind in ("context", "hunk", "gap"):
             return None
@@ -127,7 +129,7 @@ def _moves_in(diff: FileDiff) -> Moves:
 
 
 class EditingOverlay(DiffOverlay):
-    """Keeps an editor where the new side is. Keys edit the file, and find something in it."""
+    """Keeps an editor over the new side. While it is open, keys edit and search the file."""
 
     edit_requested = Signal()
     find_requested = Signal()
@@ -139,13 +141,13 @@ class EditingOverlay(DiffOverlay):
         self._cover: QWidget | None = None
 
     def set_cover(self, cover: QWidget | None) -> None:
-        """Put a widget over the new side, which hides what it covers from the keyboard; `None` takes it away."""
+        """Put a widget over the new side and make the covered lines unreachable by keyboard; `None` removes it."""
         self._cover = cover
         self._hunks.set_covered(is_covered=cover is not None)
         self.place()
 
     def current_new_line(self) -> int:
-        """Return the new line that is marked, or the next one; on the bar of a change, the first one it changed."""
+        """Return the new line at or after the marked row; on the bar of a change, the change's first new line."""
         rows, marked = self._view.document.rows, self._view.navigation.row
         if len(rows) and rows[marked].kind == "hunk":
             spot = spot_of_change(rows, marked)

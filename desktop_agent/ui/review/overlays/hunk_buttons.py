@@ -1,6 +1,6 @@
-"""The decisions about the hunks of a diff: their states, the keys for them, and their buttons.
+"""The decisions about the hunks of a diff: their states, keys and buttons.
 
-The buttons in the bars are real ones where the keyboard and the mouse are, and pictures on all other bars: a thousand
+Only the bars at the keyboard and the mouse have real buttons; all other bars have pictures of them, so that a thousand
 hunks cost no more than two.
 """
 
@@ -29,10 +29,10 @@ _HEIGHT = 22
 
 
 class HunkActions(QWidget):
-    """Offers what can be done about one hunk.
+    """Offers the actions for one hunk.
 
-    There are two of them in a diff, for the hunk of the keyboard and the one below the mouse. On all other bars a
-    picture of them is painted: a thousand hunks cost no more than two.
+    A diff has two of these widgets: for the marked hunk and for the hovered one. All other bars have pictures of them,
+    so that a thousand hunks cost no more than two.
     """
 
     chosen = Signal(str)  # a `HunkChoice`
@@ -84,7 +84,7 @@ class HunkActions(QWidget):
         self.resize(self.sizeHint())
 
     def _show_buttons(self, *, is_undone: bool) -> None:
-        """Show those that fit; the keyboard does not leave the hunk when the button goes that it was on."""
+        """Show the buttons that fit; when the focused button is hidden, the focus stays within the hunk."""
         shown, hidden = ((self._redo,), (self._undo, self._keep))[:: 1 if is_undone else -1]
         for button in shown:
             button.show()
@@ -94,7 +94,7 @@ class HunkActions(QWidget):
             button.hide()
 
     def picture(self) -> QPixmap:
-        """Return how the buttons look, with nothing behind them."""
+        """Return a picture of the buttons with a transparent background."""
         self.ensurePolished()
         self.resize(self.sizeHint())
         ratio = self.devicePixelRatioF()
@@ -105,7 +105,7 @@ class HunkActions(QWidget):
         return picture
 
     def forget(self) -> None:
-        """Set all texts again the next time: fonts, colours or keys have changed."""
+        """Force all texts to be set again: fonts, colours or keys have changed."""
         self._shown = None
 
     def sizeHint(self) -> QSize:
@@ -123,10 +123,10 @@ _STATES: tuple[HunkState, ...] = ("undecided", "kept", "undone")
 
 
 class HunkOverlay(DiffOverlay):
-    """Marks what was decided about each hunk, and says what the user wants with one. It changes nothing itself.
+    """Marks the decision about each hunk, and reports what the user wants to do with one. It changes nothing itself.
 
-    Keys keep the hunk that the marked row is in, or leave it undecided again (K by default), undo it (U), or make it
-    again (R). Tab goes to the buttons of the marked row.
+    By default K keeps the hunk at the marked row or makes it undecided again, U undoes it, and R redoes it. Tab goes to
+    the buttons of the marked row.
     """
 
     requested = Signal(str, object)  # a `HunkChoice` and the hunks, a tuple of `HunkKey`
@@ -137,10 +137,10 @@ class HunkOverlay(DiffOverlay):
         self._view = view
         self._decided = HunkDecisions()
         self.decisions = HunkDecisions()
-        """What was decided, with what the diff itself knows to be undone."""
+        """The user's decisions, with the hunks that the diff itself marks as undone."""
         self._pictures: dict[HunkState, QPixmap] = {}
         self._can_revert = True
-        """Whether the pictures show that hunks can be undone."""
+        """Whether the buttons in the pictures show that hunks can be undone."""
         self._hovered: int | None = None
         self._pressed: QPushButton | None = None
         self._is_covered = False
@@ -171,9 +171,9 @@ class HunkOverlay(DiffOverlay):
             self._view.scroller.repaint()
 
     def go_to_undecided(self, *, backwards: bool = False, from_edge: bool = False, with_current: bool = False) -> bool:
-        """Return whether there is an undecided hunk after (or before) the mark, and go to it.
+        """Go to the next (or previous) undecided hunk; return whether there is one.
 
-        `from_edge`: counted from the first or last.
+        With `from_edge`, the search starts at the first (or last) hunk; with `with_current`, at the marked one.
         """
         keys, current = self._view.document.rows.keys, self._view.navigation.change
         edge, neighbour = (len(keys) - 1, current - 1) if backwards else (0, current + 1)
@@ -208,7 +208,7 @@ class HunkOverlay(DiffOverlay):
         return scene._replace(bars=Bars(decisions, self._pictures, live))
 
     def _as_if(self, state: HunkState) -> HunkDecisions:
-        """Return decisions in which a hunk named after a state has that state."""
+        """Return decisions in which the hunk whose key is `state` has that state."""
         names = frozenset([state])
         none = frozenset[HunkKey]()
         return self.decisions._replace(
