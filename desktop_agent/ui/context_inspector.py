@@ -193,7 +193,7 @@ class LongText(QPlainTextEdit):
 
 
 _SHOWN_ROWS = 4
-"""More scroll, so that the text above keeps its room."""
+"""Further rows scroll, so that the text above keeps its space."""
 _TOOLTIP_CHARS = 2_000
 _TIMES_S: tuple[float | None, ...] = (None, 3_600, 86_400, 7 * 86_400)
 
@@ -416,7 +416,7 @@ class ContextInspector(QDialog):
         self._missed.setVisible(missed is not None)
 
     def show_part(self, kind: str) -> None:
-        """Show the part of this kind; `pins` goes to the field that adds one."""
+        """Show the part of this kind; `pins` focuses the field that adds a pin."""
         self._wanted = kind
         if self._report is not None:
             self._list.choose(kind)

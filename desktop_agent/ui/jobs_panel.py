@@ -177,7 +177,7 @@ class _Mark(QWidget):
 TICK_MS = 1_000
 _MAX_ROWS = 4
 _MAX_WIDTH = 896
-"""As wide as the composer, with the room at its sides."""
+"""As wide as the composer with its margins."""
 
 
 class JobsPanel(QWidget):

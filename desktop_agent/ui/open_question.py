@@ -1,4 +1,4 @@
-"""A question about a call that waits for the user: the one model behind its card and its dialog."""
+"""A question about a call that waits for the user: the shared model of its card and its dialog."""
 
 from PySide6.QtCore import QObject
 
@@ -13,7 +13,7 @@ from desktop_agent.ui.wording.visible_text import hidden_text_risks, visible
 
 
 class OpenQuestion(QObject):
-    """Holds the command as the user edits it, the session's judgement of the edit, and what stands in the way of a yes.
+    """Holds the command as the user edits it, its judgement by the session, and what keeps it from being allowed.
 
     Card and dialog draw it and add the fields that they show.
     """
@@ -24,9 +24,9 @@ class OpenQuestion(QObject):
         self.called = asked_call(request, MOST_SHOWN_CHARS + 1)
         """The call of a server's tool, with its arguments; empty for other calls."""
         self.details = "\n".join(request.details)
-        """What else decides what would run: variables, input, a special shell."""
+        """What else affects what would run: variables, input, a special shell."""
         self.folds: list[FoldBar] = []
-        """Below the fields that the user must have seen to their end before allowing the call."""
+        """The bars below fields that the user must have read to the end before allowing the call."""
         self._command: ExactField | None = None
         self._judged: CommandJudged | None = None
 
@@ -72,20 +72,22 @@ class OpenQuestion(QObject):
         return "" if self._judged is not None and self._judged.digest else self.tr("Checking your command…")
 
     def take_judgement(self, judged: CommandJudged | None) -> bool:
-        """Keep the session's judgement of the edited command; return False if it is about another text, or known."""
+        """Keep the session's judgement of the edited command; return False if it is for another text or
+        already known.
+        """
         if judged is None or judged is self._judged or judged.command != self.edited:
             return False
         self._judged = judged
         return True
 
     def allowed(self, scope: ApprovalScope, rules: tuple[Rule, ...] = ()) -> Allowed:
-        """Return the yes to what is shown. An edited command is held to the digest of its judgement."""
+        """Return the approval of what is shown; an edited command is bound to the digest of its judgement."""
         judged = self._judged.digest if self._judged is not None else None
         return Allowed(scope=scope, edited_command=self.edited, judged=judged, rules=rules)
 
 
 def risk_words(request: ApprovalRequest, command: str) -> list[str]:
-    """Return what could go wrong, in words that may have hidden characters; `command` is the text as it reads now."""
+    """Return the risks in words, which can contain hidden characters; `command` is the current text."""
     return [*map(core_words, request.risks), *hidden_text_risks(command)]
 
 

@@ -1,4 +1,4 @@
-"""The keys of single parts of the window: which there are, what a pressed key asks for, and who tells the parts."""
+"""The keys of single parts of the window: their defaults, the action of a pressed key, and updates of the parts."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from shiboken6 import isValid
 
 
 class PlaceKey(NamedTuple):
-    """What keys do somewhere. Several that do the same, or opposite things, stand behind each other."""
+    """What keys do in one place; several keys for the same or opposite actions are listed one after another."""
 
     place: str
     keys: tuple[str, ...]
@@ -99,7 +99,6 @@ def default_keys_of_parts() -> Mapping[str, tuple[str, ...]]:
 
 
 def default_part_keys(part: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the default keys of the actions of one part."""
     return {each.action: each.keys for each in PLACE_KEYS if each.place == part and each.action}
 
 
@@ -119,17 +118,15 @@ _PLACES: Final = {
 
 
 def place_title(place: str) -> str:
-    """Return where in the window such a place is."""
     return QCoreApplication.translate("Palette", str(_PLACES[place]))
 
 
 def place_text(key: PlaceKey) -> str:
-    """Return what keys do there."""
     return QCoreApplication.translate("Palette", key.text)
 
 
 def native_keys(keys: str) -> str:
-    """Return keys as people of this system read them."""
+    """Return keys in the notation of this system."""
     return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
 
 
@@ -157,7 +154,7 @@ class PartKeys(QObject):
         self._bound: list[tuple[str, QShortcut]] = []
 
     def use(self, keys: Mapping[str, tuple[str, ...]]) -> None:
-        """Have these keys from now on; those of other parts are among them, by `part.action`."""
+        """Use these keys, given by `part.action`; entries of other parts are ignored."""
         self._begun = ""
         mine = {action: _alike(keys.get(f"{self._part}.{action}", now)) for action, now in self._keys.items()}
         if mine != self._keys:
@@ -174,7 +171,7 @@ class PartKeys(QObject):
         return action
 
     def peek(self, event: QKeyEvent) -> str | None:
-        """Return what `read` will return of this key: whose it is, is asked before."""
+        """Return what `read` would return for this key, to decide beforehand whose key it is."""
         return self._found(event)[0]
 
     def shown(self, action: str) -> str:
@@ -182,11 +179,10 @@ class PartKeys(QObject):
         return native_keys(self._keys[action][0]) if self._keys[action] else ""
 
     def hint(self, words: str, action: str) -> str:
-        """Return words with the keys of an action behind them, if it has any."""
+        """Return `words` followed by the keys of an action, if it has any."""
         return f"{words} ({keys})" if (keys := self.shown(action)) else words
 
     def sequences(self, action: str) -> list[QKeySequence]:
-        """Return the keys of an action, as menus show them."""
         return [QKeySequence(each) for each in self._keys[action]]
 
     def bind(self, action: str, slot: Callable[[], object], on: QWidget) -> QShortcut:
@@ -198,13 +194,15 @@ class PartKeys(QObject):
         return shortcut
 
     def _bindable(self, action: str) -> list[QKeySequence]:
-        """Return the keys that take nothing from who writes, on both Enter keys."""
+        """Return the keys that do not interfere with typing, for both Enter keys."""
         keys = [each for each in self._keys[action] if _is_no_writing(each)]
         both = [*keys, *(each.replace("Enter", "Return") for each in keys if "Enter" in each)]
         return [QKeySequence(each) for each in both]
 
     def _found(self, event: QKeyEvent) -> tuple[str | None, str]:
-        """Return the action and what is begun with this key: after those before it, else at the start."""
+        """Return the action and the key sequence begun: this key continues the strokes before it, else starts a new
+        sequence.
+        """
         stroke = _stroke(event)
         for before in filter(None, (self._begun and f"{self._begun}, {stroke}", stroke)):
             for action, keys in self._keys.items():
@@ -216,7 +214,7 @@ class PartKeys(QObject):
 
 
 def _stroke(event: QKeyEvent) -> str:
-    """Return a pressed key as it is kept; empty for a modifier alone."""
+    """Return a pressed key in the stored notation; empty for a modifier alone."""
     if event.key() in _HELD or event.key() in (0, Qt.Key.Key_unknown):
         return ""
     combination = event.keyCombination()
@@ -237,9 +235,9 @@ def _is_no_writing(keys: str) -> bool:
 
 
 class KeysOfParts(QObject):
-    """Gives its keys to each part that the keyboard comes to, and to those that it was in when they change.
+    """Gives each part its keys when it gets the focus, and updates parts that had the focus when the keys change.
 
-    A part has them before its first key is pressed, whenever and by whom it was made; in other windows, too.
+    A part has its keys before its first key is pressed, no matter when and by whom it was made, also in other windows.
     """
 
     def __init__(self, parent: QObject) -> None:
@@ -250,7 +248,7 @@ class KeysOfParts(QObject):
         cast("QApplication", QApplication.instance()).focusChanged.connect(self._on_focus_changed)
 
     def use(self, keys: Mapping[str, tuple[str, ...]]) -> None:
-        """Hand these out from now on; others are among them."""
+        """Give the parts these keys; entries of other actions are ignored."""
         wanted = {action: keys.get(action, default) for action, default in default_keys_of_parts().items()}
         self.in_force = {
             action: tuple(each for each in mine if can_send(action, each)) for action, mine in wanted.items()

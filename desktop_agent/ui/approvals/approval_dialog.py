@@ -34,7 +34,7 @@ LOADING_DELAY_MS = 150
 _MAX_LIST_ROWS = 4
 _HEIGHT = 420
 _TOOL_HEIGHT = 320
-"""For a changed tool: more text stands above it than above files."""
+"""For a changed tool, which has more text above it than files have."""
 _COMPACT_HEIGHT = 190
 
 
@@ -123,7 +123,7 @@ _PATTERN_STEP = 20
 
 
 class AnswerBar(QWidget):
-    """The two answers: what a yes means, as far as there is room, and why it cannot be given."""
+    """The two answers: what a yes means, as far as it fits, and why it cannot be given."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -151,7 +151,7 @@ class AnswerBar(QWidget):
         self.allow.setToolTip(plain_tooltip(whole) if shown != whole else "")
 
     def show_obstacle(self, obstacle: str, *, is_refusal: bool) -> None:
-        """Show why a yes is impossible, if it is; a refusal by the session also stands between the answers."""
+        """Show why a yes is impossible, if it is; a refusal by the session also appears between the answers."""
         self.allow.setEnabled(not obstacle)
         # Without one Qt describes it by its tool tip, which is markup where the words are cut.
         self.allow.setAccessibleDescription(obstacle or (self.allow.accessibleName() if self.allow.toolTip() else ""))
@@ -165,7 +165,7 @@ _MOST_CHARS = 60
 
 
 class ScopeChoice(QWidget):
-    """Offers the scopes of a request. Where rules are possible, their editor unfolds for all but *once*."""
+    """Offers the scopes of a request. Where rules are possible, the rule editor unfolds for all but *once*."""
 
     changed = Signal()
     grown = Signal()
@@ -214,7 +214,7 @@ class ScopeChoice(QWidget):
         return allow_words(patterns, scope, kind, is_unconfined=self._is_unconfined)
 
     def allow_only_once(self, *, is_only_once: bool) -> None:
-        """Offer nothing else: rules are made from the agent's command, not from an edited one."""
+        """Offer only *once*: rules are made from the agent's command, not from an edited one."""
         if is_only_once:
             self._picker.setCurrentIndex(0)
         self._picker.setEnabled(not is_only_once)
@@ -269,7 +269,7 @@ def _has_rules(request: ApprovalRequest) -> bool:
 class ApprovalDialog(QDialog):
     """Asks about one call.
 
-    Show it with `open()` once it is made. Closing it decides nothing, and it never answers by itself.
+    Show it with `open()` once it is built. Closing it decides nothing, and it never answers on its own.
     """
 
     decided = Signal(str, object)  # the call's id and a Decision, at most once
@@ -303,7 +303,7 @@ class ApprovalDialog(QDialog):
         self._is_done = False
         self._arming = Arming(arming_delay_ms, self)
         self.pieces = self._make(theme, diff_source, spawn, rules)
-        """The steps that build the dialog, each within a frame; take them all before it is shown."""
+        """The steps that build the dialog, each within a frame; run them all before it is shown."""
 
     def _make(self, theme: Theme, diff_source: DiffSource, spawn: Spawn, rules: RuleContext) -> Iterator[None]:
         # From the outside in: Qt polishes all that is in a widget again when that gets a parent.
@@ -337,7 +337,7 @@ class ApprovalDialog(QDialog):
 
     @property
     def can_allow(self) -> bool:
-        """Whether it can be allowed now: it was visible for a moment, and all that it would do can be seen."""
+        """Whether it can be allowed now: it was visible for a moment, and all it would do has been shown."""
         return self._arming.is_armed and not self._obstacle()
 
     def close_if(self, call_id: str) -> None:
@@ -401,7 +401,7 @@ class ApprovalDialog(QDialog):
         self._update_answers()
 
     def show_judgement(self, judged: CommandJudged) -> None:
-        """Show the session's judgement of the edited command; one of another text is stale, and dropped."""
+        """Show the session's judgement of the edited command; one for another text is stale, and dropped."""
         if not self._question.take_judgement(judged):
             return
         if judged.request is not None:

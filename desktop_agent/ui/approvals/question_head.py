@@ -23,9 +23,9 @@ from desktop_agent.ui.wording.visible_text import explained, in_quotes, visible
 
 _MOST_LINES = 10
 _MEASURED_CHARS = 4_000
-"""More would fill the highest field at any width."""
+"""More would fill the tallest field at any width."""
 _FRAME = 14
-"""Border and padding together, including what must stay free below the last line."""
+"""Border and padding together, including the free space needed below the last line."""
 _SIDES = 18
 
 
@@ -107,7 +107,7 @@ class _CommandField(ExactField):
 
 
 def _count_lines(text: str, font: QFont, width: int, most: int) -> int:
-    """Return how many lines `text` takes at this width, up to `most`. The field may not have its width yet."""
+    """Return how many lines `text` takes at this width, up to `most`; the field itself can still have another width."""
     option = QTextOption()
     option.setWrapMode(QTextOption.WrapMode.WrapAnywhere)
     count = 0
@@ -131,7 +131,7 @@ _COLOURS = {"warning": "warning_text", "confined": "muted", "unconfined": "warni
 
 
 class Sign(QWidget):
-    """A triangle for a warning, a shield for what is confined, a broken one for what is not."""
+    """A triangle for a warning, a shield for what is confined, a broken shield for what is not."""
 
     def __init__(self, theme: Theme, kind: SignKind) -> None:
         super().__init__()
@@ -194,7 +194,7 @@ class IconLine(NamedTuple):
 
 
 class IconNote(QFrame):
-    """Shows its lines below each other; hidden without any."""
+    """Shows its lines below each other; hidden if it has none."""
 
     def __init__(self, theme: Theme, object_name: str, accessible_name: str) -> None:
         super().__init__()
@@ -273,7 +273,7 @@ def quoted(text: str) -> str:
 _MOST_DETAIL_LINES = 12
 _DETAILS_WIDTH = 700
 _DETAILS_FRAME = 12
-"""Border and padding together: a last line that is cut off would not count as seen."""
+"""Border and padding together: a clipped last line would not count as seen."""
 
 
 class QuestionHead(QWidget):
@@ -291,7 +291,7 @@ class QuestionHead(QWidget):
         self._reason = make_label(object_name="approvalReason", wraps=True, is_plain=True)
         # The model wrote some of it.
         self.heading = make_label(visible(core_words(request.title)), role="title", wraps=True, is_plain=True)
-        """Can have the focus: no key does harm here."""
+        """Focusable: no key does harm here."""
         self.command = CommandEdit(theme, question) if request.command is not None else None
         shown = (
             (question.called, "approvalCall", self.tr("What would be called")),
@@ -365,7 +365,7 @@ def _confinement_line(request: ApprovalRequest, *, is_unconfined: bool) -> IconL
 
 
 def _safety_lines(request: ApprovalRequest) -> list[IconLine]:
-    """Return what is copied before a destructive command, and a warning for each thing that is not."""
+    """Return what is backed up before a destructive command, and a warning for each thing that is not."""
     copied, gaps = request.safety[:1], request.safety[1:]
     quiet = [IconLine("confined", visible(sentence), "secondary") for sentence in copied]
     return quiet + [IconLine("warning", visible(sentence), "warning") for sentence in gaps]

@@ -1,4 +1,4 @@
-"""Turns an answer into rules: what they cover, when they end, and what they would have done so far."""
+"""Turns an answer into rules: what they cover, when they expire, and what they would have allowed so far."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, time, timedelta
@@ -33,13 +33,13 @@ _tr = partial(QCoreApplication.translate, "RuleDraft")
 
 Expiry = Literal["never", "hour", "today", "week", "month"]
 ALL_FILES = "**"
-"""The pattern of a rule for the edits of every file."""
+"""The pattern of a rule for edits of any file."""
 
 EXPIRIES: tuple[Expiry, ...] = ("never", "hour", "today", "week", "month")
 
 
 class RuleDraft(Struct, frozen=True):
-    """What is typed and chosen. A part whose pattern is empty or faulty gets no rule."""
+    """The typed and chosen values. A part whose pattern is empty or invalid gets no rule."""
 
     request: ApprovalRequest
     scope: RuleScope
@@ -92,7 +92,7 @@ class RuleDraft(Struct, frozen=True):
 
 
 def expiry_moment(expiry: Expiry, now: datetime) -> datetime | None:
-    """Return when a rule made `now` ends; `today` is over at midnight where the user is."""
+    """Return when a rule made `now` expires; `today` ends at midnight in the user's time zone."""
     match expiry:
         case "never":
             return None
@@ -154,7 +154,7 @@ PATTERN_HEIGHT = Height.BUTTON + 2
 
 
 class PatternRow(QWidget):
-    """A field with patterns to choose from, narrowest first; any other can be typed."""
+    """A field with suggested patterns, narrowest first; any other can be typed."""
 
     changed = Signal()
 
@@ -190,7 +190,7 @@ class PatternRow(QWidget):
 
 
 SLICE_MS = 6
-"""Judging pauses after this time so that the window stays responsive."""
+"""Milliseconds of judging before a pause that keeps the window responsive."""
 
 Verdict = bool | None
 """Whether rules would have allowed a call; None if it needs no question anyway."""
@@ -288,7 +288,7 @@ def _nothing(_subject: str) -> bool:
 
 
 TYPING_MS = 120
-"""How often at most the preview is updated while a pattern is typed."""
+"""The minimum interval between preview updates while a pattern is typed."""
 
 
 class RuleEditor(QWidget):
@@ -399,7 +399,7 @@ class RuleEditor(QWidget):
         return all(any(judge(self._kind, (rule,), part) for rule in rules) for part in narrowest)
 
     def _show_asked(self) -> None:
-        """Show how often the user was asked what these rules would have answered, this time included."""
+        """Show how often the user was asked what these rules would have answered, including now."""
         verdicts = self.preview.verdicts
         if any(verdicts.get(subject) is False for subject in subjects_of(self._request)) and self.usable_patterns():
             self._asked.setText(self.tr("This rule does not match this request: you would be asked again."))

@@ -10,16 +10,16 @@ from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind
 from desktop_agent.core.transcript import ToolEntry, Transcript
 
 MAX_SUBJECTS = 200
-"""More would not tell more about a rule."""
+"""More would say nothing more about a rule."""
 
 
 class PastCalls(Struct, frozen=True):
-    """What earlier questions were about, in the terms of one kind of rule: command lines, paths or names of tools."""
+    """The subjects of earlier questions, in the terms of one kind of rule: command lines, paths or tool names."""
 
     subjects: tuple[str, ...] = ()
     """Distinct, newest first."""
     questions: tuple[tuple[str, ...], ...] = ()
-    """What the user was asked about, question by question."""
+    """The subjects of each question."""
 
 
 def subjects_of(request: ApprovalRequest) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def subjects_of(request: ApprovalRequest) -> tuple[str, ...]:
 
 
 def past_calls(transcript: Transcript, request: ApprovalRequest) -> PastCalls:
-    """Return what earlier questions of this kind were about. Calls that ran without a question do not count."""
+    """Return the subjects of earlier questions of this kind. Calls that ran without a question do not count."""
     seen: dict[str, None] = {}
     questions: list[tuple[str, ...]] = []
     for entry in reversed(transcript.entries):
@@ -49,7 +49,7 @@ def past_calls(transcript: Transcript, request: ApprovalRequest) -> PastCalls:
 
 
 def _subjects(asked: ApprovalRequest, request: ApprovalRequest) -> tuple[str, ...]:
-    """Return what `asked` was about, if a rule of this kind could have answered it."""
+    """Return the subjects of `asked`, if a rule of this kind could have answered it."""
     match request.rule_kind:
         case "command":
             return (asked.command,) if asked.command and asked.command.strip() else ()
@@ -82,6 +82,6 @@ class RuleContext(Struct, frozen=True):
 
     maths: RuleMaths
     workspace: str
-    """The folder where a rule for this project holds, absolute."""
+    """The folder where a project rule applies, absolute."""
     past: PastCalls
     now: Callable[[], datetime]

@@ -1,4 +1,4 @@
-"""What the turns of a session did to a file, and where files went by renames. Pure."""
+"""What each turn of a session did to a file, and where renames moved files. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -30,7 +30,7 @@ class FileTurn(NamedTuple):
 
 
 def turns_of(path: str, records: Iterable[ChangeRecord]) -> list[FileTurn]:
-    """Return the turns that changed the file which is at `path` now, the last one first; under all its names."""
+    """Return the turns that changed the file now at `path`, under any of its names, the latest first."""
     found: dict[int, FileTurn] = {}
     names = {path}
     for record in reversed(list(records)):
@@ -67,7 +67,7 @@ def turn_words(turn: FileTurn) -> str:
 
 
 def new_paths(event: ev.Event, known: Mapping[ChangeId, ChangeRecord]) -> dict[str, str]:
-    """Return the new path of each file that `event` says was renamed, or renamed back. `known` are all changes."""
+    """Return the new path of each file that `event` renamed or renamed back. `known` holds all changes."""
     match event:
         case ev.ChangesRecorded(changes=changes):
             return {change.path: change.moved_to for change in changes if change.moved_to}

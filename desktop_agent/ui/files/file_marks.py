@@ -1,4 +1,4 @@
-"""What git and the agent say about a path: looked up when its row is drawn, and said in words and letters."""
+"""The marks of git and the agent for a path: looked up when its row is drawn, as letters and in words."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -17,11 +17,11 @@ class FileMark(NamedTuple):
     """What is known about one path."""
 
     state: FileState | None = None
-    """Of the path itself, or of the untracked or ignored folder it is in."""
+    """State of the path itself, or of the untracked or ignored folder that contains it."""
     below: FolderMark | None = None
-    """Of a folder: the strongest change below it."""
+    """For a folder: the strongest change below it."""
     is_touched: bool = False
-    """The agent changed it in this session, or something below it."""
+    """Whether the agent changed it, or something below it, in this session."""
     renamed_from: str = ""
 
     @property
@@ -73,7 +73,7 @@ _NOTHING = FileMark()
 
 
 def _folders_above(paths: Iterable[str]) -> set[str]:
-    """Return the folders that these paths are in, each looked at once: thousands of files are in a few of them."""
+    """Return all folders above these paths, visiting each folder once: thousands of files share a few folders."""
     found: set[str] = set()
     level = {path.rpartition("/")[0] for path in paths} - {""}
     while level:
@@ -97,7 +97,7 @@ LETTERS: Final[Mapping[FileState, str]] = {
     "untracked": "U",
     "conflicted": "C",
 }
-"""What a changed file carries. No letter for ignored ones: they are dimmed."""
+"""The letter of a changed file. Ignored files have none: they are dimmed."""
 
 COLOUR_OF_STATE: Final[Mapping[FileState | FolderMark, str]] = {
     "modified": "syntax_number",  # the brown of the drawn target; amber would say that something waits for the user
@@ -110,7 +110,7 @@ COLOUR_OF_STATE: Final[Mapping[FileState | FolderMark, str]] = {
 
 
 def describe_mark(mark: FileMark) -> list[str]:
-    """Return what a mark means, one short phrase each; nothing for a file that is as committed."""
+    """Return short phrases for what a mark means; empty for an unchanged file."""
     states: dict[FileState, str] = {
         "modified": _tr("modified"),
         "added": _tr("added"),
@@ -130,7 +130,7 @@ def describe_mark(mark: FileMark) -> list[str]:
 
 
 def why_no_marks(answer: NoStatus) -> str:
-    """Return why no file has a mark; empty in a folder that is no repository."""
+    """Return why no file has a mark; empty for a folder that is not a repository."""
     return {
         "not_a_repository": "",
         "git_missing": _tr("No marks: git is not installed."),

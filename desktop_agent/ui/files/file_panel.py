@@ -1,4 +1,4 @@
-"""The files of the workspace: the tree, the filter above it, and below it what was done last to one of them."""
+"""The files of the workspace: the tree, the filter above it, and the last action on a file below it."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,7 +21,7 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, stack, vb
 
 
 class DoneBar(QFrame):
-    """Hidden until something was done. It stays until the next thing is done, or it is closed."""
+    """Hidden until something was done. It stays until the next action, or until it is closed."""
 
     undo_requested = Signal(object)  # the ids of the changes
 
@@ -52,7 +52,7 @@ _CLEAR_WIDTH = 22
 
 
 class FilterField(QLineEdit):
-    """A line to type in, with a button in it that empties it."""
+    """A text field with a clear button in it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,9 +78,9 @@ class FilterField(QLineEdit):
 
 
 class FileTree(QWidget):
-    """The panel. Give it a workspace; it reads, watches and marks it for as long as it is visible.
+    """The panel. Give it a workspace; it reads, watches and marks the files while it is visible.
 
-    What the user asks for comes from its `file_actions`.
+    Its `file_actions` emit what the user asks for.
     """
 
     repository_changed = Signal(object)  # a `RepoStatus`, or a `NoStatus` with the reason

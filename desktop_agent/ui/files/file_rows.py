@@ -1,4 +1,4 @@
-"""The list in which the tree, or the matches of the filter, are shown: its view, its rows, and how they are drawn."""
+"""The list that shows the tree or the filter's matches: its view, its rows, and how they are drawn."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ from desktop_agent.ui.widgets.rows import (
 
 
 class FileRows(QTableView):
-    """Rows of one height: scrolling and inserting cost the same however many there are."""
+    """Rows of equal height: scrolling and inserting cost the same for any number of rows."""
 
     chosen = Signal()
     opened = Signal()  # by the right arrow key
@@ -95,7 +95,7 @@ def _is_command(event: QKeyEvent) -> bool:
 
 
 INDENT = 18
-"""One level of folders, in device-independent pixels, like all sizes here."""
+"""Indent per folder level, in device-independent pixels, like all sizes here."""
 
 _TRIANGLE = 7.0
 _NAME_AFTER_TRIANGLE = 14.0
@@ -103,12 +103,12 @@ _DIAMOND = 8.0
 
 
 class FileDelegate(ModelDelegate[Model]):
-    """What both lists have in common: the marks at the right edge."""
+    """Draws what both lists share: the marks at the right edge."""
 
     def draw_mark(self, painter: QPainter, rect: QRectF, mark: FileMark, *, is_folder: bool) -> QRectF:
-        """Draw letter and diamond at the right edge of `rect`, and return what is left of it.
+        """Draw letter and diamond at the right edge of `rect`, and return the rest of `rect`.
 
-        A folder has the letter of the strongest change in it, less bold: a colour alone would not say which it is.
+        A folder shows the letter of the strongest change in it, less bold: colour alone would not tell them apart.
         """
         right = rect.right()
         change = (mark.below or mark.state) if is_folder else mark.state
@@ -188,7 +188,7 @@ class MatchesModel(ChoiceModel[Match]):
 
 
 class MatchDelegate(FileDelegate[MatchesModel]):
-    """Draws one match: the file's name, its folder after it, and what was typed emphasised in both."""
+    """Draws one match: the file's name, then its folder, with the typed text emphasised in both."""
 
     def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         match = self.model.rows[index.row()]
@@ -208,7 +208,7 @@ class MatchDelegate(FileDelegate[MatchesModel]):
 
 
 def _elided_left(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, int]:
-    """Return the end of `text` that fits, and how many characters its beginning lost (the sign for it included)."""
+    """Return the end of `text` that fits, and how many characters were cut off its beginning, counting the ellipsis."""
     if metrics.horizontalAdvance(text) <= width:
         return text, 0
     for start in range(1, len(text)):

@@ -1,6 +1,6 @@
 """The file tree as Qt sees it: a list of the visible rows.
 
-The rows are worked out from the open folders instead of being kept one by one.
+The rows are computed from the open folders, not stored one by one.
 """
 
 from bisect import insort
@@ -46,7 +46,7 @@ class Folder:
 
 
 class OutlineRow(NamedTuple):
-    """What a row shows: the entry at `position` of `folder`."""
+    """Identifies what a row shows: the entry at `position` of `folder`."""
 
     folder: Folder
     position: int
@@ -65,7 +65,7 @@ class OutlineRow(NamedTuple):
 
 
 class OutlineEdit(NamedTuple):
-    """Entries `start:end` of a folder give way to `names`, which are all folders or all files."""
+    """Replaces the entries `start:end` of a folder with `names`, which are all folders or all files."""
 
     start: int
     end: int
@@ -102,7 +102,7 @@ class FileOutline:
         return start + position + before
 
     def open(self, place: OutlineRow) -> Folder:
-        """Open the folder at `place`, without rows until its entries are put in."""
+        """Open the folder at `place`; it has no rows until its entries are put in."""
         child = Folder(place.name, place.folder, place.position)
         insort(place.folder.open_folders, child, key=attrgetter("position"))
         return child
@@ -113,7 +113,7 @@ class FileOutline:
         _grow(folder.parent, -folder.span)
 
     def apply(self, folder: Folder, edit: OutlineEdit) -> None:
-        """Exchange entries of a folder. Folders among the old ones must be closed."""
+        """Replace entries of a folder. Folders among the old entries must be closed."""
         growth = len(edit.names) - (edit.end - edit.start)
         folder.names[edit.start : edit.end] = edit.names
         if edit.are_folders:
@@ -138,9 +138,9 @@ class FileOutline:
 
 
 def edits_between(folder: Folder, listing: FolderListing) -> list[OutlineEdit]:
-    """Return what makes `folder` show `listing`, last edit first, so that applying one does not move the next.
+    """Return the edits that make `folder` show `listing`, last edit first, so that applying one does not move the next.
 
-    Entries in both stay where they are. Only reads the folder: made for a thread.
+    Entries in both stay where they are. Only reads the folder, so it can run in a thread.
     """
     count = folder.folder_count
     edits = _edits(folder.names[:count], listing.folders, 0, are_folders=True)
@@ -175,7 +175,7 @@ def _grow(folder: Folder | None, rows: int) -> None:
 
 
 class FileRow(NamedTuple):
-    """All there is to draw in one row."""
+    """Everything needed to draw one row."""
 
     path: str
     name: str
@@ -188,9 +188,9 @@ class FileRow(NamedTuple):
 
 
 class FileTreeModel(QAbstractListModel):
-    """Rows of the open folders of one workspace. Reads nothing itself: it says what to read, and is given it.
+    """Rows of the open folders of one workspace. It reads no files: it signals what to read, and is given the result.
 
-    Paths travel as Python objects: Qt's own strings lose what is not UTF-8 in a name.
+    Paths are passed as Python objects: Qt strings lose the parts of a name that are not UTF-8.
     """
 
     wanted = Signal(object)  # a folder (a relative path) to be read and passed to `put`
@@ -200,10 +200,12 @@ class FileTreeModel(QAbstractListModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.outline = FileOutline()
-        """The open folders and their entries. To be read only: the views hear of what the model itself changes."""
+        """The open folders and their entries. Read-only outside: views are notified only of changes made by
+        the model.
+        """
         self._marks = FileMarks()
         self._open_paths: set[str] = set()
-        """Folders to open again whenever they appear: a folder that is closed keeps what was open in it."""
+        """Folders to reopen when they appear again: a closed folder remembers which of its folders were open."""
 
     def clear(self) -> None:
         self.beginResetModel()
@@ -218,7 +220,7 @@ class FileTreeModel(QAbstractListModel):
         self.wanted.emit("")
 
     def put(self, folder: Folder, listing: FolderListing, edits: Iterable[OutlineEdit]) -> None:
-        """Show what was read of an open folder; `edits` are `edits_between(folder, listing)`."""
+        """Show the listing that was read for an open folder; `edits` are `edits_between(folder, listing)`."""
         for edit in edits:
             self._apply(folder, edit)
         folder.is_loaded = True
@@ -301,7 +303,7 @@ class FileTreeModel(QAbstractListModel):
         self.endRemoveRows()
 
     def _reopen(self, folder: Folder) -> None:
-        """Open what was open below a folder before it was closed, or before its entry came back."""
+        """Reopen the folders that were open below a folder before it was closed or its entry disappeared."""
         names = {path.rpartition("/")[2] for path in self._open_paths if path.rpartition("/")[0] == folder.path}
         for name in names.intersection(folder.names[: folder.folder_count]):
             position = folder.names.index(name)

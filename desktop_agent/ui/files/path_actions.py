@@ -1,4 +1,4 @@
-"""What the user does with a file or folder of the list: open, rename or mention it, see its changes, copy its path."""
+"""The user's actions on a file or folder of the list: open, rename, mention, see its changes, copy its path."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -20,7 +20,7 @@ _WIDTH = 420
 
 
 class RenameDialog(QDialog):
-    """Asks for the path that a file or folder shall have. Show it with `open()`."""
+    """Asks for the new path of a file or folder. Show it with `open()`."""
 
     chosen = Signal(object, object)  # the old path and the new one, both relative to the workspace
 
@@ -65,9 +65,9 @@ class RenameDialog(QDialog):
 
 
 class PathActions(QObject):
-    """The actions, by mouse, keyboard and context menu. They are about the current row.
+    """The actions on the current row, by mouse, keyboard and context menu.
 
-    Paths travel as Python objects: Qt's own strings lose what is not UTF-8 in a name. Those that are not absolute are
+    Paths are passed as Python objects: Qt strings lose the parts of a name that are not UTF-8. Relative paths are
     relative to the workspace, with `/`.
     """
 

@@ -1,4 +1,4 @@
-"""Reads folders, git and the list of files in the background, again when they changed on disk, for the model."""
+"""Reads folders, git and the list of files for the model, in the background, and again when they change on disk."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -18,13 +18,13 @@ SETTLE_MS = 300
 """A checkout or a build changes many files: read once it has been quiet for this long."""
 
 PATIENCE_MS = 2_000
-"""Where it is never quiet, read after this time all the same."""
+"""Read after this time even if changes keep coming."""
 
 POLL_MS = 10_000
-"""Edits inside a file do not change its folder, and some file systems report nothing at all."""
+"""Polling is needed: edits inside a file do not change its folder, and some file systems report nothing."""
 
 SELDOM_MS = 60_000
-"""As long as nothing changes, each poll is twice as far away as the last, but not farther than this."""
+"""While nothing changes, each poll interval is twice the last, up to this one."""
 
 MAX_WATCHED = 400
 """The system hands out a limited number of watches to all programs together; the poll covers the rest."""
@@ -60,7 +60,7 @@ class PathWatch(QObject):
             self._update()
 
     def nudge(self) -> None:
-        """Assume that something changed, without knowing what."""
+        """Report a change without knowing what changed."""
         if self._watcher is not None:
             if not self._settle.isActive():
                 self._unquiet.start()
@@ -111,7 +111,7 @@ class FolderWatch(PathWatch):
         self.changed.connect(self._on_changed)
 
     def watch_folders(self, folders: Iterable[Path]) -> None:
-        """Watch these folders instead of the present ones. The first matter most, should there be too many."""
+        """Watch these folders instead of the current ones, the most important first: there can be too many to watch."""
         self._folders = [str(folder) for folder in folders][:MAX_WATCHED]
         self.watch([*self._folders, *self._repository_files])
 
@@ -147,8 +147,6 @@ class FolderWatch(PathWatch):
 
 
 class _Job(NamedTuple):
-    """One thing to read, of the workspace of one moment."""
-
     generation: int
     workspace: Path
     key: str
@@ -159,9 +157,9 @@ Spawn = Callable[[Coroutine[object, object, None]], None]
 
 
 class TreeReader(QObject):
-    """One reader per tree. Each folder, and git, is read once at a time; asking meanwhile means once more after it.
+    """One reader per tree. Each folder, and git, has one read at a time; a request during a read repeats it once.
 
-    What was read for an earlier workspace is dropped.
+    Results for an earlier workspace are dropped.
     """
 
     repository_moved = Signal()  # git says something else than when it was last asked
@@ -178,9 +176,9 @@ class TreeReader(QObject):
         self._answer: RepoStatus | NoStatus | None = None
         self._touched: frozenset[str] = frozenset()
         self._running: dict[str, bool] = {}
-        """What is being read, by folder or by one of the two keys below, and whether to read it again afterwards."""
+        """Running reads, by folder or by one of the two keys below, and whether to read again afterwards."""
         self._repository_timer = QElapsedTimer()
-        """Runs from when git was last asked, and from when it last answered."""
+        """Runs from the last request to git, and restarts when git answers."""
         self._took_ms = 0
         self._files: NarrowingSearch | None = None
         self._query = ""
@@ -220,7 +218,7 @@ class TreeReader(QObject):
         self._run(_REPOSITORY, self._read_repository)
 
     def poll_repository(self) -> None:
-        """Ask git again, unless it is busy answering or was so slow that it deserves a rest."""
+        """Ask git again, unless a request is running or the last one was so slow that git needs a rest."""
         is_resting = self._repository_timer.isValid() and self._repository_timer.elapsed() < _REST * self._took_ms
         if _REPOSITORY not in self._running and not is_resting:
             self.read_repository()
@@ -304,12 +302,12 @@ class TreeReader(QObject):
 _REPOSITORY = "\0repository"
 _MATCHES = "\0matches"
 _FEW_FILES = 200
-"""The marks of so many are made in less time than a thread takes to wake up."""
+"""Up to this many files, making the marks takes less time than waking a thread."""
 _REST = 20
 """Polling takes at most one part in this many of the time."""
 
 MAX_MATCHES = 200
-"""More are not listed; the count says how many there are."""
+"""Further matches are not listed; the count includes them."""
 
 
 Result = TypeVar("Result")

@@ -1,4 +1,4 @@
-"""What waits for the user: a fold over the transcripts of open sessions, and what is said of each item."""
+"""What waits for the user: a fold over the transcripts of open sessions, and the text for each item."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -21,10 +21,10 @@ from desktop_agent.ui.wording.visible_text import one_line, pieces, visible
 _tr = partial(QCoreApplication.translate, "Inbox")
 
 ItemKind = Literal["question", "questions", "ended"]
-"""A question of an open session, the questions of one that is not open, or a turn that ended out of sight."""
+"""A question of an open session, the questions of a closed one, or a turn that ended out of sight."""
 
 _MOST_SHORT_CHARS = 160
-"""The longest command that a row shows whole, and so may be allowed there."""
+"""The longest command that a row shows in full and that can be allowed there."""
 
 
 class InboxItem(Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class InboxItem(Struct, frozen=True, kw_only=True):
     kind: ItemKind
     session_id: SessionId
     title: str
-    """Of the session; empty while it has none."""
+    """The session's title; empty while it has none."""
     workspace: str
     since: datetime
     turn: int = 0
@@ -41,7 +41,7 @@ class InboxItem(Struct, frozen=True, kw_only=True):
     asks: int = 1
     end: TurnEndReason = "completed"
     can_answer: bool = False
-    """Whether an answer can be given from here: not while another process has the session."""
+    """Whether it can be answered from here: not while another process has the session."""
 
     @property
     def key(self) -> tuple[SessionId, CallId]:
@@ -53,7 +53,7 @@ class InboxItem(Struct, frozen=True, kw_only=True):
 
     @property
     def can_allow(self) -> bool:
-        """Whether the row shows everything that is allowed. It names the folder of the session, and no other."""
+        """Whether the row shows everything that a yes allows. It names no folder but the session's."""
         request = self.request
         is_here = request is not None and request.cwd in ("", self.workspace)
         return self.can_answer and is_here and request is not None and is_short(request)
@@ -65,9 +65,9 @@ class InboxItem(Struct, frozen=True, kw_only=True):
 
 
 def is_short(request: ApprovalRequest) -> bool:
-    """Whether one short line is all there is to this question: a command that is confined and harms nothing known.
+    """Whether one short line shows the whole question: a confined command without known harm.
 
-    All others have more to be seen before a yes: a diff, risks, fields, a definition.
+    All others have more to see before a yes: a diff, risks, fields, a definition.
     """
     command = request.command
     has_more = bool(
@@ -94,7 +94,7 @@ def is_short(request: ApprovalRequest) -> bool:
 
 
 class InboxSession(Struct, frozen=True):
-    """An open session, as far as the inbox looks at it."""
+    """An open session, as far as the inbox needs it."""
 
     transcript: Transcript
     is_read_only: bool = False
@@ -103,9 +103,9 @@ class InboxSession(Struct, frozen=True):
 def items_of(
     opened: Iterable[InboxSession], listed: Iterable[SessionSummary], seen: Mapping[SessionId, int]
 ) -> list[InboxItem]:
-    """Return what waits: the questions, the oldest first, then the turns that ended, the last first.
+    """Return what waits: the questions, oldest first, then the ended turns, latest first.
 
-    `seen` has, by session, the last turn whose end the user has seen; a session that is not in it has no other.
+    `seen` maps a session to the last turn whose end the user has seen; a session not in it has nothing unseen.
     """
     sessions = [session for session in opened if session.transcript.session.session_id]
     known = {session.transcript.session.session_id for session in sessions}
@@ -173,7 +173,7 @@ def title(item: InboxItem) -> str:
 
 
 def kind(item: InboxItem) -> str:
-    """Say what kind of thing waits, without a word of the model, a server or a file."""
+    """Return what kind of thing waits, without text from the model, a server or a file."""
     if item.request is not None:
         return _asked(item.request)
     if item.kind == "questions":

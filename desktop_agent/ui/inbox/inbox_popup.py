@@ -28,7 +28,7 @@ _MARK = 8.0
 
 
 class InboxRow(QWidget):
-    """Shows one item. A yes or a no counts only after the row has stood in its place for a moment."""
+    """Shows one item. A yes or a no counts only after the row has stayed in place for a moment."""
 
     wished = Signal(str)  # a `Wish`
     stepped = Signal(int)  # 1: to the row below; -1: above
@@ -48,7 +48,7 @@ class InboxRow(QWidget):
         theme.changed.connect(self.update)
 
     def hold_off(self) -> None:
-        """The row has moved: what is pressed in the next moment may have been meant for another one."""
+        """Ignore presses for a moment: the row moved, and a press may have been meant for another row."""
         self._arming.restart()
         self.update()
 
@@ -62,7 +62,7 @@ class InboxRow(QWidget):
 
     @property
     def _is_whole_in_sight(self) -> bool:
-        """Whether nothing of it lies outside the list: what is asked may be above the buttons that are in sight."""
+        """Whether all of it is inside the list: the question could be out of sight above visible buttons."""
         return self.visibleRegion().boundingRect() == self.rect()
 
     def _build(self, now: datetime) -> None:
@@ -195,11 +195,11 @@ _WIDTH = 460
 _MARGIN = 8
 _LEAST_HEIGHT = 150
 _MOST_ROWS = 50
-"""Rows are widgets: a hundred sessions that ask would take longer than a frame."""
+"""Rows are widgets: a hundred waiting sessions would take longer than a frame."""
 
 
 class InboxPopup(Popup):
-    """Lies over `over`, below the button that opens it. Says what the user wants; the sessions do it."""
+    """Lies over `over`, below the button that opens it. Emits what the user wants; the sessions do it."""
 
     wished = Signal(str, object)  # a `Wish`, and the `InboxItem`
     all_seen = Signal()
@@ -213,7 +213,7 @@ class InboxPopup(Popup):
         self._rows: list[InboxRow] = []
         self._work = GradualWork(self)
         self._focus: tuple[QWidget, tuple[str, str] | None] | None = None
-        """Where the keyboard was before rows came and went, and in which row."""
+        """Where the focus was before rows came and went, and in which row."""
         self._build()
 
     def _build(self) -> None:
@@ -246,7 +246,7 @@ class InboxPopup(Popup):
         vbox(self._head, hairline(), (self._scroll, 1), (self._nothing, 1), on=self, margins=(1, 1, 1, 1))
 
     def show_items(self, items: Sequence[InboxItem]) -> None:
-        """Show these, in their order, a few in each turn of the loop. A row that stays as it was keeps the keyboard."""
+        """Show these in order, a few in each turn of the loop. An unchanged row keeps the focus."""
         self._note_focus()
         wanted = items[:_MOST_ROWS]
         for row in [row for row in self._rows if row.item not in wanted]:
@@ -318,7 +318,7 @@ class InboxPopup(Popup):
             self._scroll.ensureWidgetVisible(self._rows[at], 0, Space.S)
 
     def _note_focus(self) -> None:
-        """Remember where the keyboard is, before rows go: what is lost goes back to the conversation."""
+        """Remember the focus before rows go; otherwise it would return to the conversation."""
         now = QApplication.focusWidget()
         if now is None or not (now is self or self.isAncestorOf(now)) or (now is self and self._focus is not None):
             return
@@ -327,7 +327,7 @@ class InboxPopup(Popup):
         self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _give_focus(self, *, is_last: bool) -> None:
-        """Let the keyboard go on where it was, else in the row of the same thing, else on the first one."""
+        """Restore the focus where it was, else in the row of the same item, else in the first row."""
         if self._focus is None or not self.hasFocus():
             return
         before, key = self._focus

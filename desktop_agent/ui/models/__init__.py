@@ -1,1 +1,1 @@
-"""Choosing who answers: every model of every account, searched by name."""
+"""The model picker: every model of every account, searched by name."""

@@ -1,4 +1,4 @@
-"""Which models there are to choose from, and which rows the picker shows for what was typed. Plain data."""
+"""Which models can be chosen, and which rows the picker shows for typed text. Plain data."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -15,7 +15,7 @@ _tr = partial(QCoreApplication.translate, "Models")
 
 
 class ModelKey(Struct, frozen=True):
-    """What tells one choice from all others. The account's name is empty for the provider's usual one."""
+    """Identifies one choice. The account's name is empty for the provider's default account."""
 
     provider: str
     account: str
@@ -30,7 +30,7 @@ class ModelOffer(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """What people call it; the name that requests have is in the key."""
+        """The display name; the name used in requests is in the key."""
         return self.known.shown
 
 
@@ -39,23 +39,23 @@ class AccountOffers(Struct, frozen=True, kw_only=True):
 
     provider: str
     account: str = ""
-    """Its name; empty for the provider's usual one."""
+    """Its name; empty for the provider's default account."""
     label: str
     models: tuple[ModelOffer, ...] = ()
     is_connected: bool = True
-    """Whether there is a credential for it, or it needs none."""
+    """Whether it has a credential, or needs none."""
     is_fixed: bool = False
-    """Whether it has only these models, like the demo."""
+    """Whether its model list is fixed, like the demo's."""
     is_plan: bool = False
-    """Whether a subscription covers what its models cost."""
+    """Whether a subscription covers the cost of its models."""
     is_listing: bool = False
     listed_at: datetime | None = None
-    """When its own list was read; None for what is known without it."""
+    """When its own list was read; `None` while only built-in data is known."""
     is_refreshing: bool = False
     problem: str = ""
 
     def offer(self, model: str) -> ModelOffer:
-        """Return this model, with nothing known of it if it is not in the list."""
+        """Return this model; an offer with only its name if it is not in the list."""
         known = next((offer for offer in self.models if offer.key.model == model), None)
         return known or ModelOffer(
             ModelKey(self.provider, self.account, model), KnownModel(provider=self.provider, name=model)
@@ -63,7 +63,7 @@ class AccountOffers(Struct, frozen=True, kw_only=True):
 
 
 RowKind = Literal["heading", "note", "model", "named", "connect"]
-"""A `named` row takes what was typed as a model's name; a `note` says what is wrong with the account above it."""
+"""A `named` row takes the typed text as a model's name; a `note` says what is wrong with the account above it."""
 
 
 _MOST_FOUND = 200
@@ -77,9 +77,9 @@ class ChoiceRow(Struct, frozen=True):
     offer: ModelOffer | None = None
     account: AccountOffers | None = None
     spans: tuple[Span, ...] = ()
-    """Why it fits, in `text`."""
+    """Why it matches: the emphasised parts of `text`."""
     tells_account: bool = False
-    """Whether it shows the account, because the rows around it belong to several accounts."""
+    """Whether it shows its account, because the rows around it belong to several accounts."""
 
     @property
     def is_choice(self) -> bool:
@@ -94,7 +94,7 @@ class Choices(Struct, frozen=True, kw_only=True):
     recent: tuple[ModelKey, ...] = ()
     current: ModelKey | None = None
     effort: str = ""
-    """Of the current model; empty for the model's default."""
+    """Effort of the current model; empty for the model's default."""
 
     @property
     def has_efforts(self) -> bool:
@@ -127,9 +127,9 @@ class Choices(Struct, frozen=True, kw_only=True):
         return (*rows, *missing)
 
     def finder(self) -> Callable[[str], tuple[ChoiceRow, ...]]:
-        """Return what finds the rows that fit what was typed: favourites and recent ones, then others, best first.
+        """Return a fast function that finds rows for typed text: favourites and recent models, then others, best first.
 
-        Quick, because it is called with every key.
+        It is called with every key press.
         """
         offers = {
             _name(account, offer): (account, offer) for account in self._connected() for offer in self._offers(account)
@@ -168,7 +168,7 @@ class Choices(Struct, frozen=True, kw_only=True):
         return [account for account in self.accounts if account.is_connected]
 
     def _offers(self, account: AccountOffers) -> Sequence[ModelOffer]:
-        """The models of an account, after the current one if that is not listed."""
+        """Return the models of an account, preceded by the current model if that is not listed."""
         current = self.current
         if current is None or (current.provider, current.account) != (account.provider, account.account):
             return account.models
@@ -184,7 +184,7 @@ class Choices(Struct, frozen=True, kw_only=True):
         return None
 
     def _named_rows(self, typed: str) -> Iterator[ChoiceRow]:
-        """A row for each account that could have a model of this name, the current account first."""
+        """Yield a row for each account that could have a model of this name, the current account first."""
         if not typed or any(sign.isspace() for sign in typed):
             return
         here = (self.current.provider, self.current.account) if self.current is not None else None
@@ -205,7 +205,7 @@ def _has_all(text: str, words: Iterable[str]) -> bool:
 
 
 def _name(account: AccountOffers, offer: ModelOffer) -> str:
-    """Return the text that is matched: account, name and label. The label is last, because it is what is shown."""
+    """Return the text to match: account, name and label. The label is last, because it is the part that is shown."""
     parts = [account.label, offer.key.model] if offer.key.model != offer.label else [account.label]
     return "/".join([*parts, offer.label])
 

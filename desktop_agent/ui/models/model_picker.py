@@ -1,4 +1,4 @@
-"""The button that opens the model picker, and what it remembers: favourites and the models that answered last."""
+"""The button that opens the model picker, and its memory: favourites and the models that answered last."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -24,7 +24,7 @@ _MOST_RECENT = 5
 
 
 class ModelMemory(Protocol):
-    """Where the lists are kept."""
+    """Stores the lists of models."""
 
     def models(self, name: KeptList) -> Sequence[KeptModel]: ...
 
@@ -32,7 +32,7 @@ class ModelMemory(Protocol):
 
 
 class ModelPicker(QObject):
-    """Opens at a button of the composer. The keyboard goes back to where messages are written."""
+    """Opens at a button of the composer. On closing, the focus returns to the message field."""
 
     opened = Signal()  # it is about to be shown: the accounts should be brought up to date
     chosen = Signal(object, object)  # a `ModelKey`, and the level of effort; None leaves that open
@@ -65,7 +65,7 @@ class ModelPicker(QObject):
         self.favourites = tuple(ModelKey(*model) for model in memory.models("favourite_models"))
         """In the order in which they were marked."""
         self.recent = tuple(ModelKey(*model) for model in memory.models("recent_models"))[:_MOST_RECENT]
-        """What was asked, the last first."""
+        """The models that were asked, the latest first."""
         button.clicked.connect(self.toggle)
 
     def toggle(self) -> None:

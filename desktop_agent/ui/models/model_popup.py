@@ -35,12 +35,12 @@ _tr = partial(QCoreApplication.translate, "Models")
 
 
 def window_words(tokens: int | None) -> str:
-    """Return how much a model reads at once, as `200k` or `1M`; nothing when that is not known."""
+    """Return the size of a model's context window, as `200k` or `1M`; empty when unknown."""
     return size_words(tokens) if tokens else ""
 
 
 def cost_words(price: Rates | None, account: AccountOffers | None) -> str:
-    """Return what a row says of the price of a model, by this account: `$3 / $15`, `free`, `price unknown`."""
+    """Return the price text of a row, for a model of this account: `$3 / $15`, `free`, `price unknown`."""
     if account is not None and account.is_plan:
         return _tr("in your plan")
     return price_words(price) if price is not None else _tr("price unknown")
@@ -94,9 +94,9 @@ class ModelRows(ChoiceModel[ChoiceRow]):
     favourites: AbstractSet[ModelKey] = frozenset()
 
     def first_choice(self, key: ModelKey | None = None) -> QModelIndex:
-        """Return the first row that can be chosen, of this model if it is there; an invalid index without any.
+        """Return the first selectable row, with this model if it is listed; an invalid index if there is none.
 
-        Where that account has gone, the same model of another account of its provider will do.
+        Falls back to the same model of another account of its provider.
         """
         places = [place for place, row in enumerate(self.rows) if row.is_choice]
         keys = {place: offer.key for place in places if (offer := self.rows[place].offer) is not None}
@@ -132,13 +132,13 @@ class ModelRows(ChoiceModel[ChoiceRow]):
 
 
 _TICK: Final = 20.0
-"""Room for the tick left of a name, in device-independent pixels, like all sizes here."""
+"""Space for the tick left of a name, in device-independent pixels, like all sizes here."""
 _STAR: Final = 28.0
 _SIGN: Final = 16.0
 _PRICE: Final = 96.0
 _SIZE: Final = 44.0
 _TO_THE_RIGHT: Final = RIGHT.value
-"""As a number: to convert one of Python's enumerations takes as long as to draw a word."""
+"""As a number: converting a Python enumeration takes as long as drawing a word."""
 _NEAR: Final = QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver
 
 
@@ -199,7 +199,7 @@ class ChoiceDelegate(ModelDelegate[ModelRows]):
                 draw_line(painter, room, label, self.fonts.small, muted)
 
     def _draw_signs(self, painter: QPainter, before: QRectF, row: ChoiceRow) -> float:
-        """Draw what the model can beyond text, each sign in a column of its own, and return where they begin."""
+        """Draw what the model supports beyond text, each sign in its own column, and return where they begin."""
         assert row.offer is not None
         left = before.left()
         signs: tuple[tuple[IconName, bool | None], ...] = (
@@ -222,7 +222,7 @@ class ChoiceDelegate(ModelDelegate[ModelRows]):
 
 
 class ModelList(QListView):
-    """Never takes the focus: the field above it hands it the keys that it understands."""
+    """Never takes the focus: the field above passes it the keys that it handles."""
 
     chosen = Signal(QModelIndex)  # by a click
     starred = Signal(QModelIndex)  # by a click on the star
@@ -246,7 +246,7 @@ class ModelList(QListView):
 
 
 class EffortChoice(QWidget):
-    """Levels side by side, the one in force marked; words in their place for a model that has none."""
+    """Levels side by side, the current one marked; a text instead for a model that has none."""
 
     chosen = Signal(str)  # the level; empty is what the model does by itself
 
@@ -262,9 +262,9 @@ class EffortChoice(QWidget):
         self.setFixedHeight(Height.SMALL_BUTTON)
 
     def show_levels(self, levels: Sequence[str], level: str, why_none: str = "") -> None:
-        """Show these, the least first, and which of them is in force; empty is what the model does by itself.
+        """Show these levels, lowest first, with `level` marked; empty is the model's default.
 
-        `why_none` stands in the place of no levels.
+        Without levels, `why_none` is shown instead.
         """
         if tuple(levels) != self._levels:
             self._levels = tuple(levels)
@@ -332,7 +332,9 @@ class PickerFoot(QWidget):
         self.show_state("", asked=0, done=0)
 
     def show_state(self, words: str, *, asked: int, done: int) -> None:
-        """Show words about the list, and how many of the lists that can be asked for are there; with all, ask again."""
+        """Show words about the list, and how many of the requested lists have arrived; with all, offer
+        another refresh.
+        """
         self._age.setText(words)
         is_refreshing = done < asked
         progress = self.tr("Refreshing… {0} of {1}").format(done, asked)
@@ -349,7 +351,7 @@ _STAR_KEYS = QKeySequence("Ctrl+D")
 
 
 class ModelPopup(FilterPopup[ChoiceRow]):
-    """Lies over `over`, above the button that opens it. Asks for a model; the session decides."""
+    """Lies over `over`, above the button that opens it. Emits the chosen model; the session decides."""
 
     chosen = Signal(object, object)  # a `ModelKey`, and the level of effort; None leaves that open
     connect_requested = Signal(object)  # the `AccountOffers`, which has no credential
@@ -382,7 +384,7 @@ class ModelPopup(FilterPopup[ChoiceRow]):
         vbox(*parts, on=self, margins=(Space.S, Space.S, Space.S, Space.S), spacing=Space.S)
 
     def show_choices(self, choices: Choices) -> None:
-        """Show these instead of the present ones; what is typed and chosen so far stays."""
+        """Show these instead of the current ones; the typed text and the chosen row stay."""
         self._choices = choices
         self._effort.setVisible(choices.has_efforts)
         self._all = choices.all_rows()

@@ -1,4 +1,4 @@
-"""The first dialog: leads step by step to a tested connection with a model."""
+"""The first dialog: leads step by step to a tested connection to a model."""
 
 from collections.abc import Sequence
 from pathlib import Path

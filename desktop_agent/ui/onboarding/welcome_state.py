@@ -1,4 +1,4 @@
-"""The data that the welcome shows, and the actions that it needs."""
+"""The data shown by the welcome dialog, and the actions it needs."""
 
 from collections.abc import Callable, Mapping
 
@@ -36,9 +36,9 @@ class WelcomeActions(Struct, frozen=True, kw_only=True):
     choose_folder: Callable[[], None]
     look_for_servers: Callable[[], None]
     connect: Callable[[Account, str], None]
-    """Tests an account with this key, or its credential if that is empty, and keeps both if they work."""
+    """Tests an account with this key, or with its stored credential if the key is empty; keeps both if they work."""
     sign_in: Callable[[SignInWay, str], None]
-    """Signs in as the account of this name, or the usual one, and tests it."""
+    """Signs in as the account of this name, or the default one, and tests it."""
     cancel: Callable[[], None]
     begin: Callable[[Account, str], None]
-    """Uses this account and model for new conversations and the one that is shown, and closes the dialog."""
+    """Uses this account and model for new conversations and the current one, and closes the dialog."""

@@ -40,7 +40,7 @@ class Step(QWidget):
 
     @property
     def primary(self) -> QPushButton | None:
-        """The button that leads on; None if there is nothing to lead on to."""
+        """The button that leads on; `None` if there is no next step."""
         return self.buttons[0] if self.buttons else None
 
     def add_button(self, text: str, object_name: str, clicked: Callable[[], object]) -> QPushButton:
@@ -52,7 +52,7 @@ class Step(QWidget):
         self.take_focus()
 
     def take_focus(self) -> None:
-        """Put the keyboard where the user begins."""
+        """Focus the widget the user starts with."""
 
     def forget(self) -> None:
         """Forget secrets that were typed."""
@@ -63,7 +63,7 @@ class Step(QWidget):
 
 
 def form() -> QFormLayout:
-    """Return a form with names on the left, or above the fields where there is no room."""
+    """Return a form with labels on the left, or above the fields where there is too little room."""
     fields = QFormLayout()
     fields.setHorizontalSpacing(Space.L)
     fields.setVerticalSpacing(Space.M)
@@ -252,7 +252,7 @@ class KeyStep(Step):
 
 
 def _keyed() -> list[Vendor]:
-    """Return the vendors that take a key, one per keys page: others are other formats of the same vendor."""
+    """Return the vendors that take a key, one per keys page: the rest are other formats of the same vendor."""
     pages: dict[str, Vendor] = {}
     for vendor in VENDORS:
         if vendor.needs_key and vendor.keys_page:
@@ -261,7 +261,7 @@ def _keyed() -> list[Vendor]:
 
 
 class AddressStep(Step):
-    """Asks for an account with an address of its own."""
+    """Asks for an account with a custom address."""
 
     def __init__(self, actions: WelcomeActions) -> None:
         super().__init__(
@@ -371,7 +371,9 @@ class LocalStep(CardsStep):
 
 
 def _what(server: LocalServer) -> str:
-    """Return what a server has, as far as it fits: `127.0.0.1:11434 · qwen3:8b, gpt-oss:20b and 3 more`."""
+    """Return a server's address and its models, as far as they fit: `127.0.0.1:11434 · qwen3:8b, gpt-oss:20b and 3
+    more`.
+    """
     names = list(server.models)
     shown = ", ".join(names[:2])
     more = f" and {len(names) - 2} more" if len(names) > 2 else ""

@@ -1,1 +1,1 @@
-"""The command palette: what the application can do and show, found by a few letters."""
+"""The command palette: the application's actions and content, found by a few letters."""

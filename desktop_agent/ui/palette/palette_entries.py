@@ -1,4 +1,4 @@
-"""What the palette offers, and which entries fit what is typed, best first. Pure, and made for a thread."""
+"""What the palette offers, and which entries match the typed text, best first. Pure; can run in a thread."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -22,30 +22,30 @@ PREFIXES: Final[Mapping[str, Scope]] = {">": "action", "@": "session", "/": "com
 
 
 class PaletteEntry(Struct, frozen=True, kw_only=True):
-    """One thing that can be chosen, or a key to be read about."""
+    """One thing that can be chosen, or a read-only key."""
 
     kind: EntryKind
     key: str
     """Identifies it for the application: the name of an action, command or setting, a session's id, or a path."""
     title: str
     group: str = ""
-    """Stands behind the title: the folder of a file or session, the section of a setting, what a command does."""
+    """Shown after the title: the folder of a file or session, the section of a setting, what a command does."""
     also: str = ""
-    """More words that find it; they are not shown."""
+    """Additional search words that are not shown."""
     keys: str = ""
-    """The keys that do the same, as this system writes them."""
+    """The keyboard shortcut for the same, in this system's notation."""
     is_choice: bool = True
 
 
 class PaletteQuery(Struct, frozen=True):
-    """What the user typed, and in what it is searched for."""
+    """What the user typed, and what is searched."""
 
     scope: Scope
     text: str
 
 
 class PaletteRow(Struct, frozen=True, kw_only=True):
-    """One line of the list: an entry with what is emphasised in it, or a heading or note, which is only `text`."""
+    """One line of the list: an entry with its emphasised parts, or a heading or note, which is only `text`."""
 
     text: str = ""
     is_note: bool = False
@@ -53,7 +53,7 @@ class PaletteRow(Struct, frozen=True, kw_only=True):
     title_spans: tuple[Span, ...] = ()
     group_spans: tuple[Span, ...] = ()
     has_group: bool = True
-    """Whether the group is shown; not below a heading that says it."""
+    """Whether the group is shown; not below a heading that names it."""
 
     @property
     def is_choice(self) -> bool:
@@ -74,7 +74,7 @@ Recent = tuple[EntryKind, str]
 
 
 class PaletteSources(Struct, frozen=True, kw_only=True):
-    """Everything there is to be found."""
+    """Everything that can be found."""
 
     actions: tuple[PaletteEntry, ...] = ()
     settings: tuple[PaletteEntry, ...] = ()
@@ -86,10 +86,10 @@ class PaletteSources(Struct, frozen=True, kw_only=True):
     """Those of the open folder; `None` while they are not known."""
     has_folder: bool = True
     recent: tuple[Recent, ...] = ()
-    """What was chosen before, the last first."""
+    """Earlier choices, the latest first."""
 
     def of(self, kind: EntryKind) -> tuple[PaletteEntry, ...]:
-        """Return the entries of a kind. Files are too many to be made entries of."""
+        """Return the entries of a kind. Empty for files: they are too many to make entries of."""
         return {
             "action": self.actions,
             "setting": self.settings,
@@ -103,7 +103,7 @@ class PaletteSources(Struct, frozen=True, kw_only=True):
 class _Found(Struct, frozen=True):
     row: PaletteRow
     tier: int
-    """0: the title has every word; 1: the rest of it has some; 2: it has the letters only."""
+    """0: the title has every word; 1: the remaining text has some; 2: only the letters match."""
 
 
 def rows_for(query: PaletteQuery, sources: PaletteSources) -> tuple[PaletteRow, ...]:
@@ -135,7 +135,7 @@ def _all_found(text: str, sources: PaletteSources) -> list[PaletteRow]:
 
 
 def _offered(kind: EntryKind, recent: Iterable[Recent], sources: PaletteSources) -> list[PaletteRow]:
-    """Return what is offered before anything is typed: what was chosen last, then what else there is of a kind."""
+    """Return the rows shown before anything is typed: recent choices, then the others of a kind."""
     known = (_entry_of(used, key, sources) for used, key in recent)
     used = list(islice((entry for entry in known if entry is not None), _MOST_RECENT))
     rest = [PaletteRow(entry=entry) for entry in _listed(kind, sources) if entry not in used]

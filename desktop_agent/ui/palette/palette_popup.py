@@ -1,4 +1,4 @@
-"""The palette itself: a field and the list of what fits, over the window. Imported when it is first opened."""
+"""The palette itself: a field and the list of matches, over the window. Imported when it is first opened."""
 
 from collections.abc import Iterator
 from html import escape
@@ -18,7 +18,7 @@ from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, ModelDelegate, draw_e
 
 
 class PaletteRows(ChoiceModel[PaletteRow]):
-    """Headings, notes and keys that are only read cannot be chosen."""
+    """Headings, notes and read-only keys cannot be chosen."""
 
     def is_choice(self, row: PaletteRow) -> bool:
         return row.is_choice
@@ -77,7 +77,7 @@ _MARGIN = 24
 
 
 class CommandPalette(FilterPopup[PaletteRow]):
-    """Asks what fits, and says what was chosen; the application answers, and carries it out."""
+    """Asks for matches and emits the choice; the application answers and carries it out."""
 
     wanted = Signal(object)  # a `PaletteQuery`, to be answered by `show_rows`
     chosen = Signal(object)  # a `PaletteEntry`; the keyboard is back where it was by then
@@ -111,7 +111,7 @@ class CommandPalette(FilterPopup[PaletteRow]):
         return query_of(self._field.text(), self._base)
 
     def open_palette(self, base: Scope, typed: str = "") -> None:
-        """Show it for this, with this in the field. When that is what it shows already, close it."""
+        """Open with this scope and text in the field. If it already shows these, close it."""
         if self.isVisible() and self._base == base and self._field.text().startswith(typed):
             self.close_popup()
             return
@@ -136,7 +136,7 @@ class CommandPalette(FilterPopup[PaletteRow]):
         super().close_popup()
 
     def show_rows(self, query: PaletteQuery, rows: tuple[PaletteRow, ...]) -> None:
-        """Show what fits, unless something else is asked for by now. A row chosen in the same answer stays chosen."""
+        """Show the rows for `query` unless it is outdated. A row chosen in the same answer stays chosen."""
         if not self.is_open or query != self.query or (query == self._shown and self._model.rows == rows):
             return
         current = self._current_row

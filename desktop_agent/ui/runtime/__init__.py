@@ -1,1 +1,1 @@
-"""What keeps the window quick: the event loop, the watchdog, garbage collection, the first paint, calls held back."""
+"""What keeps the window responsive: event loop, watchdog, garbage collection, first paint, throttled calls."""

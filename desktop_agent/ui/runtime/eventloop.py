@@ -28,9 +28,11 @@ GRACE_S: Final = 10.0
 """How long cancelled tasks may take to clean up: enough to kill a process group and close a journal."""
 
 SWITCH_INTERVAL_S: Final = 0.0001
-"""How long another thread may keep the interpreter to itself while the window wants it. Python's own 5 ms are a third
-of a frame, and one painting can be made to wait for them several times. Each wait costs that much, so it is as short as
-still lets two threads get on."""
+"""How long another thread can hold the interpreter while the window wants it.
+
+Python's default of 5 ms is a third of a frame, and one paint can have to wait for it several times. The value is as
+short as still lets two threads make progress.
+"""
 
 _WORKER_THREADS: Final = 8
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM)
@@ -44,11 +46,11 @@ def run(
     *,
     on_signal: Callable[[], None] | None = None,
 ) -> int:
-    """Run `main()` on Qt's loop and return what it returns. Everything it left behind is cancelled and awaited.
+    """Run `main()` on Qt's loop and return its result; cancel and await everything it left behind.
 
-    The first SIGINT or SIGTERM calls `on_signal`, which is to make `main` return; without it, and at the second
-    signal, `main` is cancelled. Being cancelled like that, or by `QApplication.quit`, is a return value of 0. Closing
-    the last window ends nothing. An exception of `main` is raised here. Garbage is collected on this thread only.
+    The first SIGINT or SIGTERM calls `on_signal`, which should make `main` return. Without `on_signal`, and at the
+    second signal, `main` is cancelled. A `main` cancelled like that, or by `QApplication.quit`, returns 0. Closing the
+    last window does not end the loop. Raises what `main` raises. Garbage is collected on this thread only.
     """
     app.setQuitOnLastWindowClosed(False)
     loop = _new_loop(app)
@@ -76,7 +78,7 @@ def _new_loop(app: QApplication) -> asyncio.AbstractEventLoop:
     import qasync
 
     class Loop(qasync.QEventLoop):
-        """qasync installs no hooks for asynchronous generators: abandoned ones would never be closed."""
+        """Adds hooks for asynchronous generators, which qasync lacks: abandoned ones would never be closed."""
 
         def run_forever(self) -> None:
             hooks: Any = self  # asyncio's own, and private: type checkers do not know them
@@ -145,7 +147,7 @@ async def idle() -> None:
 def _ending_by_signals(
     loop: asyncio.AbstractEventLoop, task: asyncio.Task[int], on_signal: Callable[[], None] | None
 ) -> Generator[None]:
-    """In the body, signals ask the application to end instead of ending the process."""
+    """In the body, signals ask the application to quit instead of ending the process."""
     is_asked = False
 
     def ask() -> None:
@@ -215,7 +217,7 @@ class TaskSpawner:
             task.cancel()
 
     async def aclose(self) -> None:
-        """Take no more work, cancel what runs, and return when it has ended."""
+        """Refuse new work, cancel running tasks, and return when they have ended."""
         self.is_closed = True
         self.cancel_all()
         if self._tasks:

@@ -71,7 +71,7 @@ class _Load:
         self._before = tuple(clock() for clock in self._clocks)
 
     def share(self) -> float:
-        """Return the share since this was last asked."""
+        """Return the share since the last call."""
         before = self._before
         self.restart()
         passed, worked = (now - then for now, then in zip(self._before, before, strict=True))
@@ -111,7 +111,6 @@ class WindowThreadCollector(QObject):
         self._timer.timeout.connect(self.collect_due)
 
     def start(self) -> None:
-        """Turn automatic collection off."""
         self._was_enabled = gc.isenabled()
         gc.disable()
         gc.freeze()  # what is there already stays; going over it again and again would stop the window
@@ -123,7 +122,6 @@ class WindowThreadCollector(QObject):
         QAbstractEventDispatcher.instance().awake.connect(self._on_work)
 
     def stop(self) -> None:
-        """Restore automatic collection."""
         self._timer.stop()
         QAbstractEventDispatcher.instance().awake.disconnect(self._on_work)
         if self._was_enabled:
@@ -136,7 +134,7 @@ class WindowThreadCollector(QObject):
             self._timer.start()
 
     def collect_due(self) -> None:
-        """Collect the generations whose counts have passed their thresholds, and whose time it is."""
+        """Collect the generations that are over their thresholds and whose time has come."""
         now = self._clock()
         self._pass_over_modules()
         generation = self._due(now, self._load.share())
@@ -160,7 +158,7 @@ class WindowThreadCollector(QObject):
             self._modules += imported
 
     def _due(self, now: float, share: float) -> int | None:
-        """Return the oldest generation to collect, if any; `share` of the time this thread has worked."""
+        """Return the oldest generation to collect, if any; `share` is how much of the time this thread has worked."""
         counts = gc.get_count()
         young, middle, old = (count >= limit for count, limit in zip(counts, gc.get_threshold(), strict=True))
         objects = counts[0] + self._middle_objects

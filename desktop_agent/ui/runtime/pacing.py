@@ -12,10 +12,10 @@ FRAME_MS = 33
 
 
 class Throttle(QObject):
-    """Runs `action` now when it did not run lately, else once when the interval is over.
+    """Runs `action` at once if it has not run recently, else once when the interval is over.
 
-    A child of the widget it serves, so it ends with it. `pause` when the widget is hidden: nothing fires then, and
-    what was wanted meanwhile happens at `resume`.
+    It is a child of the widget it serves, and ends with it. Call `pause` when the widget is hidden: nothing runs then,
+    and what was requested meanwhile runs at `resume`.
     """
 
     def __init__(self, action: Callable[[], None], parent: QObject, interval_ms: int = FRAME_MS) -> None:
@@ -45,7 +45,7 @@ class Throttle(QObject):
         self._timer.stop()
 
     def resume(self) -> None:
-        """Go on, and run what was asked for meanwhile."""
+        """Resume, and run what was requested meanwhile."""
         self._is_paused = False
         self.run_now()
 
@@ -54,7 +54,7 @@ class Throttle(QObject):
 
 
 def in_next_turn(owner: QObject, do: Callable[[], object]) -> None:
-    """Call this in the next turn of the loop, unless `owner` has been deleted.
+    """Call `do` in the next turn of the loop, unless `owner` has been deleted.
 
     `QTimer.singleShot(0)` fires in the current turn.
     """
@@ -80,9 +80,9 @@ _SLICE_S: Final = 0.004
 
 
 class GradualWork(QObject):
-    """Takes the steps of an iterator, for some milliseconds in each turn of the loop.
+    """Runs the steps of an iterator, for a few milliseconds in each turn of the loop.
 
-    A child of the widget it works for, so it ends with it. No timer runs when nothing is left.
+    It is a child of the widget it works for, and ends with it. No timer runs when nothing is left.
     """
 
     def __init__(self, parent: QObject, slice_s: float = _SLICE_S, *, pause_ms: int = 0) -> None:
@@ -94,7 +94,7 @@ class GradualWork(QObject):
         self._timer.timeout.connect(self._go_on)
 
     def begin(self, steps: Iterator[object]) -> None:
-        """Take these steps in place of earlier ones; the first are taken before this returns."""
+        """Run these steps instead of earlier ones; the first ones run before this returns."""
         self._steps = steps
         self._go_on()
 
@@ -122,7 +122,7 @@ _T = TypeVar("_T")
 
 
 class BackgroundCall(Generic[_T]):
-    """Calls once. The caller polls for the result: it may be deleted before the thread is done."""
+    """Calls a function once. The caller polls for the result, because it can be deleted before the thread is done."""
 
     def __init__(self, call: Callable[[], _T], default: _T) -> None:
         self._call = call

@@ -1,4 +1,4 @@
-"""The first paint of the window, classes of widgets made in time, and movement that the user may not want."""
+"""The first paint of the window, widget classes made ahead of time, and animation that the user may not want."""
 
 from typing import Final
 
@@ -17,9 +17,9 @@ from desktop_agent.ui.theme import Theme
 
 
 def show_painted(app: QApplication, window: QWidget, part: QWidget) -> None:
-    """Show `window` and return when it can be seen: when `part` of it has been painted.
+    """Show `window` and return once `part` of it has been painted.
 
-    Qt's own loop runs just for that. asyncio and qasync take 70 ms to import, which the user should not wait for.
+    This runs Qt's own loop: asyncio and qasync take 70 ms to import, and the user should not wait for that.
     """
     watch = _FirstPaint(app)
     part.installEventFilter(watch)
@@ -43,11 +43,11 @@ class _FirstPaint(QObject):
 
 
 def give_viewport(area: QAbstractScrollArea) -> QWidget:
-    """Replace the viewport that Qt made by one like it that the binding knows, and return that.
+    """Replace the viewport that Qt made by an equal one that the binding made, and return it.
 
-    Asked for a widget that Qt made, the binding makes all classes of widgets, which takes 9 to 15 ms of the start
-    (`bench_start.py -k usable`). Call it before the area holds anything, and not for a text field, which keeps hold of
-    the viewport that it had.
+    Asked for a widget that Qt made, the binding makes the classes of all widgets, which takes 9 to 15 ms of the start
+    (`bench_start.py -k usable`). Call it before the area holds anything, and not for a text field, which keeps using
+    its first viewport.
     """
     viewport = QWidget()
     if not isinstance(area, QScrollArea):
@@ -58,7 +58,9 @@ def give_viewport(area: QAbstractScrollArea) -> QWidget:
 
 
 def make_widget_classes() -> None:
-    """Let the binding make them while the window is idle, so that the first click does not pay for it."""
+    """Let the binding make its widget classes while the window is idle, so that the first click need not
+    wait for them.
+    """
     QPlainTextEdit().viewport()  # Qt made it
 
 
@@ -75,7 +77,6 @@ class Movement(QObject):
         self._window = window
         self._theme = theme
         self._has_effects = app.isEffectEnabled(_EFFECTS)
-        """Whether the system wants any."""
         self._hints = app.styleHints()
         self._blinking_ms = self._hints.cursorFlashTime()
         theme.motion_changed.connect(self._update)

@@ -1,4 +1,4 @@
-"""Names whatever makes the window stand still: when the event loop begins to work, when it waits, and what it ran."""
+"""Finds what makes the window freeze: when the event loop begins to work, when it waits, and what it ran."""
 
 import ctypes
 import linecache
@@ -17,21 +17,23 @@ from desktop_agent.core.base.package import PACKAGE_FOLDER
 
 _GLIB: Final = "libglib-2.0.so.0"
 _POLL: Final = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint, ctypes.c_int, use_errno=True)
-"""GLib's `GPollFunc`: descriptors, their number, and the longest wait in ms; returns how many are ready. GLib looks at
-`errno` after it, which is a signal's at times: what we do in between must not change it."""
+"""GLib's `GPollFunc`: descriptors, their number, and the longest wait in ms; returns how many are ready.
+
+GLib reads `errno` after it, which a signal may have set: our code in between must not change it.
+"""
 
 _MAIN_CONTEXT: Final = None
 """The default context, which Qt uses on the main thread."""
 
 _given: Final[list[object]] = []
-"""What GLib was given to call. It keeps no reference, and calling what has been freed ends the process."""
+"""The callbacks given to GLib, which keeps no reference: calling a freed one crashes the process."""
 
 
 def follow_loop(*, works: Callable[[], None], rests: Callable[[], None]) -> Callable[[], None]:
-    """Call `works` and `rests` whenever this thread's loop begins with either, until the function returned is called.
+    """Call `works` or `rests` when this thread's loop begins to work or to wait, until the result is called.
 
-    To be called on the main thread. Both are called some hundred times a second while the window works, and must not
-    raise. Qt's loop without GLib (`QT_NO_GLIB=1`) does not tell of the work of timers.
+    Call it on the main thread. Both callbacks run some hundred times a second while the window works, and must not
+    raise. Qt's loop without GLib (`QT_NO_GLIB=1`) does not report the work of timers.
     """
     dispatcher = QAbstractEventDispatcher.instance()
     if "Glib" in str(dispatcher.metaObject().className()) and (glib := _load_glib()) is not None:
@@ -77,7 +79,7 @@ def _follow_glib(glib: ctypes.CDLL, works: Callable[[], None], rests: Callable[[
 
 
 LIMIT_MS: Final = 50
-"""What a user notices, with room for a busy machine. Work in the window is to stay under 16 ms."""
+"""What a user notices, with a margin for a busy machine. Work in the window should stay under 16 ms."""
 
 _QUIET_S: Final = 5.0
 """At most one warning in this time: what blocks once often blocks again."""
@@ -95,9 +97,9 @@ class Stalls(NamedTuple):
 
 
 class Watchdog(QObject):
-    """Watches the thread it is started on, which has an event loop of Qt.
+    """Watches the thread it is started on, which needs a Qt event loop.
 
-    `stalls` counts every stall; the log gets one warning per stall, and few of them.
+    `stalls` counts every stall; the log gets at most one warning per stall, and few in all.
     """
 
     def __init__(
@@ -116,8 +118,11 @@ class Watchdog(QObject):
         self._watched = 0
         self._over = threading.Event()
         self._is_asleep = False
-        """Whether the thread waits until there is work to watch. Set before it looks for the last time, and read after
-        `_busy_since` was set: one of the two threads sees what the other did."""
+        """Whether the watching thread waits for work.
+
+        It is set before the last check, and read after `_busy_since` was set: one of the two threads sees what the
+        other did.
+        """
         self._stir = threading.Event()
         self._thread: threading.Thread | None = None
         self._unfollow: Callable[[], None] = lambda: None
@@ -147,7 +152,7 @@ class Watchdog(QObject):
             self._busy_since = None
 
     def _on_work(self) -> None:
-        """Begin with what the loop does in one go. Called some hundred times a second while the window works."""
+        """Note the start of work in the loop. Called some hundred times a second while the window works."""
         self._busy_since = self._end_of_work()
         if self._is_asleep:
             self._is_asleep = False
@@ -185,7 +190,7 @@ class Watchdog(QObject):
             self._over.wait(left_s if left_s > 0 else self._limit_s)
 
     def _sleep(self) -> None:
-        """Return when the loop has worked for the limit, so that short work wakes this thread once."""
+        """Return when the loop has worked for the limit, so that short work wakes this thread only once."""
         self._stir.clear()
         self._is_asleep = True
         if self._busy_since is None and not self._over.is_set():

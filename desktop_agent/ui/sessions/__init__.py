@@ -1,1 +1,1 @@
-"""The conversations a user can come back to."""
+"""The saved conversations."""

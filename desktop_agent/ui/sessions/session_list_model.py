@@ -1,4 +1,4 @@
-"""The rows of the session list: how it is arranged, groups with their headings, and the sessions in each."""
+"""The rows of the session list: its arrangement, groups with headings, and the sessions in each."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 _tr = partial(QCoreApplication.translate, "SessionGroups")
 
 Grouping = Literal["nearby", "folder", "day", "state"]
-"""This folder before all others; one group for each folder, for each span of days, or for each state."""
+"""The open folder before all others; or one group per folder, per span of days, or per state."""
 
 
 class Arrangement(Struct, frozen=True):
@@ -30,11 +30,11 @@ class Arrangement(Struct, frozen=True):
     grouping: Grouping = "nearby"
     is_detailed: bool = False
     folded: frozenset[str] = frozenset()
-    """Keys of the groups of which only the heading is shown."""
+    """Keys of the folded groups, which show only the heading."""
 
 
 class SessionGroup(NamedTuple):
-    """Some sessions, the most recently used first, and the heading above them; the first group may have none."""
+    """Sessions under a heading, the most recently used first; the first group can lack a heading."""
 
     key: str
     heading: str
@@ -45,9 +45,9 @@ class SessionGroup(NamedTuple):
 def grouped(
     sessions: Iterable[SessionSummary], workspace: str | None, grouping: Grouping, now: datetime
 ) -> list[SessionGroup]:
-    """Return the groups in their order: what is pinned first, what was put away last.
+    """Return the groups in order: pinned sessions first, archived ones last.
 
-    `workspace` is the open folder. What is today depends on the time zone of `now`.
+    `workspace` is the open folder. The day groups depend on the time zone of `now`.
     """
     ordered = sorted(sessions, key=attrgetter("active_at"), reverse=True)
     pinned = [session for session in ordered if session.is_pinned and not session.is_archived]
@@ -96,7 +96,7 @@ def _split(pairs: Iterable[tuple[str, SessionSummary]]) -> Mapping[str, list[Ses
 
 
 def _names(folders: Sequence[str]) -> Mapping[str, str]:
-    """Return a name for each folder; folders of the same name have the one above in it, too."""
+    """Return a name for each folder; folders of the same name include their parent folder."""
     names = [PurePath(folder).name for folder in folders]
     return {
         folder: named("/".join(PurePath(folder).parts[-2:]) if names.count(name) > 1 else name) or folder
@@ -128,7 +128,7 @@ class SessionRow(NamedTuple):
 
     session: SessionSummary | None
     folder: str = ""
-    """The name of the session's folder when it is another one than the open one."""
+    """The name of the session's folder if it is not the open folder."""
     heading: str = ""
     group: str = ""
     folded: int = 0
@@ -139,7 +139,7 @@ class SessionRow(NamedTuple):
 
 
 class SessionWords(QObject):
-    """What is said of a session: in its row, in the tooltip, and to users who do not see the row."""
+    """The text about a session: in its row, in the tooltip, and for assistive technology."""
 
     def __init__(self, now: Callable[[], datetime], parent: QObject) -> None:
         super().__init__(parent)
@@ -187,7 +187,7 @@ class SessionWords(QObject):
 
 
 class SessionListModel(QAbstractListModel):
-    """One row per session, in groups; in each the most recently used first. Renaming is passed on, not done."""
+    """One row per session, in groups, most recently used first in each. Renaming is delegated to `rename`."""
 
     def __init__(
         self, now: Callable[[], datetime], rename: Callable[[str, str], None], parent: QObject | None = None
@@ -200,7 +200,7 @@ class SessionListModel(QAbstractListModel):
         self._selected: frozenset[str] = frozenset()
         self.arrangement = Arrangement()
         self._shown_as: tuple[str | None, Arrangement, bool] | None = None
-        """The folder, the arrangement, and whether archived ones are shown, which decide about the groups."""
+        """The folder, the arrangement, and whether archived sessions are shown: these decide the groups."""
 
     def show(
         self,
@@ -210,7 +210,7 @@ class SessionListModel(QAbstractListModel):
         *,
         with_archived: bool = False,
     ) -> None:
-        """Show these sessions; rows that stay keep their selection and an editor that is open in them."""
+        """Show these sessions; rows that stay keep their selection and any open editor."""
         arrangement = arrangement or Arrangement()
         groups = grouped(sessions, workspace, arrangement.grouping, self._now())
         wanted = [
@@ -238,7 +238,7 @@ class SessionListModel(QAbstractListModel):
                 self._bring(row, at)
 
     def show_in_place(self, sessions: Iterable[SessionSummary]) -> None:
-        """Show what is new of the sessions that are listed, and move no row: the user points at one."""
+        """Update the listed sessions without moving a row: the user points at one."""
         known = {session.id: session for session in sessions}
         for at, row in enumerate(self._rows):
             session = known.get(row.session.id) if row.session is not None else None
@@ -274,7 +274,7 @@ class SessionListModel(QAbstractListModel):
         return self.words.details(row, is_long=self.arrangement.is_detailed)
 
     def _bring(self, row: SessionRow, at: int) -> None:
-        """Have `row` at `at`; everything before it is in place already."""
+        """Put `row` at `at`; everything before it is already in place."""
         known = next((i for i in range(at, len(self._rows)) if self._rows[i].key == row.key), None)
         if known is None:
             self.beginInsertRows(NO_PARENT, at, at)

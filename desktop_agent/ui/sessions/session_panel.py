@@ -1,4 +1,4 @@
-"""The list of sessions, with what each is doing, and what can be done with one or several."""
+"""The list of sessions, with the state of each, and the actions for one or several."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -40,7 +40,7 @@ def action_words(action: SessionAction) -> str:
 
 
 class SelectionBar(QWidget):
-    """How many are selected, and buttons for all of them."""
+    """The number of selected sessions, and buttons for all of them."""
 
     action_requested = Signal(str)  # a `SessionAction`
     cleared = Signal()
@@ -82,7 +82,7 @@ class SelectionBar(QWidget):
 
 
 class ArrangeButton(MenuButton):
-    """A button with a menu."""
+    """A button with a menu of arrangements."""
 
     arranged = Signal(object)  # an `Arrangement`
 
@@ -162,7 +162,7 @@ class SessionPanel(QWidget):
         self._update()
 
     def set_workspace(self, workspace: str | None) -> None:
-        """Sessions of this folder (an absolute path) come first; all others are listed as of other folders."""
+        """Show sessions of this folder (an absolute path) first, and all others as of other folders."""
         self._workspace = workspace
         self._update()
 
@@ -232,7 +232,7 @@ class SessionPanel(QWidget):
         self._select_current()
 
     def _is_held(self) -> bool:
-        """Whether rows have to stay: the user points at one, its menu is open, or its title is being typed."""
+        """Whether rows have to stay: the user points at one, its menu is open, or its title is being edited."""
         is_used = self._menu is not None or self._list.is_pointed or self._list.is_editing
         return is_used and not self._is_change_expected and self._model.rowCount() > 0
 

@@ -1,4 +1,4 @@
-"""Questions about a session before something is done with it. They are opened, never waited for."""
+"""Questions about a session before an action on it. They never block."""
 
 from collections.abc import Sequence
 
@@ -48,7 +48,7 @@ class DeleteQuestion(QMessageBox):
 
 
 class ImportedAlreadyQuestion(QMessageBox):
-    """Says that a conversation is here already, and asks what to do."""
+    """Says that a conversation was imported before, and asks what to do."""
 
     opening = Signal()
     importing = Signal()

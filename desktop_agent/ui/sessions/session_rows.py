@@ -1,4 +1,4 @@
-"""The rows of the session list on the screen: how they are drawn, and what keys, clicks and a selection mean."""
+"""The rows of the session list on screen: how they are drawn, and how keys, clicks and selection work."""
 
 from collections.abc import Iterable
 
@@ -29,7 +29,7 @@ _MAX_TITLE = 200
 
 
 class SessionDelegate(ModelDelegate[SessionListModel]):
-    """One line for a session of the open folder; two where its folder, or its turns and cost, are to be said."""
+    """One line for a session of the open folder; two where its folder, or its turns and cost, are shown."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         row = self.model.row_at(index.row())
@@ -110,10 +110,10 @@ _STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 
 
 class SessionRows(QListView):
-    """The list itself. Arrow keys only move the current row; what is highlighted is the session that is shown.
+    """The list itself. Arrow keys only move the current row; the highlighted session is the one shown.
 
-    Several sessions are selected with Ctrl, Shift and the arrow keys; the model knows them. What is not listed any more
-    is not selected.
+    Several sessions are selected with Ctrl, Shift and the arrow keys; the model holds the selection. A session that is
+    no longer listed is not selected.
     """
 
     chosen = Signal()  # by a click or Enter
@@ -126,9 +126,9 @@ class SessionRows(QListView):
         self.is_pointed = False
         self._sessions = model
         self._anchor: str | None = None
-        """Where Shift selects from: the session that was selected last."""
+        """Where a Shift selection starts: the session that was selected last."""
         self._is_selecting = False
-        """Whether the button that is pressed selects, so that to let go of it chooses nothing."""
+        """Whether the pressed button selects, so that releasing it chooses nothing."""
         self.setObjectName("sessionList")
         self.setModel(model)
         self.setItemDelegate(SessionDelegate(model, theme, set_up_list(self), self))
@@ -164,7 +164,7 @@ class SessionRows(QListView):
         self.select(())
 
     def toggle(self) -> None:
-        """Select the session of the current row, or let go of it. On a heading: all below it."""
+        """Select or deselect the session of the current row; on a heading, all sessions below it."""
         found = self._current()
         if not found:
             return
@@ -223,7 +223,7 @@ class SessionRows(QListView):
             super().keyPressEvent(event)
 
     def _takes(self, event: QKeyEvent) -> bool:
-        """Do what a key means here; False when it means what it does in every list."""
+        """Handle a key with a special meaning here; return `False` for keys of any list."""
         key, keys = Qt.Key(event.key()), event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         match key, keys:
             case (Qt.Key.Key_Return | Qt.Key.Key_Enter, _):

@@ -1,4 +1,4 @@
-"""Search through all sessions: a field, a few filters and the places that were found, over the conversation."""
+"""Search through all sessions: a field, filters and the places found, shown over the conversation."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -44,12 +44,12 @@ class FoundRow(NamedTuple):
     hit: SearchHit | None
     title: str
     detail: str
-    """Of a session its folder, of a place when it was."""
+    """For a session, its folder; for a place, its time."""
     kind: str = ""
 
 
 class FoundModel(ChoiceModel[FoundRow]):
-    """Sessions in the order of their newest place, and below each its places, the newest first."""
+    """Sessions in the order of their newest place, each followed by its places, newest first."""
 
     def __init__(self, now: Callable[[], datetime], parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -160,7 +160,7 @@ class FoundDelegate(ModelDelegate[FoundModel]):
 
 
 class FoundList(QListView):
-    """Places below the titles of their sessions. One of the places is the current one, never a title."""
+    """Places below the titles of their sessions. The current row is always a place, never a title."""
 
     chosen = Signal(object)  # a `SearchHit`
 
@@ -185,7 +185,7 @@ class FoundList(QListView):
         self.setCurrentIndex(self._found.index(at) if (at := next(same, -1)) >= 0 else self._found.step_from(-1, 1))
 
     def step(self, by: int) -> None:
-        """Go to the next place (1) or to the one before (-1), not beyond the ends."""
+        """Go to the next place (1) or the previous one (-1), not past the ends."""
         index = self._found.step_from(self.currentIndex().row(), by)
         if (index.row() - self.currentIndex().row()) * by > 0:
             self.setCurrentIndex(index)
@@ -261,7 +261,7 @@ class SearchFilters(QWidget):
 
 
 class SearchParts:
-    """The field, what narrows the search down, and the places found or why there are none."""
+    """The field, the filters, and the places found or the reason why there are none."""
 
     def __init__(self, theme: Theme, now: Callable[[], datetime], on: QWidget) -> None:
         hint = _tr("Search prompts, replies, commands, outputs and changes")
@@ -281,7 +281,7 @@ class SearchParts:
 
 
 _PAUSE_MS = 120
-"""How long the user rests before what was typed so far is searched for."""
+"""Pause in typing before the search starts."""
 _WIDTH = 760
 _HEIGHT = 560
 _MARGIN = 24
@@ -292,7 +292,7 @@ def _now() -> datetime:
 
 
 class SearchPanel(Popup):
-    """Asks for searches and shows what they find. It lies over `over` while it is open."""
+    """Requests searches and shows the results. It lies over `over` while it is open."""
 
     query_changed = Signal(object)  # a `SearchQuery`, to be answered by `show_hits`
     hit_chosen = Signal(object)  # a `SearchHit`
@@ -314,7 +314,7 @@ class SearchPanel(Popup):
         self._parts.filters.set_tools(names)
 
     def open_popup(self) -> None:
-        """Show the panel and let the user type; what was searched for the last time is there to be replaced."""
+        """Show the panel and focus the field; the last query is selected, to be replaced by typing."""
         field = self._parts.field
         super().open_popup()
         field.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -330,7 +330,7 @@ class SearchPanel(Popup):
         return self._query
 
     def show_hits(self, query: SearchQuery, hits: Sequence[SearchHit], sessions: Mapping[str, SessionSummary]) -> None:
-        """Show what was found, unless something else is searched for by now."""
+        """Show these hits, unless the query is outdated."""
         if query is not self._query:
             return
         self._parts.list.show_hits(hits, sessions)
@@ -342,7 +342,7 @@ class SearchPanel(Popup):
         self._parts.count.setText(words if hits else "")
 
     def set_reading(self, *, is_reading: bool) -> None:
-        """Say whether there is something new that is not found yet. Searches again when there no longer is."""
+        """Show whether new content is still being indexed. Searches again when indexing ends."""
         was_reading, self._is_reading = self._is_reading, is_reading
         self._parts.reading.setVisible(is_reading)
         if was_reading and not is_reading and self.isVisible():

@@ -1,1 +1,1 @@
-"""Where a user changes how the application works."""
+"""The settings dialog and its pages."""

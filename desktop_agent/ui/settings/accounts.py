@@ -1,7 +1,7 @@
-"""The accounts of a provider: which one is used, what it is for, the form for a new one, and its key or sign-in.
+"""The accounts of a provider: which is used, its purpose, the form for a new one, and its key or sign-in.
 
-A key is in its field only while it is typed. It goes out by signal, into no tooltip, title, setting or log, and the
-field forgets it, its undo history included, as soon as it was saved or the dialog is closed.
+A key is in its field only while it is typed. It is passed on only by signal, never into a tooltip, title, setting or
+log, and the field forgets it, with its undo history, as soon as it is saved or the dialog is closed.
 """
 
 from collections.abc import Sequence
@@ -30,8 +30,8 @@ _sign_in_tr = partial(QCoreApplication.translate, "SignInPanel")
 class KeyStatus(Struct, frozen=True, kw_only=True):
     """Where the key of an account comes from; never the key itself.
 
-    `place` is the name of the environment variable, or of the keyring. `problem` says in words why the keyring cannot
-    be used; a key is then used in this run only.
+    `place` is the name of the environment variable or of the keyring. `problem` says why the keyring cannot be used; a
+    key is then used in this run only.
     """
 
     source: Literal["environment", "keyring", "run"] | None = None
@@ -40,7 +40,7 @@ class KeyStatus(Struct, frozen=True, kw_only=True):
 
 
 class KeyEditor(QWidget):
-    """Save, check and remove the key of one account."""
+    """Saves, checks and removes the key of one account."""
 
     def __init__(self, account: Account, actions: SettingsActions) -> None:
         super().__init__()
@@ -251,7 +251,7 @@ _tr = partial(QCoreApplication.translate, "Accounts")
 
 
 def account_label(account: Account, there: Destination) -> str:
-    """Return an account's name in a list, with what tells it from others: `work · models.example`."""
+    """Return an account's name for a list, with its distinguishing part: `work · models.example`."""
     return f"{_name(account)} · {_what(account, there)}"
 
 

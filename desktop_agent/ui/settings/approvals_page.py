@@ -1,4 +1,4 @@
-"""The section about approvals: what the agent may do without a question, and what confines its commands."""
+"""The section about approvals: what the agent can do without a question, and what confines its commands."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ _HAND_MADE = ("execution.approval", "execution.sandbox")
 
 
 class ApprovalsPage(Page):
-    """One card per policy, the sandbox, and what holds under all of them."""
+    """One card per policy, the sandbox, and what applies to all policies."""
 
     def __init__(self, theme: Theme, actions: SettingsActions) -> None:
         super().__init__(section_title("approvals"))

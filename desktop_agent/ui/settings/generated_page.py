@@ -1,6 +1,6 @@
-"""Pages that are made of the declarations: a row for each setting of some sections, and the results of a search.
+"""Pages made from the declarations: a row for each setting of some sections, and the results of a search.
 
-A row has a setting's name, what it does, its control, where its value comes from, and the way back to the default.
+A row has a setting's name, what it does, its control, the source of its value, and a way back to the default.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -24,7 +24,7 @@ class SettingRow(QWidget):
     """Shows one setting."""
 
     def __init__(self, setting: Setting, theme: Theme, actions: SettingsActions, *, section: str = "") -> None:
-        """`section` is shown before the title where rows of several sections stand together."""
+        """`section` is shown before the title where rows of several sections are mixed."""
         super().__init__()
         self.setting = setting
         self.setObjectName(f"setting_{setting.key}")
@@ -95,7 +95,7 @@ def shown(setting: Setting, value: object) -> str:
 
 
 _MOST_FOUND = 8
-"""More would be slow to make."""
+"""More would take too long to build."""
 
 
 class SettingRows(QVBoxLayout):
@@ -214,7 +214,7 @@ class SearchPage(Page):
 
 
 def _found(text: str) -> list[Setting]:
-    """Return the settings that contain all these words, those with the words in their names first."""
+    """Return the settings that contain all these words; settings with the words in their names come first."""
     wanted = text.casefold().split()
 
     def has_all(*texts: str) -> bool:

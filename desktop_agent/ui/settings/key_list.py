@@ -1,4 +1,4 @@
-"""The list of actions with the keys that they have, searched and changed in place."""
+"""The list of actions with their keys, searched and edited in place."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -56,7 +56,9 @@ class KeyTable(Struct, frozen=True):
         return cls(wanted, keys_in_force(wanted, default_keys()))
 
     def owners_of(self, keys: str, *, beside: str) -> dict[str, tuple[str, ...]]:
-        """Return the keys, by action, that conflict with these where the action of `beside` works; not its own."""
+        """Return the conflicting keys, by action, in the part of the window where `beside` works; `beside`
+        is left out.
+        """
         near = {action: each for action, each in self.in_force.items() if group_of(action) == group_of(beside)}
         found = {action: tuple(each for each in kept if clash(each, keys)) for action, kept in near.items()}
         return {action: each for action, each in found.items() if each and action != beside}
@@ -76,7 +78,7 @@ class KeyTable(Struct, frozen=True):
 
 
 def fixed_elsewhere(keys: str) -> tuple[PlaceKey, ...]:
-    """Return what these keys do where they cannot be changed and take precedence."""
+    """Return the fixed meanings of these keys that take precedence."""
     return tuple(place for place in PLACE_KEYS if not place.action and any(clash(each, keys) for each in place.keys))
 
 
@@ -91,7 +93,7 @@ _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class ShortcutField(QLineEdit):
-    """Shows the last keys pressed. Enter (unless it `takes_enter`), Esc and Tab alone keep their meaning."""
+    """Shows the last keys pressed. Esc, Tab and Enter (unless `takes_enter`) alone keep their meaning."""
 
     keys_pressed = Signal(str)  # as the settings file has them
     confirmed = Signal()
@@ -159,7 +161,7 @@ class KeySearch(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.keys = ""
-        """The pressed keys as the settings file writes them; may be empty."""
+        """The pressed keys in the notation of the settings file; can be empty."""
         self._line = make_line(
             "keysSearch", self.tr("Search keys by what they do"), self.tr("Search by what they do"), is_clearable=True
         )
@@ -188,7 +190,7 @@ class KeySearch(QWidget):
 
 
 class KeyList(QTreeWidget):
-    """Groups of rows: name, keys, whether they are the user's own."""
+    """Rows in groups: name, keys, whether the user changed them."""
 
     opened = Signal()
 

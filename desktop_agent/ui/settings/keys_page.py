@@ -1,4 +1,4 @@
-"""The section about keys: the list of actions, and below it what records new keys for one of them."""
+"""The section about keys: the list of actions, and below it the recorder for new keys."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -130,7 +130,7 @@ class ShortcutRecorder(QFrame):
 
 
 def _clash_words(keys: str, owner: str, other: str) -> str:
-    """Return why `other` of the action `owner` conflicts with these keys."""
+    """Return why the keys `other` of the action `owner` conflict with `keys`."""
     shown, title, others = native_keys(keys), title_of(key_settings()[owner]), native_keys(other)
     if keys.count(", ") == other.count(", "):
         return _tr("{0} belongs to “{1}”, which would lose it.").format(shown, title)
@@ -146,7 +146,7 @@ def _use_words(action: str) -> str:
 
 
 class ResetQuestion(QFrame):
-    """Stands in place of the buttons until it is answered. Esc is a no."""
+    """Shown in place of the buttons until it is answered. Esc is a no."""
 
     confirmed = Signal()
     refused = Signal()

@@ -1,4 +1,4 @@
-"""The section about the model: who answers, as which account, at which address, with which key."""
+"""The section about the model: provider and model, account, address and key."""
 
 from collections.abc import Callable, Iterator
 
@@ -117,7 +117,7 @@ _HAND_MADE = ("model.provider", "model.account", "model.name", "model.base_url")
 
 
 class ModelPage(Page):
-    """Provider, account, model, address, key, and how much the model may read and write."""
+    """Provider, account, model, address, key, and how much the model can read and write."""
 
     def __init__(self, theme: Theme, actions: SettingsActions) -> None:
         super().__init__(section_title("model"))

@@ -1,4 +1,4 @@
-"""What the pages of the settings dialog are made of."""
+"""The parts of the settings pages."""
 
 from collections.abc import Callable, Iterator
 
@@ -17,10 +17,10 @@ _NAME_WIDTH = 92
 
 
 class Page(QScrollArea):
-    """One section: a title, and below it what is added. It scrolls where the dialog is small.
+    """One section: a title, and below it the added parts. It scrolls in a small dialog.
 
-    It is built when it is first shown, some of it in each turn of the loop, and to be seen when that is done: what is
-    added to a visible page is laid out and painted again with each part.
+    It is built when it is first shown, a part in each turn of the loop, and becomes visible when complete: a visible
+    page would be laid out and painted again with each part.
     """
 
     def __init__(self, title: str) -> None:
@@ -44,7 +44,7 @@ class Page(QScrollArea):
             self._building.begin(self._steps())
 
     def when_built(self, do: Callable[[], object]) -> None:
-        """Call this when the page is built; builds it if necessary."""
+        """Call `do` once the page is built; builds it if necessary."""
         if self.is_built:
             do()
         else:
@@ -155,7 +155,7 @@ class Removal(QObject):
         confirm.clicked.connect(self._on_confirmed)
 
     def ask(self, *, is_asking: bool) -> None:
-        """Let the user confirm, or not; to be called when the buttons are in their layout."""
+        """Show or hide the confirmation; call it when the buttons are in their layout."""
         self.is_asking = is_asking
         self.confirm.setVisible(is_asking)
         self.keep.setVisible(is_asking)

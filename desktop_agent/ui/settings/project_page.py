@@ -1,4 +1,4 @@
-"""The section about the project: what its own file would change here, and the user's answer to that."""
+"""The section about the project: what its settings file would change here, and the user's answer."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import visible_line
 
 _LONGEST_LINE = 600
-"""Of untrusted text: a long line must not fill the window."""
+"""For untrusted text: a long line must not fill the window."""
 _LONG_WORD = re.compile(r"(\S{40})(?=\S)")
 
 
@@ -97,7 +97,7 @@ class ProjectPage(Page):
 
 
 def change_lines(changes: Sequence[Tightened]) -> list[str]:
-    """Return one line per change; no line starts another, hides text or is endless."""
+    """Return one line per change; each is shortened and cannot start another line or hide text."""
     lines: list[str] = []
     for change in changes:
         setting = declared_settings()[change.key]
@@ -128,7 +128,7 @@ def problem_lines(problems: Sequence[FileProblem]) -> list[str]:
 
 
 def _drawn(line: str) -> str:
-    """Return an untrusted line ready to be shown: shortened, with places to break long words."""
+    """Return an untrusted line ready to be shown: shortened, with break points in long words."""
     text = visible_line(line).text
     text = text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…"
     return _breakable(text)

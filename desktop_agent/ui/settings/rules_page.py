@@ -1,4 +1,4 @@
-"""The section about rules: what earlier answers allow or forbid from now on, and the way to take that back."""
+"""The section about rules: what earlier answers allow or forbid, and how to take that back."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime

@@ -1,6 +1,6 @@
-"""An MCP server on its card: how it is, its tools, its last calls, its log, and a sign-in that waits for the browser.
+"""The card of an MCP server: its state, tools, last calls, log, and a sign-in that waits for the browser.
 
-What a server says of itself is shown on one line, cut, with nothing hidden in it.
+Text from a server is shown on one line, cut, with nothing hidden in it.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -115,7 +115,7 @@ _HEIGHT = 132
 
 
 class LogView(QPlainTextEdit):
-    """Shows the end of a server's log, and stays at its end."""
+    """Shows the end of a server's log, and keeps it in view."""
 
     def __init__(self, theme: Theme, server_name: str) -> None:
         super().__init__(readOnly=True, tabChangesFocus=True)
@@ -134,7 +134,7 @@ _LONGEST_CALL = 400
 
 
 class UnfoldedRows(QWidget):
-    """Rows that are made or brought up to date while they are unfolded, some in each turn of the loop."""
+    """Rows that are made and updated only while unfolded, some in each turn of the loop."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -253,8 +253,8 @@ class ToolRow(QWidget):
 class ServerToolList(UnfoldedRows):
     """The tools of a server, one below the other.
 
-    All rows are equally high, so it has its height before they are made, and nothing around it is laid out again for
-    each of them.
+    All rows have the same height, so the list has its height before they are made, and the layout around it does not
+    change with each row.
     """
 
     def __init__(self, theme: Theme, switch: Callable[[str, bool], None]) -> None:

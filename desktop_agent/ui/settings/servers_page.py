@@ -118,7 +118,7 @@ class AddressFields(ServerFields):
 
 
 class SandboxFields(ServerFields):
-    """What a server that runs here may write, read and reach."""
+    """What a local server can write, read and reach."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -278,7 +278,7 @@ class ServerForm(AddingForm):
 
 
 class ServersPage(Page):
-    """The servers as they are, in the order of their definitions."""
+    """The current servers, in the order of their definitions."""
 
     def __init__(self, theme: Theme, actions: SettingsActions) -> None:
         super().__init__(section_title("mcp"))

@@ -1,4 +1,4 @@
-"""One control for each kind of setting. They emit what the user chose, and nothing when they are shown a value."""
+"""One control for each kind of setting. They emit the user's choice, and nothing when a value is shown."""
 
 import math
 from typing import cast
@@ -64,7 +64,7 @@ class SettingControl(QWidget):
     changed = Signal(object)  # the value that the user wants
 
     def show_value(self, value: object) -> None:
-        """Show what is in force. Emits nothing."""
+        """Show the value in force. Emits nothing."""
         raise NotImplementedError
 
 
@@ -173,7 +173,7 @@ def title_of(setting: Setting) -> str:
 
 
 class ChoiceControl(SettingControl):
-    """One of a few."""
+    """A choice from a short list."""
 
     def __init__(self, setting: Setting) -> None:
         super().__init__()
@@ -193,7 +193,7 @@ class ChoiceControl(SettingControl):
 
 
 class SwitchControl(SettingControl):
-    """On or off."""
+    """An on/off setting."""
 
     def __init__(self, setting: Setting, theme: Theme) -> None:
         super().__init__()
@@ -242,7 +242,7 @@ class TextControl(SettingControl):
 
 
 class NumberControl(TextControl):
-    """A number with its unit. Emits None where it may be unset, and invalid text as it was typed."""
+    """A number with its unit. Emits `None` where it can be unset, and invalid text as typed."""
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)

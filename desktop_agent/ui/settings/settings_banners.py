@@ -1,4 +1,4 @@
-"""Banners above the conversation about settings: those that cannot be read, and those that a project brings."""
+"""Banners about settings above the conversation: settings that cannot be read, and those from a project."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -1,6 +1,6 @@
-"""The settings dialog: its sections at the left, their pages, each made when it is first turned to, and its foot.
+"""The settings dialog: sections at the left, their pages, each made when first opened, and its foot.
 
-The dialog changes nothing itself: it says what the user wants, and `app/settings` does it.
+The dialog changes nothing itself: it emits what the user wants, and `app/settings` does it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -244,7 +244,7 @@ _MINIMUM_SIZE = QSize(640, 320)
 
 
 class SettingsDialog(QDialog):
-    """Every setting, the key, the rules, and what the project wants. Show it with `open()`."""
+    """Every setting, the key, the rules, and the project's changes. Show it with `open()`."""
 
     def __init__(
         self,
@@ -271,7 +271,7 @@ class SettingsDialog(QDialog):
         self._sections = SettingsNavigation(theme, map(section_title, SECTIONS))
         self._sections.item(self._row_of("project")).setHidden(True)
         self._section_row = 0
-        """The row of the section that is shown, also while a search hides it."""
+        """The row of the current section, also while a search hides it."""
         self._problems = Note("", "warning")
         self.foot = SettingsFoot(actions, self.accept)
         self._lay_out()

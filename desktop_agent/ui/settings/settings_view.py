@@ -1,4 +1,4 @@
-"""What the settings dialog shows and asks for: plain data from the code that opens it."""
+"""The data the settings dialog shows and its requests: plain data from the code that opens it."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -61,13 +61,13 @@ class ToolView(Struct, frozen=True, kw_only=True):
     name: str
     about: str
     tokens: int
-    """Estimated size of its definition in each request."""
+    """Estimated tokens of its definition in each request."""
     is_usable: bool = True
     """Whether it can be used here; if not, `about` says why."""
 
 
 class SignInProgress(Struct, frozen=True, kw_only=True):
-    """A sign-in with a server that is under way."""
+    """A sign-in to a server that is in progress."""
 
     address: str = ""
     """The page to continue on; empty while it is prepared."""
@@ -117,7 +117,7 @@ class SettingsActions(Struct, frozen=True, kw_only=True):
     reset: Callable[[str], None]
     open_file: Callable[[], None]
     answer_project: Callable[[str], None]
-    """Says `trusted` or `ignored` to the project's settings."""
+    """Answers `trusted` or `ignored` to the project's settings."""
     revoke_rule: Callable[[str], None]
     add_account: Callable[[Account], None]
     remove_account: Callable[[Account], None]
@@ -125,13 +125,13 @@ class SettingsActions(Struct, frozen=True, kw_only=True):
     save_key: Callable[[Account, str], None]
     remove_key: Callable[[Account], None]
     sign_in: Callable[[SignInWay, str], None]
-    """Signs in as the account of this name, or the usual one, and tests it."""
+    """Signs in as the account of this name, or the default one, and tests it."""
     cancel_sign_in: Callable[[], None]
     check_sign_in: Callable[[Account], None]
     look_for_server: Callable[[Account], None]
     servers: ServerActions
     check_key: Callable[[Account, str], None]
-    """Tests the typed key of an account, or the one in use if it is empty."""
+    """Tests the typed key of an account, or its current key if empty."""
 
 
 class AccountsView(Struct, frozen=True, kw_only=True):
@@ -140,18 +140,18 @@ class AccountsView(Struct, frozen=True, kw_only=True):
     added: tuple[Account, ...] = ()
     is_known: bool = False
     problem: str = ""
-    """Why no account is used; may be empty."""
+    """Why no account is used; can be empty."""
 
     def of(self, provider: str) -> tuple[Account, ...]:
         return accounts_of(provider, self.added)
 
     def find(self, provider: str, name: str) -> Account | None:
-        """Return the account of this name; an empty name is the usual one."""
+        """Return the account of this name; an empty name is the default account."""
         return next((account for account in self.of(provider) if is_same_name(account.name, name)), None)
 
 
 class SettingsView(Struct, frozen=True):
-    """The user's settings, what is wrong with their file, and what the project tightens where they work."""
+    """The user's settings, the errors in their file, and what the project restricts."""
 
     settings: Settings
     values: Mapping[str, object]

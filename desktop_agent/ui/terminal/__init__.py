@@ -1,1 +1,1 @@
-"""What programs print: its colours and overwritten lines, read without a terminal."""
+"""The output of programs: its colours and overwritten lines, read without a terminal."""

@@ -1,4 +1,4 @@
-"""Everything a command printed, in a window of its own: searchable, selectable, and quick at any length."""
+"""The whole output of a command, in its own window: searchable, selectable, and quick at any length."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -20,9 +20,9 @@ from desktop_agent.ui.widgets.text_colours import cursor_over, format_ranges
 from desktop_agent.ui.wording.visible_text import index_of, lowered, utf16_length
 
 ROW_CHARS = COLUMNS
-"""A longer line goes on in the next row: Qt lays a row out as a whole, and 2 MB of it would stop the window."""
+"""A longer line continues in the next row: Qt lays a row out as a whole, and 2 MB of it would freeze the window."""
 MAX_CHARS = 20_000_000
-"""Laying out a longer text would freeze the window; the end of a command's output is what matters."""
+"""Laying out a longer text would freeze the window; the end of the output matters most."""
 
 
 class PrintedDocument(NamedTuple):
@@ -30,16 +30,16 @@ class PrintedDocument(NamedTuple):
 
     text: str
     runs: Mapping[int, tuple[Run, ...]]
-    """How the parts of rows look, in Qt's positions; only rows with colours."""
+    """Formats of the parts of rows, in Qt positions; only for rows with colours."""
     continued: frozenset[int]
     starts: Sequence[int]
-    """Where each row begins in the text with its lines as they were printed; empty when no line is folded."""
+    """Where each row begins in the text with its unfolded lines; empty when no line is folded."""
     searched: str
-    """That text in small letters, for the search; empty when no line is folded."""
+    """That text in lower case, for the search; empty when no line is folded."""
 
     @classmethod
     def read(cls, printed: str) -> "PrintedDocument":
-        """Read an output of any length. Takes time in proportion to it: to be called in a thread."""
+        """Parse an output of any length. Takes time in proportion to it: call it in a thread."""
         rows = _rows_of(printed)
         continued = frozenset(number for number, row in enumerate(rows[:-1], start=1) if row.is_continued)
         texts = [row.text.replace("\u2028", " ").replace("\u2029", " ") for row in rows]  # these would break the line
@@ -52,9 +52,9 @@ class PrintedDocument(NamedTuple):
         return cls("\n".join(texts), runs, continued, starts, lowered(whole))
 
     def find(self, text: str, row: int, offset: int) -> tuple[int, int, int, int] | None:
-        """Return where `text` is next behind a place, over the cuts of lines: row and offset of both ends.
+        """Return the next match of `text` after a place, across folded lines: row and offset of both ends.
 
-        Goes on from the beginning. Not minding case; only for a document with folded lines.
+        Ignores case and wraps around at the end. Only for a document with folded lines.
         """
         sought = lowered(text)
         start = self.starts[row] + offset
@@ -92,7 +92,7 @@ _SIGN_WIDTH = 18
 
 
 class PrintedView(QPlainTextEdit):
-    """Read-only text with the colours its program gave it. A sign stands before what goes on with the row above."""
+    """Read-only text with the colours its program gave it. A sign marks rows that continue the row above."""
 
     def __init__(self, theme: Theme, document: PrintedDocument, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -103,7 +103,7 @@ class PrintedView(QPlainTextEdit):
         self._theme = theme
         self._formats = self._new_formats()
         self._generation = 1
-        """Of the formats. A block that was coloured with those in use has it as its state."""
+        """Generation of the formats. A block coloured with the current formats has it as its state."""
         self.setPlainText(document.text)
         if document.continued:
             self.document().setDocumentMargin(_SIGN_WIDTH)
@@ -151,7 +151,7 @@ class PrintedView(QPlainTextEdit):
         return data
 
     def find_next(self, text: str) -> bool:
-        """Select the next place with `text`, not minding case, from the beginning again after the last."""
+        """Select the next match of `text`, ignoring case, from the beginning again after the last."""
         if self._printed.continued:
             return self._find_over_rows(text)
         if self.find(text, QTextDocument.FindFlag(0)):

@@ -1,4 +1,4 @@
-"""What a command printed, as a terminal shows it: the last lines of a growing output, and how its colours are drawn."""
+"""Command output as a terminal shows it: the last lines of growing output, and how its colours are drawn."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ _DIM = 0.35
 
 
 class LookFormats:
-    """Formats for looks in one state of the theme, on one ground. Made once each."""
+    """Formats for looks in one theme state and on one ground, cached."""
 
     def __init__(self, palette: Palette, ground: str) -> None:
         self._palette = palette
@@ -45,7 +45,7 @@ class LookFormats:
         return made
 
     def colours(self, look: PrintedStyle) -> tuple[str, str]:
-        """Return the colours of text and ground, as `#RRGGBB`; the ground is empty when it is the usual one."""
+        """Return the colours of text and ground, as `#RRGGBB`; the ground is empty when it is the default."""
         text = self._colour(look.foreground) or self._palette.text
         ground = self._colour(look.background)
         if look.is_inverse:
@@ -76,11 +76,13 @@ class LookFormats:
 
 
 MAX_LINE = 500
-"""Characters of a line that are shown; the whole is one click away."""
+"""Characters of a line that are shown; a click shows the whole line."""
 
 
 class PrintedLine(NamedTuple):
-    """The beginning of a line, and how its parts look, in Qt's positions. Parts that look as usual have no run."""
+    """The beginning of a line, and the formats of its parts, in Qt positions. Parts with the default look
+    have no run.
+    """
 
     text: str
     runs: tuple[Run, ...] = ()
@@ -96,7 +98,7 @@ class Tail:
         self._ended: deque[PrintedLine] = deque(maxlen=count)
         self._ended_count = 0
         self._open: list[PrintedRow] = []
-        """The rows of an unfinished line, as far as it is shown, and the length of the rest."""
+        """The shown rows of an unfinished line; the length of the rest is in `_open_cut`."""
         self._open_cut = 0
         self._known: tuple[list[PrintedLine], int] | None = None
 
@@ -113,7 +115,7 @@ class Tail:
 
     @property
     def cut(self) -> tuple[int, int]:
-        """How many of the lines go on beyond what is shown of them, and for how many characters."""
+        """How many lines are longer than what is shown of them, and by how many characters in total."""
         cuts = [line.cut_chars for line in self.lines() if line.cut_chars]
         return len(cuts), sum(cuts)
 
@@ -139,7 +141,7 @@ class Tail:
 
 
 def lines_of(rows: Iterable[PrintedRow], begun: Sequence[PrintedRow] = (), cut_chars: int = 0) -> Iterable[PrintedLine]:
-    """Yield the lines of these rows, each as far as it is shown; the first one continues what has `begun`."""
+    """Yield the lines of these rows, each cut to the shown length; the first continues the rows in `begun`."""
     parts = list(begun)
     for row in rows:
         cut_chars = _add(row, parts, cut_chars)
@@ -151,7 +153,7 @@ def lines_of(rows: Iterable[PrintedRow], begun: Sequence[PrintedRow] = (), cut_c
 
 
 def _add(row: PrintedRow, parts: list[PrintedRow], cut_chars: int) -> int:
-    """Add a row to a line as far as it is shown; return how many characters of the line are not."""
+    """Add a row to a line up to the shown length; return how many characters of the line are cut."""
     if sum(len(part.text) for part in parts) < MAX_LINE:
         parts.append(row)
         return cut_chars
@@ -171,7 +173,7 @@ def _line_of(parts: Sequence[PrintedRow], cut_chars: int) -> PrintedLine:
 
 
 def in_positions(text: str, runs: Iterable[Run]) -> tuple[Run, ...]:
-    """Return runs of characters as runs of Qt's positions in `text`."""
+    """Convert runs of characters to runs of Qt positions in `text`."""
     if text.isascii() or max(text) <= "\uffff":
         return tuple(runs)
     return tuple(

@@ -1,4 +1,4 @@
-"""What keys and pasted text are sent as, the way xterm sends them."""
+"""The bytes sent for keys and pasted text, as xterm sends them."""
 
 import re
 from typing import Final, NamedTuple
@@ -61,9 +61,9 @@ _UNTYPED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def belongs_to_the_shell(event: QKeyEvent) -> bool:
-    """Whether a key goes to the program in the terminal, also where it means something in the window.
+    """Whether a key goes to the program in the terminal, even where the window has a shortcut for it.
 
-    The window keeps what has Shift or Alt beside Ctrl, and `Ctrl` with a sign or a digit.
+    The window keeps Ctrl+Alt, Ctrl+Shift except with cursor and function keys, and Ctrl with digits and most signs.
     """
     modifiers = event.modifiers() & ~(_Modifier.KeypadModifier | _Modifier.ShiftModifier)
     if modifiers != _Modifier.ControlModifier:
@@ -74,7 +74,7 @@ def belongs_to_the_shell(event: QKeyEvent) -> bool:
 
 
 def typed(event: QKeyEvent, *, cursor_keys: bool) -> bytes:
-    """Return what a pressed key is sent as; nothing for one that types nothing."""
+    """Return the bytes sent for a pressed key; empty for a key that types nothing."""
     key, modifiers = _Key(event.key()), event.modifiers()
     is_alt, is_ctrl = bool(modifiers & _Modifier.AltModifier), bool(modifiers & _Modifier.ControlModifier)
     if key in _LETTERS or key in _NUMBERS:
@@ -101,14 +101,14 @@ def _control(key: int) -> str:
 
 
 class PasteRisk(NamedTuple):
-    """What pasting a text would do besides writing it."""
+    """What pasting a text would do besides inserting it."""
 
     lines: int
     has_hidden: bool
 
 
 def paste_risk(text: str, *, is_bracketed: bool) -> PasteRisk:
-    """Return what a paste does in a program that takes lines as if typed, or all as one piece if `is_bracketed`."""
+    """Return what a paste does in a program that runs lines as typed, or takes them as one piece if `is_bracketed`."""
     lines = 0 if is_bracketed else len(_ENTER.findall(text))
     return PasteRisk(lines, any(match.group() not in "\t\n\r" for match in HIDING.finditer(text)))
 
@@ -120,13 +120,13 @@ def paste_shown(text: str) -> str:
 
 
 def pasted(text: str, *, is_bracketed: bool) -> bytes:
-    """Return what text is pasted as: without control characters, so that it cannot end its bracket by itself."""
+    """Return the bytes sent for pasted text, without control characters, so that it cannot close its bracket."""
     text = _UNTYPED.sub("", text.replace("\r\n", "\n").replace("\n", "\r"))
     return (f"\x1b[200~{text}\x1b[201~" if is_bracketed else text).encode("utf-8", "replace")
 
 
 def wheel_keys(rows: int, *, cursor_keys: bool) -> bytes:
-    """Return the arrow keys that scroll a full-screen program by so many rows; up if less than none."""
+    """Return the arrow keys that scroll a full-screen program by `rows`; negative is up."""
     key = _Key.Key_Up if rows < 0 else _Key.Key_Down
     event = QKeyEvent(QEvent.Type.KeyPress, QKeyCombination(key).key(), _Modifier.NoModifier)
     return typed(event, cursor_keys=cursor_keys) * abs(rows)

@@ -1,4 +1,4 @@
-"""Lines of a terminal as text, what of them is selected, and the way back to their cells."""
+"""Lines of a terminal as text, the selected part of them, and the way back to their cells."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -11,14 +11,14 @@ _WORD = re.compile(r"[\w./~:@%+#=?&-]+")
 
 
 class CellPosition(NamedTuple):
-    """Between two cells: the number of the row since the beginning, and the cell behind it."""
+    """A place between two cells: the row number since the beginning, and the cell after it."""
 
     row: int
     column: int
 
 
 class Selection(NamedTuple):
-    """From where it began to where it is now, in either order."""
+    """A selection from where it began to where it is now, in either order."""
 
     anchor: CellPosition
     end: CellPosition
@@ -28,7 +28,7 @@ class Selection(NamedTuple):
         return self.anchor == self.end
 
     def columns_in(self, row: int) -> tuple[int, int | None] | None:
-        """Return which cells of a row are selected; `None` behind the last one stands for all that follow."""
+        """Return the selected cells of a row; `None` as the end means all that follow."""
         start, end = sorted(self)
         if self.is_empty or not start.row <= row <= end.row:
             return None
@@ -48,7 +48,7 @@ def selected_text(screen: Screen, selection: Selection) -> str:
 
 
 def last_text(screen: Screen, rows: int) -> str:
-    """Return what stands in the last rows that are not empty; on a full screen, what is on it."""
+    """Return the text of the last rows that are not empty; of a full-screen program, of its screen only."""
     first = screen.first_row if screen.modes.is_alternate else screen.forgotten_rows
     end = screen.first_row + screen.height
     while end > first and not screen.row(end - 1).cells:
@@ -76,7 +76,7 @@ _MOST_CELLS = 20_000
 
 
 class TerminalLink(NamedTuple):
-    """What is written somewhere and leads to somewhere else: a web address, or a file with its line (0: none)."""
+    """A link in the text: a web address, or a file with its line (0: none)."""
 
     where: Selection
     target: str
@@ -88,7 +88,7 @@ class TerminalLink(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """Rows that are one line; `text` has one character for each cell."""
+    """Rows that form one line; `text` has one character for each cell."""
 
     first: int
     rows: tuple[KeptRow, ...]
@@ -107,9 +107,9 @@ class _Line(NamedTuple):
 
 
 def find_in(screen: Screen, text: str) -> Iterator[list[Selection]]:
-    """Yield, line by line from the last one, where a text stands in it, in either case of its letters.
+    """Yield the matches of a text line by line, from the last line, ignoring case.
 
-    What is printed in the meantime is not looked at.
+    Output printed meanwhile is not searched.
     """
     wanted = re.compile(re.escape(text), re.IGNORECASE)
     for line in _lines_backwards(screen):
@@ -117,7 +117,7 @@ def find_in(screen: Screen, text: str) -> Iterator[list[Selection]]:
 
 
 def link_at(screen: Screen, place: CellPosition, known_file: Callable[[str], str]) -> TerminalLink | None:
-    """Return the link at a place. `known_file` returns the file that is meant by a path; empty for none."""
+    """Return the link at a place. `known_file` returns the file that a path refers to; empty for none."""
     line = _line_at(screen, place.row)
     if line is None:
         return None
@@ -142,7 +142,7 @@ def _links(line: _Line, known_file: Callable[[str], str]) -> Iterator[TerminalLi
 
 
 def _without_end(address: str) -> str:
-    """Return an address without the signs of the sentence, or of the brackets, that it stands in."""
+    """Return an address without trailing punctuation or the brackets around it."""
     while address[-1:] in _BEHIND or (address.endswith(")") and address.count("(") < address.count(")")):
         address = address[:-1]
     return address.removesuffix("]") if "[" not in address else address
@@ -181,6 +181,6 @@ def _first_row(screen: Screen) -> int:
 
 
 def _text_of(row: KeptRow) -> str:
-    """Return one character for each cell: a mark on one is left out, and a wide one has a blank behind it."""
+    """Return one character for each cell: combining marks are left out, and a wide character is followed by a blank."""
     text = row.text()
     return text if text.isascii() else "".join(cell[:1] or " " for cell in row.cells)

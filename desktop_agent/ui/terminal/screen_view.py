@@ -45,7 +45,7 @@ _SAMPLE = "0" * 80
 
 
 class RowPainter:
-    """The look of one state of the theme, at one size of text."""
+    """The look of terminal rows in one theme state and at one text size."""
 
     def __init__(self, theme: Theme) -> None:
         colours = theme.colours
@@ -147,7 +147,7 @@ _MOST_ROWS, _MOST_COLUMNS = 400, 1_000
 
 
 class Sight:
-    """One terminal in one viewport. The history is scrolled by `bar`; at its end the sight follows the output."""
+    """One terminal in one viewport. `bar` scrolls the history; at its end the sight follows the output."""
 
     def __init__(self, viewport: QWidget, bar: QScrollBar, painter: RowPainter) -> None:
         self.painter = painter
@@ -260,7 +260,9 @@ class Sight:
 
 
 class PointerSelection(QObject):
-    """Listens to the viewport. Where the desktop has a second clipboard for what is selected, it is put there."""
+    """Selects text with the pointer in a viewport, and copies it to the desktop's selection clipboard if
+    there is one.
+    """
 
     changed = Signal()
     pasted = Signal()  # by the middle button, on such a desktop
@@ -272,7 +274,7 @@ class PointerSelection(QObject):
         self._sight = sight
         self._now_ms = now_ms
         self.known_file: Callable[[str], str] = _no_file
-        """Returns the file that is meant by a path; empty for none."""
+        """Returns the file that a path refers to; empty for none."""
         self._pressed_link: TerminalLink | None = None
         self._word_at_ms: int | None = None
         self._viewport = viewport
@@ -314,7 +316,7 @@ class PointerSelection(QObject):
         return False
 
     def _follows_link(self, event: QMouseEvent) -> bool:
-        """Whether this is about a link, which takes Ctrl: a mark below the mouse says so."""
+        """Whether this event is about a link, which needs Ctrl: the link under the mouse is marked."""
         has_ctrl = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
         link = self.link_at(event.position()) if has_ctrl and not self._is_selecting(event) else None
         shape = Qt.CursorShape.IBeamCursor if link is None else Qt.CursorShape.PointingHandCursor
@@ -369,15 +371,15 @@ def _no_file(_path: str) -> str:
 
 
 _PAUSE_MS = 400
-"""Output comes in bursts; it is read when it pauses, or that often."""
+"""Output comes in bursts; it is read aloud when it pauses, or this often."""
 _ROWS = 200
 _MOST_ANNOUNCED = 500
 
 
 class ReadAloud(QTimer):
-    """Keeps the text of the terminal in a text field that only assistive technology sees, while there is any.
+    """Keeps the terminal's text in a field that only assistive technology sees, while such a program runs.
 
-    Painted cells have no text of their own; the field has, with Qt's own accessible interface for text.
+    Painted cells have no text of their own; the field has Qt's accessible text interface.
     """
 
     def __init__(self, view: QWidget) -> None:
@@ -417,11 +419,11 @@ class ReadAloud(QTimer):
 
 _WHEEL_ROWS = 3
 _STEP = 120
-"""Of a wheel, in Qt's eighths of a degree."""
+"""One step of a wheel, in Qt's eighths of a degree."""
 
 
 class TerminalView(QAbstractScrollArea):
-    """Shows one terminal at a time. It paints what changed, at most thirty times a second, and nothing at rest."""
+    """Shows one terminal at a time. It paints what changed, at most thirty times a second, and nothing when idle."""
 
     typed = Signal(bytes)
     pasted = Signal(str)
@@ -497,7 +499,7 @@ class TerminalView(QAbstractScrollArea):
         self.viewport().update()
 
     def event(self, event: QEvent) -> bool:
-        """Keep the shell's keys from the window's shortcuts, and Tab from moving the keyboard; rest while hidden."""
+        """Keep the shell's keys from the window's shortcuts, and Tab from moving the focus; pause while hidden."""
         if isinstance(event, QKeyEvent):
             is_override = event.type() == QEvent.Type.ShortcutOverride
             if is_override and (belongs_to_the_shell(event) or self.keys.peek(event) is not None):

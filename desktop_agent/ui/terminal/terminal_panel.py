@@ -1,4 +1,4 @@
-"""The terminal below the conversation: its screen, and above it what can be done with it."""
+"""The terminal below the conversation: its screen, and the controls above it."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -25,7 +25,7 @@ _MOST_PLACES = 1_000
 
 
 class TerminalFinder(QObject):
-    """A `FindTarget`: selects where the text stands, the last place first. Looks on in pauses of the window."""
+    """A `FindTarget` for a terminal: selects matches, the last one first. Searches on while the window is idle."""
 
     found = Signal(int, int)  # the number of the selected place, from 1, and how many there are
 
@@ -35,7 +35,7 @@ class TerminalFinder(QObject):
         self._pointer = pointer
         self._work = GradualWork(self)
         self._places: list[Selection] = []
-        """From the last one on: those before it are found later."""
+        """Matches from the last one on; earlier ones are found later."""
         self._at = 0
         self.has_unread = False
 
@@ -99,7 +99,7 @@ class TerminalPanel(QWidget):
         self.view = TerminalView(theme)
         self._emulator: Emulator | None = None
         self._waiting = "", PasteRisk(0, has_hidden=False)
-        """What the user is asked about, and what they were told of it."""
+        """The text the user is asked about, and the risk they were told of."""
         finder = TerminalFinder(self.view.sight, self.view.pointer)
         self._find_bar = FindBar(
             finder, finder.found, self.view, self.tr("Find in the terminal"), name="terminalFindBar"
@@ -267,7 +267,7 @@ class TerminalPanel(QWidget):
 
 
 class TerminalDock(QDockWidget):
-    """Holds the panel below the conversation, between what stands at the sides of the window."""
+    """Holds the panel below the conversation, between the docks at the sides of the window."""
 
     def __init__(self, window: QMainWindow, panel: TerminalPanel) -> None:
         super().__init__(self.tr("Terminal"), window)

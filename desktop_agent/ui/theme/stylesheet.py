@@ -152,11 +152,11 @@ QPushButton:focus, QToolButton:focus { border: 3px solid $accent; padding: 0 8px
 QPushButton[variant="flat"]:focus, QToolButton[variant="flat"]:focus { border: 3px solid $accent; }
 QPushButton[compact="true"]:focus, QToolButton[compact="true"]:focus { padding: 0 6px; }
 """)
-"""What a ground alone tells otherwise, edges tell here."""
+"""Borders for what only a background colour shows in the other themes."""
 
 
 def style_sheet(colours: Palette, growth: float = 1) -> str:
-    """Return the style sheet for these colours, with texts larger than drawn by `growth`."""
+    """Return the style sheet for these colours, with text scaled by `growth`."""
     values: dict[str, object] = {
         **colours._asdict(),
         "head": round(TypeSize.HEAD * growth),

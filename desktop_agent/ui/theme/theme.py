@@ -27,9 +27,9 @@ from desktop_agent.ui.theme.tokens import (
 
 @cache
 def shipped_families() -> frozenset[str]:
-    """Load them, which takes 5 ms once, and return their families. A file that is missing or broken is left out.
+    """Load the shipped fonts, which takes 5 ms once, and return their families; skip missing or broken files.
 
-    Needs the application object. The system's own typefaces need not be read for them, which takes longer.
+    Needs the application object. It does not read the system's typefaces, which would take longer.
     """
     loaded = (QFontDatabase.addApplicationFont(str(file)) for file in sorted(resource_path("fonts").glob("*.ttf")))
     return frozenset(family for number in loaded for family in QFontDatabase.applicationFontFamilies(number))
@@ -46,7 +46,7 @@ _FORCED: dict[ThemeChoice, Palette] = {
 
 _TEXT_FAMILY = "Inter"
 _CODE_FAMILY = "JetBrains Mono"
-"""They come with the application; should their files be gone, the system's own are used."""
+"""The families ship with the application; if their files are missing, the system's fonts are used."""
 
 
 def last_interface_size(store: QSettings) -> float:
@@ -73,7 +73,6 @@ class Theme(QObject):
         self.choice: ThemeChoice = choice
         self._is_colour_blind_safe = False
         self._growth = interface_px / TypeSize.BODY
-        """How much larger than drawn the text of the interface is."""
         self.sizes = TextSizes()
         self.density: Density = "comfortable"
         self._wishes = Wishes()
@@ -89,11 +88,13 @@ class Theme(QObject):
         return QColor(getattr(self.colours, role))
 
     def text_font(self, size_px: float = TypeSize.BODY, *, grows: bool = True) -> QFont:
-        """Return the font for running text and controls. It grows with the interface, unless the size is in `sizes`."""
+        """Return the font for running text and controls. It grows with the interface, except for the sizes
+        in `sizes`.
+        """
         return _font(_TEXT_FAMILY, QFontDatabase.SystemFont.GeneralFont, self._grown(size_px) if grows else size_px)
 
     def strong_font(self, size_px: float = TypeSize.BODY, *, grows: bool = True) -> QFont:
-        """Return the font for titles and names among running text, as large as `text_font`."""
+        """Return the font for titles and names in running text, as large as `text_font`."""
         font = self.text_font(size_px, grows=grows)
         font.setWeight(QFont.Weight.DemiBold)
         return font
@@ -118,7 +119,7 @@ class Theme(QObject):
             self.changed.emit()
 
     def choose_interface_size(self, size_px: float) -> None:
-        """Let names and controls be this large. What is built already keeps some of its fonts."""
+        """Set the text size of names and controls. Widgets that exist already keep some of their fonts."""
         if size_px / TypeSize.BODY != self._growth:
             self._growth = size_px / TypeSize.BODY
             self.install()
@@ -134,13 +135,13 @@ class Theme(QObject):
         self._update_motion()
 
     def follow_wishes(self, wishes: Wishes) -> None:
-        """Do what the desktop asks for, beside what Qt knows of it, where the user has not chosen otherwise."""
+        """Apply the desktop's wishes, which Qt knows only in part, where the user has not chosen otherwise."""
         self._wishes = wishes
         self._on_system_changed()
         self._update_motion()
 
     def install(self) -> None:
-        """Give the application this theme's palette, font and style sheet. Its style should be Fusion."""
+        """Give the application this theme's palette, font and style sheet. The application's style should be Fusion."""
         self._app.setFont(self.text_font())
         self._app.setPalette(_qt_palette(self.colours))
         self._app.setStyleSheet(style_sheet(self.colours, self._growth))
@@ -174,7 +175,7 @@ class Theme(QObject):
 
 
 def _system_palette(*, is_high_contrast: bool) -> Palette:
-    """As light or dark as the system is; with high contrast also where Qt knows that the system asks for it."""
+    """Return the light or dark palette, as the system has it, with high contrast also if Qt reports it."""
     hints = QGuiApplication.styleHints()
     is_dark = hints.colorScheme() == Qt.ColorScheme.Dark
     if is_high_contrast or hints.accessibility().contrastPreference() == Qt.ContrastPreference.HighContrast:
@@ -194,7 +195,7 @@ def _font(family: str, fallback: QFontDatabase.SystemFont, size_px: float) -> QF
 
 @cache
 def _is_installed(family: str) -> bool:
-    """Whether there is such a typeface. Qt looks through all there are, and every painted row asks for fonts."""
+    """Whether the typeface is installed. Cached: Qt searches all typefaces, and every painted row asks for fonts."""
     return family in shipped_families() or QFontDatabase.hasFamily(family)
 
 

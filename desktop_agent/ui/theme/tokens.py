@@ -27,7 +27,7 @@ def mixed(one: str, other: str, share: float) -> str:
 
 @lru_cache(maxsize=4096)
 def legible(colour: str, ground: str, ratio: float) -> str:
-    """Return `colour`, lighter or darker by just so much that it can be read on `ground`."""
+    """Return `colour`, lightened or darkened just enough to be readable on `ground`."""
     if contrast(colour, ground) >= ratio:
         return colour
     far = max(("#000000", "#FFFFFF"), key=lambda end: contrast(end, ground))
@@ -41,7 +41,7 @@ def _parts(colour: str) -> tuple[int, int, int]:
 
 _TEXT_RATIO: Final = 4.5
 _HIGH_TEXT_RATIO: Final = 7.0
-"""Least contrast of text with its ground, usually and with high contrast: WCAG's AA and AAA."""
+"""Minimum contrast of text with its background, normally and with high contrast: WCAG's AA and AAA."""
 
 
 class Palette(NamedTuple):
@@ -81,11 +81,11 @@ class Palette(NamedTuple):
     danger_text: str
     """Errors, refusals and destructive actions."""
     warning_text: str
-    """Whatever waits for the user."""
+    """What waits for the user."""
     warning_bg: str
     warning_border: str
     found_current: str
-    """Behind the found words where the user is."""
+    """Background of the current search match."""
     syntax_keyword: str
     syntax_function: str
     syntax_string: str
@@ -94,7 +94,7 @@ class Palette(NamedTuple):
 
     @property
     def text_ratio(self) -> float:
-        """Least contrast of text with its ground, for colours that are mixed or come from a program."""
+        """Minimum contrast of text with its background, for colours that are mixed or come from a program."""
         return _HIGH_TEXT_RATIO if self.is_high_contrast else _TEXT_RATIO
 
 
@@ -211,11 +211,11 @@ Density = Literal["comfortable", "compact"]
 
 
 MotionChoice = Literal["system", "full", "reduced"]
-"""Whether things may move: as the system says, or whatever it says."""
+"""Whether the interface may animate; `system` follows the system's setting."""
 
 
 class Wishes(NamedTuple):
-    """What the system asks of every program, for its user's sake."""
+    """The system's accessibility settings that every program should follow."""
 
     less_motion: bool = False
     high_contrast: bool = False

@@ -1,4 +1,4 @@
-"""Says in the user's language what the core says in English, and how many of something there are."""
+"""Translates the core's English texts into the user's language, with plural forms."""
 
 import re
 from collections.abc import Iterable
@@ -13,10 +13,10 @@ _GROUP = "\N{NARROW NO-BREAK SPACE}"
 
 
 def plural(context: str, count: int, one: str, many: str) -> str:
-    """Return `many` in the user's language, in the form for `count`, which stands where `%n` is.
+    """Return `many` in the user's language, in the plural form for `count`, which replaces `%n`.
 
-    `many` is what is looked up and translated, with as many forms as a language has. `one` is the English singular:
-    English is written here, so that no translation has to be loaded for it.
+    `many` is the text that is looked up and translated, with as many forms as a language has. `one` is the English
+    singular: English is written here, so that no translation has to be loaded for it.
     """
     said = QCoreApplication.translate(context, many, None, count)
     if count == 1 and said == many.replace("%n", "1"):
@@ -37,7 +37,7 @@ class _Pattern(NamedTuple):
     fixed: tuple[str, ...]
 
     def values(self, text: str) -> list[str] | None:
-        """Return what is filled in, if `text` is such a text. A value ends where what stands behind it first comes."""
+        """Return the values filled in, if `text` matches; a value ends at the first occurrence of the text after it."""
         first, *between, last = self.fixed
         if not (text.startswith(first) and text.endswith(last)):
             return None
@@ -52,9 +52,9 @@ class _Pattern(NamedTuple):
 
 
 def core_words(text: str) -> str:
-    """Return a text of the core in the user's language; as it is, where it is not known or English is spoken.
+    """Return a text of the core in the user's language; unchanged if it is unknown or the language is English.
 
-    What is filled in stays, unless it is such a text itself.
+    Values filled in stay as they are, unless they are texts of the core themselves.
     """
     if not text or not _is_translated():
         return text
@@ -62,9 +62,9 @@ def core_words(text: str) -> str:
 
 
 def answer_words(markdown: str) -> str:
-    """Return what a slash command said in the user's language: line by line, or sentence by sentence.
+    """Return the answer of a slash command in the user's language, line by line or sentence by sentence.
 
-    Blocks of code stay, and so does what is not known.
+    Code blocks and unknown texts stay as they are.
     """
     return _answer(markdown, _translate(_KNOWN)) if markdown and _is_translated() else markdown
 
@@ -120,7 +120,7 @@ def _is_translated() -> bool:
 
 @cache
 def _patterns() -> tuple[_Pattern, ...]:
-    """Return the texts with values, those with the most that is fixed first: a longer text is the better sign."""
+    """Return the texts with values, those with the most fixed text first: they match most reliably."""
     lines = resource_path("translations", "core_texts.txt").read_text(encoding="utf-8").splitlines()
     return tuple(map(_pattern, _longest_first(lines)))
 

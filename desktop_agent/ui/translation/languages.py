@@ -14,7 +14,7 @@ ENGLISH: Final = "en"
 """The language of the source: nothing is loaded for it."""
 
 TRANSLATED: Final = {"de": "de", "zh-cn": "zh_CN"}
-"""The languages with a file in `resources/translations`: in the settings, and as Qt names them."""
+"""The languages with a file in `resources/translations`, by their names in the settings: as Qt names them."""
 
 _TRADITIONAL: Final = {"hant", "tw", "hk", "mo"}
 
@@ -22,7 +22,7 @@ _TRADITIONAL: Final = {"hant", "tw", "hk", "mo"}
 def chosen_language(settings_file: Path) -> str:
     """Return `ui.language` as Qt names it, without reading the settings: that costs as much as painting the window.
 
-    A file that cannot be read, and a language that is not there, count as no choice; the settings say what is wrong.
+    A file that cannot be read and a language that is not available count as no choice; the settings report the problem.
     """
     try:
         content = settings_file.read_bytes()
@@ -39,7 +39,7 @@ def chosen_language(settings_file: Path) -> str:
 
 
 def first_spoken(wanted: Sequence[str]) -> str:
-    """Return the first language that is there, of names such as `de-AT` and `zh-Hans-CN`; English when none is.
+    """Return the first available language of names such as `de-AT` and `zh-Hans-CN`; English if there is none.
 
     Readers of traditional Chinese get English, not simplified Chinese.
     """
@@ -57,8 +57,8 @@ def first_spoken(wanted: Sequence[str]) -> str:
 def install_language(app: QCoreApplication, settings_file: Path) -> str:
     """Install the translators for the language that the user or the system chose; return its name.
 
-    Dates and numbers follow the language where the user chose another one than the system's. A translation that is
-    missing or damaged leaves English.
+    Dates and numbers follow the language if the user chose one other than the system's. If a translation is missing or
+    damaged, the language is English.
     """
     chosen = chosen_language(settings_file)
     language = first_spoken(QLocale.system().uiLanguages()) if chosen == SYSTEM else chosen

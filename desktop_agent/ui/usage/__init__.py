@@ -1,1 +1,1 @@
-"""What all sessions used, for a user: plots to read values from, and the same figures as tables."""
+"""The usage of all sessions for the user: as plots to read values from, and as tables with the same figures."""

@@ -1,4 +1,4 @@
-"""Figures in words, and what plots and their axes show: plain values, made beside the window's thread."""
+"""Figures as text, and the data of plots and axes: plain values, computed off the window's thread."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -30,19 +30,19 @@ def short_count(number: float) -> str:
 
 
 def money_ticks(ticks: Sequence[float]) -> Callable[[float], str]:
-    """Return how an axis of these amounts writes them: all in dollars, or all with cents."""
+    """Return a formatter for an axis of these amounts: all in dollars, or all with cents."""
     is_whole = all(tick == int(tick) for tick in ticks)
     return lambda usd: f"${usd:,.0f}" if is_whole else money(usd) if usd else "$0"
 
 
 def share(part: float, whole: float) -> str:
-    """Return `13 %`; never 0 % for more than nothing."""
+    """Return a share as `13 %`; a share above zero never reads 0 %."""
     percent = 100 * part / whole if whole else 0.0
     return f"{percent:.1f} %" if 0 < percent < 1 else f"{percent:.0f} %"
 
 
 def cost(usage: Usage, requests: int) -> str:
-    """Return the cost of requests; `not known` where it is, never $0."""
+    """Return the cost of requests; an unknown cost reads `not known`, never $0."""
     if not requests:
         return NOTHING
     return cost_text(usage.cost_usd, is_partial=usage.is_cost_partial) or say("not known")
@@ -57,7 +57,7 @@ def time(seconds: float) -> str:
 
 
 def percentile(durations: Durations, percent: int) -> str:
-    """Return the time that this percentage does not exceed; a dash without any."""
+    """Return the duration that this percentage does not exceed; a dash if there are no durations."""
     found = durations.percentile_s(percent)
     return duration_text(found) if found is not None else NOTHING
 
@@ -103,7 +103,6 @@ def _error(kind: str) -> str:
 _STEPS = (1, 2, 2.5, 5)
 _COUNTS = range(2, 6)
 _TIMES_S = (0.001, 0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000, 360_000)
-"""Round times, each several times the previous one."""
 
 
 class Scale(NamedTuple):
@@ -172,7 +171,7 @@ class ColumnData(Struct, frozen=True, kw_only=True):
 
 
 class PlotBar(Struct, frozen=True, kw_only=True):
-    """One row of a plot: from nothing to `value`, or a range from `value` to `end`."""
+    """One row of a plot: from zero to `value`, or a range from `value` to `end`."""
 
     name: str
     value: float | None

@@ -1,4 +1,4 @@
-"""Plots of columns and bars, each with one current item, by mouse or keyboard, and its legend (ADR 22)."""
+"""Column and bar plots whose current item follows mouse and keyboard, and their legend (ADR 22)."""
 
 import math
 from typing import Any, Generic, TypeVar
@@ -53,7 +53,7 @@ class Plot(QWidget, Generic[Data]):
         raise NotImplementedError
 
     def words(self) -> tuple[str, str]:
-        """Return what is said of the current item, or of all: in short, and in full."""
+        """Return a short and a full description of the current item, or of all items."""
         raise NotImplementedError
 
     def item_at(self, point: QPointF) -> int:
@@ -141,13 +141,13 @@ _FULLEST = 0.72
 _WIDEST = 36.0
 _UNKNOWN_HEIGHT = 9.0
 _LEAST_HEIGHT = 1.5
-"""Of a part that is not zero."""
+"""In pixels, of any part that is not zero."""
 _RIGHT = Qt.AlignmentFlag.AlignRight
 _CENTRE = Qt.AlignmentFlag.AlignHCenter
 
 
 class ColumnPlot(Plot[ColumnData]):
-    """Draws `ColumnData`. Left and right go from one to the next."""
+    """Draws `ColumnData`. The left and right keys move between columns."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, previous=Qt.Key.Key_Left, following=Qt.Key.Key_Right)
@@ -230,7 +230,6 @@ class ColumnPlot(Plot[ColumnData]):
 
 
 def draw_unknown(painter: QPainter, area: QRectF, theme: Theme) -> None:
-    """Draw the hatched sign for what is not known."""
     painter.setPen(QPen(theme.colour("muted"), 1))
     painter.setBrush(QBrush(theme.colour("muted"), Qt.BrushStyle.BDiagPattern))
     painter.drawRect(area.adjusted(0.5, 0.5, -0.5, -0.5))
@@ -245,7 +244,7 @@ _LEFT = Qt.AlignmentFlag.AlignLeft
 
 
 class BarPlot(Plot[BarData]):
-    """Draws `BarData`. Up and down go from one to the next."""
+    """Draws `BarData`. The up and down keys move between bars."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, previous=Qt.Key.Key_Up, following=Qt.Key.Key_Down)
@@ -395,7 +394,7 @@ class Legend(QWidget):
 
 
 class PlotCard(QWidget):
-    """A title, a line of words, and a plot below; one over time has a legend with the values of the current column."""
+    """A title, a line of text and a plot; a plot over time has a legend with the values of the current column."""
 
     def __init__(self, title: str, plot: Plot[Any], object_name: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Everything that the page shows of a report, as plots, tables and words. Made beside the window's thread."""
+"""A report as the plots, tables and text of the usage page; built off the window's thread."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +38,7 @@ _MOST_WEEKS = 105
 
 
 class Span(Struct, frozen=True):
-    """The days of one column: from `first` to `last`, both in it."""
+    """The days of one column, from `first` to `last` inclusive."""
 
     first: date
     last: date
@@ -181,7 +181,6 @@ def _written(day: date, form: str) -> str:
 
 MOST_BARS = 8
 _UNITS = {3_600: "h", 60: "min", 1: "s"}
-"""Of time, by their seconds."""
 
 Name = Callable[[Key], str]
 
@@ -189,7 +188,7 @@ Name = Callable[[Key], str]
 def times_of(
     rows: Mapping[Key, Figures], name: Name, durations: Callable[[Figures], Durations], *, nothing: str
 ) -> BarData:
-    """Return P50 to P95 of each, those with the most total time first."""
+    """Return a plot of P50 to P95 of each row, the rows with the most total time first."""
     timed = [(key, durations(figures)) for key, figures in rows.items() if durations(figures).count]
     timed.sort(key=lambda item: -item[1].total_s)
     shown = [_range(name(key), one) for key, one in timed[:MOST_BARS]]
@@ -255,7 +254,7 @@ def _bars(
     note: str = "",
     colour: str = "accent",
 ) -> BarData:
-    """Return a plot of the first bars of `count`."""
+    """Return a plot of these bars; `count` also includes those that are only in the table."""
     more = say("{0} more in the table").format(counted(count - MOST_BARS)) if count > MOST_BARS else ""
     said = " · ".join(filter(None, (note, more)))
     return BarData(bars=tuple(bars), scale=scale, tick_text=tick_text, colour=colour, note=said, nothing=nothing)
@@ -294,7 +293,6 @@ def _time_tick(seconds: float) -> str:
 class TableCell(NamedTuple):
     text: str
     order: float | str
-    """What to sort by."""
 
 
 class Table(NamedTuple):
@@ -303,7 +301,7 @@ class Table(NamedTuple):
     headings: tuple[str, ...]
     rows: tuple[tuple[TableCell, ...], ...]
     texts: tuple[int, ...] = (0,)
-    """The columns that are text, not numbers."""
+    """The indices of the columns with text, not numbers."""
 
 
 Number = TypeVar("Number", int, float)
@@ -386,13 +384,13 @@ def _percentiles(durations: Callable[[Figures], Durations]) -> tuple[_Column, ..
 
 
 def _cost_order(figures: Figures) -> float:
-    """Sort what is not known below zero."""
+    """Return the cost to sort by; an unknown cost sorts below zero."""
     known = figures.usage.cost_usd
     return -1.0 if known is None else known
 
 
 class Total(Struct, frozen=True):
-    """One of the sums at the top: what it comes to, and of what."""
+    """One of the totals at the top: its value and its name."""
 
     value: str
     name: str
@@ -404,7 +402,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     report: UsageReport
     totals: tuple[Total, ...]
     warning: str
-    """What is not known of the cost; empty if all is."""
+    """What is not known about the cost; empty if everything is known."""
     plots: dict[Grouping, tuple[ColumnData, ColumnData] | tuple[BarData, BarData]]
     """Two per grouping: over time for days, a row per item for the others."""
     tables: dict[Grouping, Table]
@@ -415,7 +413,7 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 
 def shown_of(report: UsageReport) -> Shown:
-    """Return what a report shows. Slow: call it in a thread."""
+    """Return a report in displayable form. Slow: call it in a thread."""
     models, tools, folders = report.models, report.tools, report.folders
     no_answer, no_call = say("No answer is recorded."), say("No call is recorded.")
     return Shown(

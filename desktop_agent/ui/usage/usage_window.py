@@ -97,7 +97,7 @@ class CellDelegate(RowDelegate):
 _NO_PARENT = QModelIndex()
 _LEAST_NAME = 140
 _LEAST_TEXT = 160
-"""A column is narrower only if less is in it."""
+"""In pixels. A column is narrower only if its content is."""
 _HEADINGS = Height.LIST_ROW
 _SHOWN_ROWS = 5
 _MEASURED = 3
@@ -160,7 +160,7 @@ class FigureModel(QAbstractTableModel):
 
 
 class FigureTable(QTableView):
-    """Shows one table. Its headings sort it; it is as readable without the plots."""
+    """Shows one table, which its headings sort. It is readable without the plots."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -208,7 +208,7 @@ class FigureTable(QTableView):
         self._fit()
 
     def _fit(self) -> None:
-        """Make columns as wide as their content; names take what is left, or give way."""
+        """Make columns as wide as their content; the column of names takes the remaining width, or shrinks."""
         headings, widths = self.horizontalHeader(), list(self._widths)
         if not widths:
             return
@@ -277,7 +277,7 @@ class UsagePages(QStackedWidget):
         self.show_page(by)
 
     def show_page(self, by: Grouping) -> None:
-        """Show another grouping, part by part, so that no turn of the loop is long."""
+        """Show another grouping, filled part by part so that no turn of the event loop takes long."""
         if by not in self._pages:
             self._pages[by] = page = self._build(by)
             self.addWidget(page)
@@ -361,7 +361,7 @@ _COUNT = 4
 
 
 class Totals(QWidget):
-    """Large figures with what they are below."""
+    """Large figures, each with its label below."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -440,7 +440,7 @@ class UsageWindow(QDialog):
         self._show_parts()
 
     def show_figures(self, shown: Shown, note: str = "") -> None:
-        """Show these from now on; `note` says what is missing in them."""
+        """Replace the figures; `note` says what is missing from them."""
         self._shown = shown
         self._note.setText(note)
         self._totals.show_totals(shown.totals)

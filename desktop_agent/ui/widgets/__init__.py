@@ -1,1 +1,1 @@
-"""Small parts that any panel may use. None of them knows a session."""
+"""Small parts for any panel. None of them knows a session."""

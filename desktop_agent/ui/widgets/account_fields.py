@@ -1,4 +1,4 @@
-"""Fields for a way to a model: a hidden key, an account, and the wait for a sign-in in the browser."""
+"""Fields for access to a model: a hidden key, an account, and the wait for a sign-in in the browser."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ TAKES_KEYS = "takesKeys"
 
 
 class PastedKeys(QValidator):
-    """Watches the line that has the focus, and lets it take anything but a key."""
+    """Watches the focused line and rejects a key typed or pasted into it."""
 
     found = Signal(str)  # the key, which was pasted where it does not belong and is not there
 
@@ -32,7 +32,7 @@ class PastedKeys(QValidator):
         app.focusChanged.connect(self._on_focus_changed)
 
     def refuses(self, data: QMimeData) -> bool:
-        """Whether pasted data is a key as a whole; it is then offered to be kept."""
+        """Whether pasted data is a key and nothing else; if so, it is offered to be kept."""
         text = data.text() if data.hasText() else ""
         is_refused = is_provider_key(text)
         if is_refused:
@@ -58,7 +58,7 @@ class PastedKeys(QValidator):
 
 
 class ApiKeyField(QWidget):
-    """The line, with the button that shows what is in it."""
+    """A line for a key, with a button that shows its text."""
 
     changed = Signal()
     confirmed = Signal()  # by Enter
@@ -107,17 +107,19 @@ class ApiKeyField(QWidget):
 
 
 NO_KEY = ""
-"""In the place of how a key travels: none is sent."""
+"""In place of the header that carries the key: no key is sent."""
 
 
 class AccountFields(QObject):
-    """The fields, which its owner places, and the account that they come to."""
+    """The fields, which their owner lays out, and the account that they describe."""
 
     changed = Signal()
     confirmed = Signal()  # by Enter
 
     def __init__(self, name_edit: str, address_edit: str, *, may_need_no_key: bool = False) -> None:
-        """`name_edit` and `address_edit` are the object names of the lines. `may_need_no_key` offers to send none."""
+        """`name_edit` and `address_edit` are object names of the lines. `may_need_no_key` adds the choice to send no
+        key.
+        """
         super().__init__()
         self.name = make_line(name_edit, self.tr("Name of the account"), self.tr("For example: work"))
         self.address = make_line(address_edit, self.tr("Address of the account"))
@@ -160,7 +162,7 @@ class AccountFields(QObject):
 
 
 class BrowserWait(QWidget):
-    """Shows that the browser is waited for, and where the sign-in goes on."""
+    """Shows that a sign-in waits for the browser, and where it continues."""
 
     def __init__(self) -> None:
         super().__init__()

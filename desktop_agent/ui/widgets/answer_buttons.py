@@ -24,7 +24,7 @@ def answer_shortcut(keys: str, answer: Callable[[], object], owner: QWidget) -> 
 
 
 class Arming(QObject):
-    """Is armed a moment after the question was first painted, however long that took."""
+    """Becomes armed a moment after the question was first painted, however long that took."""
 
     def __init__(self, delay_ms: int, parent: QObject) -> None:
         super().__init__(parent)
@@ -54,7 +54,7 @@ _KEY_SIZE = 10.5
 
 
 class ShortcutButton(QPushButton):
-    """Shows its shortcut beside its label, quieter. Only shows it: the button's owner acts on the keys."""
+    """Shows its shortcut beside its label, dimmed. The button's owner handles the keys."""
 
     def __init__(self, theme: Theme, label: str, keys: str, *, colour_role: str, parent: QWidget | None = None) -> None:
         super().__init__(label, parent)

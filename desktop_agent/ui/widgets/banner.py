@@ -1,4 +1,4 @@
-"""Bars above the conversation: what went wrong outside of it or needs an answer. Never a dialog for an error."""
+"""Bars above the conversation: errors from outside it, or questions. Errors never open a dialog."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ _SHOWN_LINES = 4
 
 
 class BannerFrame(QFrame):
-    """Hidden until its owner shows it. What it says is plain text, also to a screen reader."""
+    """Hidden until its owner shows it. Its text is plain text, also for a screen reader."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class BannerFrame(QFrame):
 
 
 def few_lines(lines: Sequence[str], *, longest: int = 300) -> list[str]:
-    """Return the lines that a bar has room for, none longer than `longest` characters, and how many more there are."""
+    """Return the lines that fit in a bar, each at most `longest` characters; the last one counts those left out."""
     shown = [line if len(line) <= longest else f"{line[: longest - 1]}…" for line in lines[:_SHOWN_LINES]]
     if len(lines) > _SHOWN_LINES:
         more = QCoreApplication.translate("BannerFrame", "And {0} more.")

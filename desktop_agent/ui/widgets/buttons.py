@@ -1,4 +1,4 @@
-"""Buttons with a look of the theme, pickers and lines: all that is pressed, chosen or written in."""
+"""Buttons in the theme's variants, pickers and text lines."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -23,8 +23,8 @@ from desktop_agent.ui.theme import Height, Radius, Space
 class MenuButton(QToolButton):
     """Opens its menu, if it has one, as soon as it is pressed: with the mouse, a key, or by a screen reader.
 
-    Qt's mode for that (`InstantPopup`) offers assistive programs the action `ShowMenu` alone, and leaves it without
-    effect (`QAccessibleToolButton::doAction`).
+    With Qt's mode for that (`InstantPopup`), assistive programs get only the action `ShowMenu`, which has no effect
+    (`QAccessibleToolButton::doAction`).
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -39,13 +39,13 @@ class MenuButton(QToolButton):
             super().mousePressEvent(arg__1)
 
     def _open_soon(self) -> None:
-        """Open the menu in the next turn of the loop: it runs one of its own, and who pressed waits for an answer."""
+        """Open the menu in the next turn of the loop: it runs its own loop, and the caller waits for an answer."""
         if menu := self.menu():
             menu.triggered.connect(self._close_menus, Qt.ConnectionType.UniqueConnection)
             QTimer.singleShot(0, self, self.showMenu)
 
     def _close_menus(self) -> None:
-        """Close what is still open: an entry that a screen reader presses leaves its menu open."""
+        """Close menus that are still open: an entry pressed by a screen reader leaves its menu open."""
         for menu in (*self.menu().findChildren(QMenu), self.menu()):
             menu.close()
 
@@ -68,7 +68,7 @@ def make_button(
     is_checkable: bool = False,
     parent: QWidget | None = None,
 ) -> QPushButton:
-    """Return a button of this look, connected with `clicked`. In a dialog, Enter does not press it."""
+    """Return a button with this look, connected to `clicked`. In a dialog, Enter does not press it."""
     button = QPushButton(text, parent, autoDefault=False)
     button.setCheckable(is_checkable)
     button.setObjectName(object_name)
@@ -101,7 +101,7 @@ def make_line(
 
 
 class DrawnButton(QAbstractButton):
-    """A button without a look of its own. Enter presses it, as Space does every button."""
+    """A button without a look of its own. Enter presses it, as Space presses every button."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -117,12 +117,12 @@ class DrawnButton(QAbstractButton):
 
 
 class PickerButton(MenuButton):
-    """Shows what is chosen in its menu, in fewer words after `set_short`; its tool tip and name say the rest."""
+    """Shows its menu's choice, shortened after `set_short`; the tool tip and name have the full text."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.label = ""
-        """What it lets the user choose; its name also says what is chosen."""
+        """What the user chooses with it; the button's accessible name also says what is chosen."""
         self._texts = ("", "")
         self._is_short = False
         self._less = 0
@@ -131,7 +131,7 @@ class PickerButton(MenuButton):
         return self.sizeHint().width() - self._width_of(self.text()) + self._width_of(self._texts[is_short])
 
     def _width_of(self, text: str) -> int:
-        """Measure as `sizeHint` does: one pixel beside it, and a row that just fits never knows which text to show."""
+        """Measure as `sizeHint` does: one pixel off, and a row that just fits would switch texts forever."""
         return self.fontMetrics().size(Qt.TextFlag.TextShowMnemonic, text).width()
 
     def set_texts(self, full: str, short: str) -> None:
@@ -155,7 +155,7 @@ class PickerButton(MenuButton):
 
 
 class Picker(QComboBox):
-    """Picks one of a few things. As wide as what it says, within limits, and 28 pixels high."""
+    """Picks one of a few choices. As wide as its text, within limits, and 28 pixels high."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ class Picker(QComboBox):
         min_chars: int = 8,
         is_editable: bool = False,
     ) -> None:
-        """`choices` are words and what they stand for."""
+        """`choices` are pairs of text and value."""
         super().__init__(parent, editable=is_editable, insertPolicy=QComboBox.InsertPolicy.NoInsert)
         self.setObjectName(object_name)
         self.setAccessibleName(accessible_name)
@@ -180,13 +180,13 @@ class Picker(QComboBox):
 
     @property
     def edit(self) -> QLineEdit:
-        """The line of one that is editable."""
+        """The line edit of an editable picker."""
         edit = self.lineEdit()
         assert edit is not None
         return edit
 
     def fit(self, *, most_chars: int = 100) -> None:
-        """Be wide enough for the widest of its things, up to so many characters: some scripts have wide ones."""
+        """Fit the width to the widest choice, up to this many characters: some scripts have wide ones."""
         metrics = self.fontMetrics()
         widest = max((metrics.horizontalAdvance(self.itemText(index)) for index in range(self.count())), default=0)
         needed = -(-widest // metrics.horizontalAdvance("X"))  # Qt takes as much for each character

@@ -1,4 +1,4 @@
-"""A card that can be chosen: what it means in a line or two, chosen like a radio button."""
+"""A card that can be chosen like a radio button, with a line or two of explanation."""
 
 from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent

@@ -1,4 +1,4 @@
-"""The context meter: how full the model's window is, as a ring and a percentage. A click shows what fills it."""
+"""The context meter: how full the model's context window is, as a ring and a percentage. A click shows its contents."""
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen

@@ -1,4 +1,4 @@
-"""A field that shows a text exactly, gives back exactly that text, and knows how much of it was in sight."""
+"""A field that shows a text exactly, returns exactly that text, and knows how much of it was in sight."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Generator, Iterator
@@ -30,7 +30,7 @@ from desktop_agent.ui.wording.visible_text import TextPiece, pieces, utf16_lengt
 
 
 class SeenParts:
-    """A set of positions, kept as ranges that neither meet nor overlap."""
+    """A set of positions, kept as disjoint ranges that do not touch."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
@@ -62,7 +62,7 @@ _NUMBER = int(QTextFormat.Property.UserProperty) + 1
 
 
 class ShownPart(NamedTuple):
-    """A part of the document: where it is, what it stands for, and which stand-in it is (0: none)."""
+    """A part of the document: its place, the text it stands for, and its stand-in number (0: none)."""
 
     start: int
     length: int
@@ -76,14 +76,16 @@ class ShownPart(NamedTuple):
 
 
 class ExactText(QObject):
-    """The text of a document with stand-ins, which go and come as a whole. Call `mend` after each change of it."""
+    """The text of a document with stand-ins, which are deleted and restored as a whole. Call `mend` after
+    each change.
+    """
 
     def __init__(self, document: QTextDocument, text: str, parent: QObject) -> None:
         super().__init__(parent)
         self._document = document
         self._known: dict[int, TextPiece] = {}
         self._text: str | None = None
-        """Read once after each change: a key makes a dozen ask for it."""
+        """Cached after each change: each key press asks for it a dozen times."""
         self.is_mending = False
         document.setUndoRedoEnabled(False)
         self.insert(QTextCursor(document), text)
@@ -202,13 +204,13 @@ def position_of(parts: list[ShownPart], offset: int) -> int:
 
 
 def _place(found: Any) -> tuple[int, int, int]:
-    """Return start, length and number of a format range, whose fields PySide6's stubs leave out."""
+    """Return start, length and number of a format range; PySide6's stubs lack its fields."""
     return int(found.start), int(found.length), int(found.format.intProperty(_NUMBER))
 
 
 _MOST_MARKED = 500
 _SLACK = 3
-"""How many pixels of a line may be cut off while it still counts as seen."""
+"""Pixels of a line that can be cut off while it still counts as seen."""
 _GROWN_LINES = 24
 
 
@@ -217,7 +219,7 @@ class Unseen(NamedTuple):
 
     lines: int = 0
     characters: int = 0
-    """How far the line goes on of which the beginning was seen."""
+    """How much longer the line is whose beginning was seen."""
 
     @property
     def is_nothing(self) -> bool:
@@ -225,7 +227,7 @@ class Unseen(NamedTuple):
 
 
 class ExactField(QPlainTextEdit):
-    """Shows a text with nothing hidden in it, knows which parts of it were in sight, and can be edited."""
+    """Shows a text with nothing hidden in it, knows which parts were in sight, and can be edited."""
 
     seen = Signal()  # more of it was in sight than before, or it is another text
 
@@ -252,7 +254,7 @@ class ExactField(QPlainTextEdit):
         return self._exact.text
 
     def set_text(self, text: str) -> None:
-        """Put `text` in place of all there is. Can be undone like typing."""
+        """Replace the whole text with `text`. Can be undone like typing."""
         cursor = QTextCursor(self.document())
         cursor.select(QTextCursor.SelectionType.Document)
         self._exact.insert(cursor, text)
@@ -283,7 +285,9 @@ class ExactField(QPlainTextEdit):
 
     @contextmanager
     def _plainly(self, *, is_typing: bool) -> Generator[None]:
-        """Keep what is typed from taking over the format of a stand-in before it, and so from being one."""
+        """Keep typed text from inheriting the format of a stand-in before it, which would make it part of that
+        stand-in.
+        """
         cursor = self.textCursor()
         if self.isReadOnly() or not is_typing or not is_stand_in(cursor.charFormat()):
             yield
@@ -311,7 +315,7 @@ class ExactField(QPlainTextEdit):
         return Unseen(document.blockCount() - block.blockNumber() - is_begun, characters)
 
     def show_more(self) -> bool:
-        """Bring what was not in sight yet into sight; return whether it wants to be higher for that."""
+        """Bring unseen text into sight; return whether the field wants to grow for that."""
         if self.most_lines < _GROWN_LINES:
             self.most_lines = _GROWN_LINES
             return True
@@ -369,7 +373,7 @@ class ExactField(QPlainTextEdit):
 
 
 def unseen_words(unseen: Unseen) -> str:
-    """Say what is below the fold: `292 more lines`, `1 line goes on for 6,044 characters`."""
+    """Return what is below the fold: `292 more lines`, `1 line goes on for 6,044 characters`."""
     parts: list[str] = []
     if unseen.characters:
         one, many = "1 line goes on for %n character", "1 line goes on for %n characters"
@@ -380,7 +384,7 @@ def unseen_words(unseen: Unseen) -> str:
 
 
 class FoldBar(QWidget):
-    """Stands below a field that shows only some of its text. Not there at all below one that shows everything."""
+    """Below a field that shows only part of its text. Hidden if all of it is shown."""
 
     resize_wanted = Signal()  # the field wants to be higher, or this came or went
     changed = Signal()  # another part of the text was seen
@@ -395,7 +399,7 @@ class FoldBar(QWidget):
 
     @cached_property
     def _parts(self) -> tuple[QLabel, QPushButton]:
-        """What it says, and the button that shows more: made when something is not in sight, which is rare."""
+        """The label and the button that shows more: made only when something is out of sight, which is rare."""
         words = make_label(role="warning", parent=self)
         # Its words give way in a narrow window: they never widen it.
         words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)

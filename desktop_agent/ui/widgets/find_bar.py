@@ -1,4 +1,4 @@
-"""A bar above what is searched, with the number of the match and the way to the next."""
+"""A bar above a searched view, with the number of the match and buttons to the next and previous one."""
 
 from functools import partial
 from typing import Protocol
@@ -19,14 +19,14 @@ class FindTarget(Protocol):
     def has_unread(self) -> bool: ...
 
     def find(self, text: str, /) -> None:
-        """Mark where `text` occurs, and go to one place; nothing is marked of an empty one."""
+        """Mark the matches of `text`, and go to one of them; an empty text marks nothing."""
         ...
 
     def step(self, by: int, /) -> None: ...
 
 
 class InputBar(QFrame):
-    """A bar with a field. Escape closes it and goes back to `view`; Enter is for the subclass."""
+    """A bar with a field. Escape closes it and returns to `view`; Enter is left to the subclass."""
 
     def __init__(self, view: QWidget, name: str, field_name: str, words: str) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class InputBar(QFrame):
 
 
 class FindBar(InputBar):
-    """Searches with `finder` while one types. Enter goes on, Shift+Enter back."""
+    """Searches with `finder` while the user types. Enter goes to the next match, Shift+Enter to the previous one."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class FindBar(InputBar):
         field_name: str = "findField",
         placeholder: str = "",
     ) -> None:
-        """`found` tells the number of the current match, from 1, and how many there are; `words` what is searched."""
+        """`found` emits the number of the current match, from 1, and their count; `words` says what is searched."""
         super().__init__(view, name, field_name, words)
         self._finder = finder
         self._field.setPlaceholderText(placeholder or words)

@@ -1,4 +1,4 @@
-"""Where the keyboard is when a widget goes, and what a screen reader is told of the rest of the window."""
+"""Where the focus goes when a widget disappears, and what a screen reader is told about the rest of the window."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from shiboken6 import isValid
 
 
 def announce(widget: QWidget, words: str, *, is_urgent: bool = False) -> None:
-    """Have these words said once: after what is being said now, or at once. Does nothing where no program listens."""
+    """Have a screen reader say these words: after the current speech, or at once if urgent. No effect without one."""
     from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent  # 2 ms, not for a window that says nothing
 
     if not words or not QAccessible.isActive():
@@ -25,7 +25,7 @@ _MAX_REMEMBERED = 32
 
 
 class _Place(NamedTuple):
-    """A widget that had the focus, and where it was: it may be gone when that is asked."""
+    """A widget that had the focus, and where it was: the widget may be gone when this is read."""
 
     widget: QWidget
     window: QWidget
@@ -33,10 +33,9 @@ class _Place(NamedTuple):
 
 
 class FocusKeeper(QObject):
-    """Gives the focus back to the widget that had it before, in every window of the application.
+    """Returns the focus to the widget that had it before, in every window of the application.
 
-    What is lost in the conversation goes to `home`, the field for messages: an answered card is done, and the user
-    writes on.
+    Focus lost in the conversation goes to `home`, the message field: an answered card is done, and the user writes on.
     """
 
     def __init__(self, conversation: QWidget, home: QWidget, parent: QObject) -> None:
@@ -73,7 +72,7 @@ class FocusKeeper(QObject):
         return (place for place in reversed(self._places) if place.window is window)
 
     def _best_in(self, window: QWidget, lost: _Place | None) -> QWidget | None:
-        """Where the user worked before in this window; `None` when that is not known, and Qt may choose."""
+        """Return the widget the user worked in before in this window; `None` if unknown, and Qt chooses."""
         is_home = window is self._home.window() and self._home.isVisible() and self._home.isEnabled()
         before = next((place.widget for place in self._newest_in(window) if _is_usable(place.widget)), None)
         if is_home and (before is None or lost is None or lost.is_in_conversation):

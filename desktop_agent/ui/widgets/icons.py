@@ -36,13 +36,13 @@ _GLYPHS: Final[Mapping[IconName, str]] = {
 
 _SIZE: Final = 16
 _EM: Final = 64.0
-"""The size the outlines are taken at; they are scaled when drawn."""
+"""The size at which outlines are read; they are scaled when drawn."""
 
 _log = logging.getLogger(__name__)
 
 
 class Icons(QObject):
-    """Hands out icons by what they mean."""
+    """Provides icons by their meaning."""
 
     loaded = Signal()
 
@@ -51,7 +51,7 @@ class Icons(QObject):
         self.theme = theme
         self._outlines: dict[IconName, QPainterPath] = {}
         self._painted: dict[tuple[IconName, str, int], QPixmap] = {}
-        """What rows are drawn with: filling an outline for each takes ten times as long."""
+        """Cache for rows: filling an outline for each takes ten times as long."""
         theme.changed.connect(self._painted.clear)
 
     @property
@@ -70,7 +70,7 @@ class Icons(QObject):
         return icon
 
     def paint(self, painter: QPainter, name: IconName, centre: QPointF, role: str) -> None:
-        """Draw an icon around a point, in a colour of the present theme; nothing before `load`."""
+        """Draw an icon around a point, in a colour of the current theme; nothing before `load`."""
         density = math.ceil(painter.device().devicePixelRatio())
         key = (name, role, density)
         if (pixmap := self._painted.get(key)) is None:
@@ -105,12 +105,12 @@ class Icons(QObject):
 
 
 def _densities() -> set[int]:
-    """Return for how many pixels per device-independent pixel to draw; Qt scales down for what lies between."""
+    """Return the pixel ratios to draw at; Qt scales down for those in between."""
     return {1, math.ceil(max(screen.devicePixelRatio() for screen in QGuiApplication.screens()))}
 
 
 class _Attachment(QObject):
-    """Keeps the icon of one button up to date for as long as that lives."""
+    """Keeps the icon of one button up to date while the button lives."""
 
     def __init__(self, icons: Icons, button: QAbstractButton, name: IconName) -> None:
         super().__init__(button)

@@ -1,4 +1,4 @@
-"""Labels with a role in the theme, those that give way, and notes beside what they explain."""
+"""Labels with a theme role, labels that elide or wrap, and notes beside what they explain."""
 
 from math import ceil
 
@@ -22,7 +22,7 @@ def make_label(
     is_plain: bool = False,
     is_selectable: bool = False,
 ) -> QLabel:
-    """Return a label of this role and object name. In one that `is_plain`, nothing is taken for markup."""
+    """Return a label with this role and object name. With `is_plain`, nothing is parsed as markup."""
     label = QLabel(text, parent, wordWrap=wraps)
     label.setObjectName(object_name)
     if role:
@@ -42,7 +42,7 @@ def show_text(label: QLabel, text: str) -> None:
 
 
 def restyle(widget: QWidget, name: str, value: str) -> None:
-    """Give a property that the style sheet looks at another value."""
+    """Set a property that the style sheet uses, and apply the style again."""
     if widget.property(name) != value:
         widget.setProperty(name, value)
         widget.style().unpolish(widget)
@@ -50,7 +50,7 @@ def restyle(widget: QWidget, name: str, value: str) -> None:
 
 
 class ElidedLabel(QLabel):
-    """One line of plain text, elided rather than cut off. What cannot be seen is named; it never widens its window."""
+    """One line of plain text, elided rather than clipped. Hidden characters are named; it never widens its window."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class ElidedLabel(QLabel):
         takes_room: bool = False,
         parent: QWidget | None = None,
     ) -> None:
-        """`takes_room`: it is as wide as its layout allows, whatever its text."""
+        """`takes_room`: it takes the width its layout allows, whatever its text."""
         super().__init__(parent, textFormat=Qt.TextFormat.PlainText)
         self._mode = mode
         self.setObjectName(object_name)
@@ -94,9 +94,9 @@ class ElidedLabel(QLabel):
 
 
 class CodeLabel(QLabel):
-    """Plain text of which nothing is cut off: a word that is wider than the label is broken.
+    """Plain text that is never cut off: a word wider than the label is broken.
 
-    `QLabel` breaks lines at blanks alone, and blanks are not all that a command may hide its end behind.
+    `QLabel` breaks lines only at blanks, and a command could hide its end behind other characters.
     """
 
     def __init__(self, text: str) -> None:
@@ -136,15 +136,15 @@ class CodeLabel(QLabel):
 
 
 class Note(QLabel):
-    """Plain text: nothing in it is taken for markup, and its code is in quotes.
+    """Plain text: nothing in it is parsed as markup, and its code is in quotes.
 
-    It knows how high it is for a width: a layout asks that many times, and Qt sets the lines each time.
+    It caches its height for each width: a layout asks for it often, and Qt lays the lines out each time.
     """
 
     def __init__(self, text: str = "", role: str = "secondary", object_name: str = "") -> None:
         super().__init__(quoted(text))
         self._heights: dict[int, int] = {}
-        """By width, as far as it was asked for; its margins stay what they were by then."""
+        """By width, as far as asked for; the margins no longer change by then."""
         self.setObjectName(object_name)
         self.setProperty("role", role)
         self.setProperty("note", True)

@@ -1,4 +1,4 @@
-"""Rows and columns of widgets, each written as what is in it; how large a window may be; what dialogs share."""
+"""Rows and columns of widgets, written as lists of parts; the largest window size; what dialogs share."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ Margins = tuple[int, int, int, int]
 
 
 class Stretch(Struct, frozen=True):
-    """Empty room that takes this share of what the others leave; with 0, what no other part wants."""
+    """Empty room that takes this share of the free space; with 0, only what no other part wants."""
 
     share: int = 0
 
@@ -34,11 +34,11 @@ class Stretch(Struct, frozen=True):
 STRETCH = Stretch()
 
 Part = QWidget | QLayout | int | Stretch | tuple[QWidget | QLayout, int | Qt.AlignmentFlag]
-"""A widget or layout, with its share of the room that is left or its alignment if need be; or a gap, in pixels."""
+"""A widget or layout, with its share of the free room or its alignment if needed; or a gap, in pixels."""
 
 
 def hbox(*parts: Part, on: QWidget | None = None, margins: Margins = (0, 0, 0, 0), spacing: int = 0) -> QHBoxLayout:
-    """Return a layout of these parts from left to right, which is that of the widget `on`."""
+    """Return a layout of these parts from left to right, set on the widget `on` if given."""
     layout = QHBoxLayout(on) if on is not None else QHBoxLayout()
     layout.setContentsMargins(*margins)
     layout.setSpacing(spacing)
@@ -47,7 +47,7 @@ def hbox(*parts: Part, on: QWidget | None = None, margins: Margins = (0, 0, 0, 0
 
 
 def vbox(*parts: Part, on: QWidget | None = None, margins: Margins = (0, 0, 0, 0), spacing: int = 0) -> QVBoxLayout:
-    """Return a layout of these parts from top to bottom, which is that of the widget `on`."""
+    """Return a layout of these parts from top to bottom, set on the widget `on` if given."""
     layout = QVBoxLayout(on) if on is not None else QVBoxLayout()
     layout.setContentsMargins(*margins)
     layout.setSpacing(spacing)
@@ -56,7 +56,7 @@ def vbox(*parts: Part, on: QWidget | None = None, margins: Margins = (0, 0, 0, 0
 
 
 def stack(*pages: QWidget, on: QWidget) -> QStackedLayout:
-    """Return a layout that shows one of these pages at a time, to be a part of the layout of the widget `on`."""
+    """Return a layout that shows one of these pages at a time, to be added to the layout of `on`."""
     layout = QStackedLayout()
     for page in pages:
         page.setParent(on)  # the layout shows its first page at once: without a parent, as a window of its own
@@ -65,7 +65,7 @@ def stack(*pages: QWidget, on: QWidget) -> QStackedLayout:
 
 
 def scroll_down(area: QScrollArea, content: QWidget) -> None:
-    """Let an area show this content, as wide as itself, and scroll it down. What lies below both shows through."""
+    """Let an area show this content at its own width and scroll it vertically. Both are transparent."""
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -75,7 +75,6 @@ def scroll_down(area: QScrollArea, content: QWidget) -> None:
 
 
 def hairline(*, is_vertical: bool = False) -> QFrame:
-    """Return a line that lies between what is above it and what is below, or at its left and right."""
     line = QFrame()
     line.setProperty("role", "hairline")
     if is_vertical:
@@ -118,7 +117,7 @@ def flow(widgets: Sequence[QWidget], area: QRect) -> int:
 
 
 FRAME = QSize(16, 40)
-"""What a window manager's frame adds at most: it is not known before the window is shown."""
+"""The largest frame a window manager adds: unknown before the window is shown."""
 
 
 def screen_room(window: QWidget) -> QSize:
@@ -143,7 +142,7 @@ DIALOG_MARGINS: Margins = (Space.XL, Space.XL, Space.XL, Space.L)
 
 
 def set_up_dialog(dialog: QDialog, name: str, title: str) -> None:
-    """Name a dialog that is opened with `open()`, and is gone when it closes."""
+    """Name a dialog that is opened with `open()` and deleted when it closes."""
     dialog.setObjectName(name)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.setWindowTitle(title)

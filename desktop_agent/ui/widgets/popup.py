@@ -1,4 +1,4 @@
-"""What lies over the window while it is open: its frame, what closes it, and a list filtered by what is typed."""
+"""Popups over the window: their frame, what closes them, and a list filtered by typed text."""
 
 from collections.abc import Sequence
 from math import sqrt
@@ -14,18 +14,18 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _EDGE: Final = 1
 _INSIDE: Final = 4
-"""So far in, nothing of the edge is left, not even in the corners."""
+"""From this inset on, no border is drawn, not even in the corners."""
 
 
 class Popup(QFrame):
-    """A surface with an edge. Escape closes it, and so does a press beside it, which reaches what was pressed, too.
+    """A surface with a border. Escape closes it, and so does a press outside, which also reaches its target.
 
-    Not drawn by the style sheet: with its round corners Qt takes a widget for one that can be seen through, and paints
-    all that lies below with each key that is typed into this. Here the corners are cut off, and the rest hides it.
+    Not drawn by the style sheet: with round corners, Qt takes a widget for translucent and paints everything below it
+    with each typed key. Here the corners are masked, and the rest is opaque.
     """
 
     def __init__(self, theme: Theme, over: QWidget, button: QWidget | None = None) -> None:
-        """`button` opens and closes it by itself: a press on it is not one beside the popup."""
+        """`button` opens and closes the popup: a press on it does not count as outside."""
         super().__init__(over)
         self.is_open = False
         self._over = over
@@ -34,8 +34,8 @@ class Popup(QFrame):
         self._window: QWindow | None = None
         """Watched while the popup is open.
 
-        Not the whole application: a filter there would be called for every event there is, and for the first object
-        that Qt's binding does not know it makes classes for all of Qt's, which takes a frame and 6 MB.
+        Not the whole application: a filter there would be called for every event, and for the first object that Qt's
+        binding does not know it makes classes for all of Qt's types, which takes a frame and 6 MB.
         """
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setContentsMargins(_EDGE, _EDGE, _EDGE, _EDGE)
@@ -116,7 +116,7 @@ Row = TypeVar("Row")
 
 
 class ChoiceModel(QAbstractListModel, Generic[Row]):
-    """Rows of which some can be chosen; the others are headings and notes."""
+    """Rows, of which some can be chosen; the others are headings and notes."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -134,14 +134,14 @@ class ChoiceModel(QAbstractListModel, Generic[Row]):
         raise NotImplementedError
 
     def words(self, row: Row) -> list[str]:
-        """Return all that a row says, for readers of the screen."""
+        """Return all that a row says, for screen readers."""
         return [self.text(row)]
 
     def tooltip(self, row: Row) -> str:
         return plain_tooltip("\n".join(self.words(row)))
 
     def step_from(self, row: int, by: int) -> QModelIndex:
-        """Return the row that can be chosen `by` steps on; one step beyond an end leads to the other."""
+        """Return the selectable row `by` steps on; past an end it wraps around."""
         at = stepped([place for place, found in enumerate(self.rows) if self.is_choice(found)], row, by)
         return self.index(at) if at is not None else QModelIndex()
 
@@ -169,7 +169,7 @@ class ChoiceModel(QAbstractListModel, Generic[Row]):
 
 
 class FilterPopup(Popup, Generic[Row]):
-    """A field, and below it the rows that fit what is typed. The keyboard stays in the field.
+    """A field, and below it the rows that match the typed text. The focus stays in the field.
 
     Subclasses lay out `_field` and `_list`, and give the list its delegate.
     """
@@ -223,7 +223,7 @@ class FilterPopup(Popup, Generic[Row]):
         self._field.setAccessibleDescription(words)  # the keyboard stays in the field: this is what its reader hears
 
     def _take_key(self, event: QKeyEvent) -> bool:
-        """Act on a key of the field, if it is one for the list; whether it was."""
+        """Handle a key of the field if it is for the list; return whether it was."""
         page = self._page_rows
         steps = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: page, Qt.Key.Key_PageUp: -page}
         match event.key():
@@ -241,5 +241,5 @@ class FilterPopup(Popup, Generic[Row]):
         return super().eventFilter(watched, event)
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
-        """Keep Tab inside: what lies below is out of reach until this is closed."""
+        """Keep Tab inside: what is below cannot be reached until this is closed."""
         return True

@@ -1,4 +1,4 @@
-"""What the rows of every list have in common: fonts, grounds, the focus ring, and the parts that stand out."""
+"""What the rows of all lists share: fonts, grounds, the focus ring, and emphasised parts."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -25,7 +25,7 @@ RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
 
 
 class FocusRing(QObject):
-    """Knows whether the user moves through a list by keyboard, which is when the current row gets a ring."""
+    """Knows whether the user moves through a list by keyboard; then the current row gets a ring."""
 
     def __init__(self, view: QAbstractItemView) -> None:
         super().__init__(view)
@@ -57,7 +57,7 @@ class FocusRing(QObject):
 
 
 class RowFonts(QObject):
-    """The fonts of a list's rows, as the theme has them at the moment."""
+    """The fonts of a list's rows in the current theme."""
 
     def __init__(self, theme: Theme, parent: QObject, size_px: float = TypeSize.BODY) -> None:
         super().__init__(parent)
@@ -74,7 +74,7 @@ class RowFonts(QObject):
 
 
 class RowDelegate(QStyledItemDelegate):
-    """What every delegate has to draw rows with. They are as high as those of all lists."""
+    """What every delegate needs to draw rows. Rows have the same height in all lists."""
 
     def __init__(self, theme: Theme, ring: FocusRing, parent: QObject, size_px: float = TypeSize.BODY) -> None:
         super().__init__(parent)
@@ -88,7 +88,7 @@ class RowDelegate(QStyledItemDelegate):
         painter.restore()
 
     def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        """Draw a row; the painter is as before afterwards."""
+        """Draw a row; the painter's state is restored afterwards."""
         raise NotImplementedError
 
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
@@ -99,7 +99,7 @@ Model = TypeVar("Model", bound=QAbstractItemModel)
 
 
 class ModelDelegate(RowDelegate, Generic[Model]):
-    """Draws rows of a model of which it knows more than Qt does."""
+    """Draws rows of a model whose type it knows."""
 
     def __init__(
         self, model: Model, theme: Theme, ring: FocusRing, parent: QObject, size_px: float = TypeSize.BODY
@@ -111,7 +111,7 @@ class ModelDelegate(RowDelegate, Generic[Model]):
 def set_up_list(view: QAbstractItemView) -> FocusRing:
     """Set up a view as a list, and return the focus ring for its rows.
 
-    It has no frame and never scrolls sideways; its rows know the mouse.
+    It has no frame and never scrolls sideways; its rows react to the mouse.
     """
     view.setFrameShape(QFrame.Shape.NoFrame)
     view.setMouseTracking(True)
@@ -121,9 +121,9 @@ def set_up_list(view: QAbstractItemView) -> FocusRing:
 
 
 def stepped(choices: Sequence[int], row: int, by: int) -> int | None:
-    """Return the row that can be chosen `by` steps on from `row`; one step beyond an end leads to the other.
+    """Return the selectable row `by` steps on from `row`; past an end it wraps around.
 
-    `choices` are the rows that can be chosen, in their order. Without any there is none.
+    `choices` are the selectable rows in order; `None` if there are none.
     """
     if not choices:
         return None
@@ -136,7 +136,7 @@ def stepped(choices: Sequence[int], row: int, by: int) -> int | None:
 
 
 def draw_ground(painter: QPainter, theme: Theme, option: QStyleOptionViewItem, ring: FocusRing) -> QColor:
-    """Draw what is behind a row's text, and return the colour the text has on it."""
+    """Draw what is behind a row's text, and return the colour for that text."""
     rect, state = QRectF(option.rect), option.state
     is_selected = bool(state & QStyle.StateFlag.State_Selected)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -150,7 +150,9 @@ def draw_ground(painter: QPainter, theme: Theme, option: QStyleOptionViewItem, r
 
 
 def draw_area(painter: QPainter, theme: Theme, rect: QRectF, *, is_selected: bool) -> None:
-    """Draw what is behind the row that is selected, or under the pointer. High contrast adds an edge to the former."""
+    """Draw what is behind the row that is selected or under the pointer. High contrast adds a border to the selected
+    one.
+    """
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(theme.colour("accent_weak" if is_selected else "sunken"))
     if is_selected and theme.colours.is_high_contrast:
@@ -170,14 +172,14 @@ def draw_line(
 
 @cache
 def _single_line(alignment: Qt.AlignmentFlag) -> int:
-    """Return the flags of one line. Kept: to combine Python's enumerations takes as long as to draw a word."""
+    """Return the text flags for one line. Cached: combining Python enumerations takes as long as drawing a word."""
     return (alignment | Qt.TextFlag.TextSingleLine).value
 
 
 def draw_emphasised(
     painter: QPainter, theme: Theme, rect: QRectF, text: str, spans: Sequence[Span], colour: QColor, font: QFont
 ) -> float:
-    """Draw `text` with `spans` emphasised, clipped to `rect`; return how wide it is."""
+    """Draw `text` with `spans` emphasised, clipped to `rect`; return its width."""
     strong = QFont(font)
     strong.setWeight(QFont.Weight.DemiBold)
     emphasis = theme.colour("accent_text")

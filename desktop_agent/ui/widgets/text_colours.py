@@ -1,4 +1,4 @@
-"""Colours in text: which parts of code have which role, found by Pygments; formats and marks of Qt's.
+"""Colours in text: the role of each part of code, found by Pygments; Qt formats and marks.
 
 The code of a fence is coloured piece by piece, each with the piece before it as context, so the cost of a long fence
 never comes at once. A string or comment longer than that can lose its colour; the code itself is never touched.
@@ -24,15 +24,15 @@ _MAX_LINE = 2_000
 
 
 class Lexer(Protocol):
-    """Takes source of one language apart. Those of Pygments do, which is slow to import."""
+    """Splits source of one language into tokens. Pygments lexers do, but Pygments is slow to import."""
 
     def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
-        """Yield each token: where it begins, its type, which is a tuple of names, and its text."""
+        """Yield each token: its start, its type (a tuple of names) and its text."""
         ...
 
 
 def colour_code(lexer: Lexer, before: str, code: str) -> Colouring:
-    """Return the colours of `code`, a piece of a fence, which continues `before`."""
+    """Return the colours of `code`, a piece of a fence that continues `before`."""
     if max(map(len, code.split("\n"))) > _MAX_LINE:
         return ()
     if before and max(map(len, before.split("\n"))) > _MAX_LINE:
@@ -84,7 +84,7 @@ def role_of(kind: tuple[str, ...], *, is_fence: bool = False) -> str:
 
 
 class Lexers:
-    """Hands out lexers by the name a fence gives its language."""
+    """Provides lexers by the language name of a fence."""
 
     def __init__(self) -> None:
         self._searches: dict[str, BackgroundCall[Lexer | None]] = {}
@@ -94,7 +94,7 @@ class Lexers:
         return not all(search.is_done for search in self._searches.values())
 
     def is_known(self, language: str) -> bool:
-        """Whether it is clear by now which lexer a language has. If not, finding out begins."""
+        """Whether the lexer of a language is known by now. If not, start to look it up."""
         search = self._searches.get(language)
         if search is None:
             search = self._searches[language] = BackgroundCall(partial(lexer_for_language, language), None)

@@ -1,4 +1,4 @@
-"""What the window can do: every action once, with its name and shortcut, shared by menus, buttons and tests."""
+"""The window's actions, each defined once with its name and shortcut, shared by menus, buttons and tests."""
 
 from collections.abc import Callable, Mapping
 
@@ -72,7 +72,7 @@ class Actions:
         return action
 
     def set_keys(self, keys: Mapping[str, tuple[str, ...]]) -> None:
-        """Give the actions, by name, these keys. Keys of `part.action` go to the parts of the window."""
+        """Set the keys of actions by name; keys named `part.action` go to the parts of the window."""
         self.parts.use(keys)
         for action in self.all:
             wanted = [QKeySequence(each) for each in keys.get(action.objectName(), ())]

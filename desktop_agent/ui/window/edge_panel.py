@@ -1,4 +1,4 @@
-"""A panel at an edge of the window: in a dock beside the conversation, in a narrow window in a drawer over it."""
+"""A panel at an edge of the window: a dock beside the conversation, or in a narrow window a drawer over it."""
 
 from typing import Literal
 
@@ -11,7 +11,7 @@ from desktop_agent.ui.widgets.layouts import vbox
 Side = Literal["left", "right"]
 
 _MARGIN = 56
-"""How much of the conversation stays visible, which shows that a drawer can be closed."""
+"""How much of the conversation stays visible, so that users see that a drawer can be closed."""
 
 
 class Drawer(QFrame):
@@ -92,7 +92,7 @@ class EdgePanel(QObject):
         self.dock = QDockWidget(title, window)
         self.dock.setObjectName(name)
         self._place = QWidget(self.dock)
-        """Keeps the room of the panel in the dock while the panel is elsewhere or not shown yet."""
+        """Placeholder in the dock while the panel is elsewhere or not shown yet."""
         self._layout = vbox(self._panel, on=self._place)
         self.dock.setWidget(self._place)
         # The panels have headings of their own; a second title above each would only be noise.
@@ -124,7 +124,6 @@ class EdgePanel(QObject):
             self.show()
 
     def set_narrow(self, *, is_narrow: bool) -> None:
-        """Hide the dock in a window that becomes narrow; restore it in one that becomes wide."""
         if is_narrow and not self._is_narrow:
             self._was_open = not self.dock.isHidden()
         elif self._is_narrow and not is_narrow and self._was_open:
@@ -135,7 +134,7 @@ class EdgePanel(QObject):
             self.dock.hide()
 
     def _show_beside(self) -> None:
-        """Return to the place beside the conversation. A panel in the drawer stays visible."""
+        """Move the panel back to its dock; a panel visible in the drawer stays visible."""
         if self.dock.window().isVisible() and not self.drawer.isVisible():
             self._panel.hide()
         self.dock.show()

@@ -1,4 +1,4 @@
-"""The main window: where the panels stand, in a wide window and in a narrow one, and what the next start remembers."""
+"""The main window: the layout of its panels when wide and when narrow, and what the next start remembers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeVar, cast
@@ -21,10 +21,10 @@ from desktop_agent.ui.window.top_bar import TopBar
 
 
 class KeysFirst(QObject):
-    """Puts the keys of some actions before what they do in a field. On GNOME and KDE Ctrl+K deletes in all fields.
+    """Gives the keys of some actions priority over text fields: on GNOME and KDE, Ctrl+K deletes in every field.
 
-    It listens to the widget that has the keyboard only: every event that is listened to costs. One that `keepsKeys`
-    says for itself which keys it takes.
+    It filters only the events of the focused widget, because every filtered event costs. A widget with `keepsKeys`
+    decides itself which keys it takes.
     """
 
     def __init__(self, actions: Iterable[QAction], window: QWidget) -> None:
@@ -51,8 +51,8 @@ class KeysFirst(QObject):
 class SettledColumn(QVBoxLayout):
     """Lays out its contents once the panels at the edges have come or gone.
 
-    Qt lays out the window before the window hears of its new size and shows or hides the panels, each of which is one
-    more layout. A long conversation would be wrapped for every width on the way: 15 to 37 ms instead of 8
+    Qt lays out the window before the window learns its new size and shows or hides the panels, and each panel causes
+    another layout. A long conversation would be wrapped for every width in between: 15 to 37 ms instead of 8
     (`bench_heartbeat.py`, *narrow, and wide again*).
     """
 
@@ -65,11 +65,11 @@ class SettledColumn(QVBoxLayout):
         self._room: QRect | None = None
 
     def unsettle(self) -> None:
-        """Wait for `settle` in a window of any size."""
+        """Put off layout until `settle` is called, whatever the size of the window."""
         self._window_size = QSize()
 
     def settle(self, window_size: QSize) -> None:
-        """Lay out: the panels are in their places for a window of this size."""
+        """Lay out now: the panels are in their places for a window of this size."""
         self._window_size = window_size
         if self._room is not None:
             room, self._room = self._room, None
@@ -111,7 +111,7 @@ class WindowMemory:
         return value if isinstance(value, QByteArray) else None
 
     def remember_layout(self, parts: Mapping[LayoutPart, QByteArray]) -> None:
-        """A part that is not named keeps what was remembered last."""
+        """Remember these parts; the others keep their last values."""
         for part, value in parts.items():
             self._store.setValue(part, value)
         self._store.sync()
@@ -125,7 +125,7 @@ class WindowMemory:
 
     @property
     def diff_mode(self) -> RowMode | None:
-        """How the user chose to see diffs; None if they did not choose, which is what fits the width."""
+        """How the user chose to see diffs; None if they did not choose and the width decides."""
         match self._store.value("diff_mode"):
             case "unified" | "side_by_side" as mode:
                 return mode
@@ -156,7 +156,7 @@ class WindowMemory:
 
     @property
     def choices(self) -> Sequence[KeptChoice]:
-        """What was chosen in the palette, the last first."""
+        """What was chosen in the palette, the latest first."""
         return self._read("recent_choices", list[KeptChoice], [])
 
     def remember_choices(self, choices: Sequence[KeptChoice]) -> None:
@@ -178,7 +178,7 @@ NARROW_BELOW = 1180
 _LEAST_FIRST_SIZE = QSize(1440, 900)
 _MOST_FIRST_SIZE = QSize(1920, 1200)
 _FIRST_SHARE = 0.85
-"""The share of the screen of a window that was never opened, within the two sizes above."""
+"""The share of the screen that the first window takes, within the two sizes above."""
 _MINIMUM_SIZE = QSize(720, 480)
 _SIDE_WIDTH = 236
 _REVIEW_WIDTH = 540
@@ -244,7 +244,7 @@ class MainWindow(QMainWindow):
         self.close()
 
     def hide_jobs(self) -> None:
-        """Hide the background commands; the keyboard goes from there to the message field."""
+        """Hide the background commands; the focus moves from there to the message field."""
         had_focus = self._jobs.isAncestorOf(self.focusWidget() or self)
         self._jobs.hide()
         if had_focus:
@@ -324,7 +324,9 @@ class MainWindow(QMainWindow):
             self._column.settle(self.size())
 
     def _settle(self) -> None:
-        """Lay out the conversation and each panel in turns of their own: together they take more than a frame."""
+        """Lay out the conversation and each panel in separate turns of the loop: together they take more
+        than a frame.
+        """
         self._column.settle(self.size())
         in_next_turn(self, self._fill_edges)
 

@@ -14,7 +14,7 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _MAX_LABEL = 28
 _SHORTENED = re.compile(r"^claude[- ]|^[^:/]{1,20}: ", re.IGNORECASE)
-"""Left out of a name where there is little room: in a router's label, the vendor."""
+"""Prefixes left out of a name where space is short; in a router's label, the vendor."""
 
 
 class ModePickers(QObject):
@@ -61,7 +61,7 @@ class ModePickers(QObject):
         self._show_sandbox()
 
     def show_label(self, model: ModelRef, label: str) -> None:
-        """Show the common name of `model`, if that still answers; its id stays in the tooltip."""
+        """Show the display name of `model` if that is still the current one; its id stays in the tooltip."""
         if model == self._model and label != self._label:
             self._label = label
             self._show_model(model)

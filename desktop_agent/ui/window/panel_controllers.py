@@ -69,14 +69,14 @@ class PromptController(QObject):
         session.submit_on(waiting.move_requested, ops.MoveQueued, "prompt_id", "before")
 
     def give_back(self, texts: Sequence[str]) -> None:
-        """Put prompts that were not taken back into the composer, before what the user has written since."""
+        """Return prompts that the session did not accept to the composer, before what the user has written since."""
         draft = self._composer.text().strip()
         self._composer.set_text("\n\n".join([*texts, draft] if draft else texts))
 
     def give_back_queued(self) -> None:
-        """Put prompts that will not start by themselves back into the composer.
+        """Return queued prompts that will not start on their own to the composer.
 
-        Those that an earlier process left stay queued: the user has not just written them.
+        Prompts that an earlier process left stay queued: the user did not just write them.
         """
         handle = self._session.handle
         if handle is None:
@@ -104,12 +104,13 @@ class PromptController(QObject):
         self._view.row_layout.scroll_to_bottom()
 
     def _ask_for_folder(self, text: str) -> None:
-        """Keep what was sent in the field, before what is written there, until something is open that can answer."""
+        """Put the sent text back into the field, before anything written since, until something is open that can
+        answer.
+        """
         self.give_back([text])
         self.folder_requested.emit(text)
 
     def _retry(self) -> None:
-        """Ask again with the last prompt of the user."""
         for entry in reversed(self._session.transcript.entries):
             if isinstance(entry, ev.PromptSubmitted):
                 self.retry_requested.emit()
@@ -117,7 +118,6 @@ class PromptController(QObject):
                 return
 
     def _quote(self, text: str) -> None:
-        """Put a quotation behind what is written, and the cursor behind it."""
         draft = self._composer.text().rstrip()
         quoted = "\n".join(f"> {line}".rstrip() for line in text.strip().splitlines())
         self._composer.set_text(f"{draft}\n\n{quoted}\n\n" if draft else f"{quoted}\n\n")
@@ -128,7 +128,7 @@ class PromptController(QObject):
         self._view.row_layout.scroll_to_bottom()
 
     def _edit_queued(self, prompt_id: str) -> None:
-        """Take a prompt back into the message field, where it is sent again from."""
+        """Move a queued prompt back to the message field, to be sent again from there."""
         for prompt in self._session.transcript.turns.queued:
             if prompt.prompt_id == prompt_id:
                 self._session.submit(ops.Unqueue(prompt_id=prompt_id))
@@ -198,7 +198,9 @@ class ReviewController(QObject):
         self._show_call(turn.call_id, turn.path, turn.turn)
 
     def _on_review(self, action: QAction, work: Callable[["ReviewContent"], object], *, is_shown: bool = False) -> None:
-        """Do something with the content of the review; where it `is_shown`, show the review if it has anything."""
+        """Do `work` with the content of the review; with `is_shown`, only if it has anything, and show the review
+        first.
+        """
 
         def do() -> None:
             if (content := self._review.content) is None or (is_shown and not self._review.has_review):
@@ -238,7 +240,7 @@ class ReviewController(QObject):
 
 
 class ContextController(QObject):
-    """Opens the inspector when it is asked for, and keeps what it shows fresh while it is open."""
+    """Opens the inspector on request, and keeps it up to date while it is open."""
 
     def __init__(
         self, session: ShownSession, window: MainWindow, theme: Theme, composer: Composer, view: TranscriptView
@@ -262,7 +264,7 @@ class ContextController(QObject):
             self._inspector.close()
 
     def follow(self, event: ev.Event) -> None:
-        """Show what the session answered, and ask again after what changes the answer."""
+        """Show the session's answers, and ask again after events that change them."""
         if self._inspector is None:
             return
         match event:
@@ -312,7 +314,7 @@ class ContextController(QObject):
 
 
 _PAUSE_MS: Final = 4
-"""Between two pieces of a dialog. With no pause, what else is due would be done in the same turns of the loop."""
+"""Between two pieces of a dialog. Without it, other pending work would run in the same turns of the loop."""
 _ROW_FIRST: Final = FRAME_MS // _PAUSE_MS + 1
 """After this many pauses the card of the question has been drawn: row updates come at most a frame apart."""
 
@@ -332,7 +334,7 @@ class ApprovalController(QObject):
         now: Callable[[], datetime],
         rule_maths: Callable[[Transcript], RuleMaths],
     ) -> None:
-        """`rule_maths` judges rules for a session, asked for when a question is shown."""
+        """`rule_maths` returns the judge of rules for a session; it is called when a question is shown."""
         super().__init__(session)
         self._session = session
         self._window = window
@@ -372,7 +374,7 @@ class ApprovalController(QObject):
             self.open(pending[0].call_id)
 
     def open(self, call_id: str) -> None:
-        """Open the dialog for a question that waits, in the next turns of the loop, unless it is open already."""
+        """Open the dialog for a waiting question, in the next turns of the loop, unless it is already open."""
         pending = self._session.transcript.pending_approvals
         request = next((request for request in pending if request.call_id == call_id), None)
         if request is None or self._call_id == call_id:
@@ -385,12 +387,12 @@ class ApprovalController(QObject):
         self._opening.begin(self._open(request))
 
     def show_judgement(self, judged: ev.CommandJudged) -> None:
-        """Show the answer in the dialog, if it is open about that call."""
+        """Show the judgement in the dialog, if it asks about that call."""
         if self._dialog is not None and self._dialog.call_id == judged.call_id:
             self._dialog.show_judgement(judged)
 
     def _open(self, request: ApprovalRequest) -> Iterator[None]:
-        """Make the dialog and show it, after its card and in pieces: together they would take several frames."""
+        """Make and show the dialog in steps, after its card: together they would take several frames."""
         yield from repeat(None, _ROW_FIRST)
         from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog  # 16 ms, which is not for the first sight
 

@@ -65,7 +65,7 @@ class SessionController(ShownSession):
         now: Callable[[], datetime],
         rule_maths: Callable[[Transcript], RuleMaths],
     ) -> None:
-        """`rule_maths` judges rules for a session, asked for when a question is shown."""
+        """`rule_maths` returns the judge of rules for a session; it is called when a question is shown."""
         super().__init__(window)
         self._window = window
         self._panels = panels
@@ -80,16 +80,16 @@ class SessionController(ShownSession):
         )
         self._review = ReviewController(self, window, theme, panels.review, view, panels.files, diffs, spawn)
         self._last: dict[str, object] = {}
-        """The values that each part of the panels shows."""
+        """The last values shown, by part of the panels."""
         self.opens_questions = False
-        """Whether a question opens its dialog by itself. Its card in the conversation is there in any case."""
+        """Whether a question opens its dialog automatically. Its card in the conversation is shown in any case."""
         view.entry_actions.link_activated.connect(_open_link)
         self.submit_on(panels.pickers.approval_chosen, ops.SetMode, "approval")
         self.submit_on(panels.pickers.sandbox_chosen, ops.SetMode, "sandbox")
         self.submit_on(panels.jobs.stop_requested, ops.StopJob, "job_id")
 
     def show(self, handle: SessionHandle) -> None:
-        """Show this session instead of the one before, which goes on running unseen."""
+        """Show this session; the previous one keeps running in the background."""
         if (before := self.handle) is not None:
             self._places.leave(before)
             for signal, slot in self._connections(before):
@@ -126,7 +126,7 @@ class SessionController(ShownSession):
             self._replacing.begin(self._replace(self.handle))
 
     def _replace(self, handle: SessionHandle) -> Iterator[None]:
-        """Show the other panels in turns of their own: all at once would take two frames."""
+        """Show the other panels in separate turns of the loop: together they would take two frames."""
         yield
         self._panels.review.set_transcript(handle.transcript, handle.submit)
         yield
@@ -136,7 +136,7 @@ class SessionController(ShownSession):
         self._panels.review.say_unreadable()
 
     def _show_rest(self) -> None:
-        """Show all of a session but its conversation and its changes."""
+        """Show everything of a session except its conversation and its changes."""
         self._panels.composer.set_blocked(self.read_only)
         edit = self._panels.composer.edit
         edit.history = edit.history.exchanged(_written(self.transcript))
@@ -183,7 +183,6 @@ class SessionController(ShownSession):
     # -- what the panels say of it --
 
     def _show_status(self) -> None:
-        """Show title, modes, jobs and queue, and enable the actions that fit."""
         transcript = self.transcript
         session, turns = transcript.session, transcript.turns
         is_demo = session.model is not None and session.model.provider == "demo"
@@ -212,7 +211,7 @@ class SessionController(ShownSession):
         actions.undo_file.setEnabled(is_resting)
 
     def _is_news(self, part: str, *values: object) -> bool:
-        """Whether a part of the panels is to show something else. Most events change one of them, or none."""
+        """Store the values of a part and return whether they changed. Most events change one part, or none."""
         is_news = self._last.get(part) != values
         self._last[part] = values
         return is_news
@@ -233,7 +232,6 @@ class SessionController(ShownSession):
             composer.controls.show_cost(*costs)
 
     def _show_changes(self) -> None:
-        """Show what changed, in the review and in the file tree."""
         self._panels.review.refresh()
         touched = {record.change.path for record in self.transcript.changed.active()}
         self._panels.files.set_touched(touched)
@@ -243,14 +241,14 @@ class SessionController(ShownSession):
 def _asked_about(transcript: Transcript) -> CallId:
     """Return the call that has waited longest for a yes or no; empty if there is none.
 
-    What a server asks, or a limit of spending, has answers of its own.
+    Questions of servers and spending limits have other kinds of answers.
     """
     asked = (one for one in transcript.pending_approvals if one.question is None and one.spending is None)
     return next((one.call_id for one in asked), "")
 
 
 def _written(transcript: Transcript) -> list[str]:
-    """Return what the user wrote so far, as it would be typed again."""
+    """Return the user's messages so far, as they would be typed again."""
     loaded = [
         entry for entry in transcript.entries if isinstance(entry, ev.PromptSubmitted | ev.Steered | ev.CommandRun)
     ]

@@ -54,7 +54,7 @@ class SessionHandle(QObject):
         self._send = send
 
     def submit(self, op: Op) -> None:
-        """Ask the session for something. Returns at once; what comes of it arrives as events."""
+        """Submit an op to the session. Returns at once; results arrive as events."""
         self._send(op)
 
     def clear(self) -> None:
@@ -83,8 +83,7 @@ class SessionHandle(QObject):
         self.happened.emit(event)
 
 
-def _ignore(_op: Op) -> None:
-    """Takes the ops that come after the end of a session."""
+def _ignore(_op: Op) -> None: ...
 
 
 class ShownSession(QObject):
@@ -109,7 +108,7 @@ class ShownSession(QObject):
             self.handle.submit(op)
 
     def submit_on(self, signal: SignalInstance, op: Callable[..., Op], *fields: str) -> None:
-        """Submit an op each time that `signal` is emitted; its first arguments are these fields of the op."""
+        """Submit an op whenever `signal` is emitted; the signal's first arguments become these fields of the op."""
 
         def submit(*arguments: object) -> None:
             self.submit(op(**dict(zip(fields, arguments, strict=False))))
@@ -128,7 +127,7 @@ class ReadingPlaces:
         self._places: dict[SessionId, KeptPlace] = {}
 
     def leave(self, handle: SessionHandle) -> None:
-        """Keep the place; call it while this session is still shown."""
+        """Remember the reading place; call it while this session is still shown."""
         session_id = handle.transcript.session.session_id
         if not session_id or not handle.is_whole:
             return  # the place kept before is still needed once the rest is loaded
@@ -138,7 +137,7 @@ class ReadingPlaces:
             self._places.pop(session_id, None)
 
     def enter(self, handle: SessionHandle) -> None:
-        """Go to the place of the session that is shown now, or whose rest was loaded now."""
+        """Go to the remembered place, after the session is shown or its rest is loaded."""
         place = self._places.get(handle.transcript.session.session_id)
         if place is not None and handle.is_whole and self._navigation.is_at_end:
             self._navigation.go_to(place)

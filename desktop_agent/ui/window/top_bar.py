@@ -110,7 +110,6 @@ class FolderMenu(QMenu):
 
 
 def main_menu(actions: Actions, parent: QWidget) -> QMenu:
-    """Return the menu, with the most frequent actions in it and the rest in submenus."""
     menu = QMenu(parent)
     menu.setObjectName("mainMenu")
     menu.addActions([actions.command_palette, actions.settings, actions.usage])
@@ -131,7 +130,7 @@ def main_menu(actions: Actions, parent: QWidget) -> QMenu:
 
 
 def _add(menu: QMenu, title: str, actions: Iterable[QAction | None]) -> None:
-    """Add a menu; None stands for a line between two groups."""
+    """Add a menu; None stands for a separator between two groups."""
     inner = menu.addMenu(title)
     for action in actions:
         if action is None:
@@ -242,7 +241,9 @@ class TopBar(QWidget):
         self.jobs_button.setVisible(total > 0)
 
     def set_narrow(self, *, is_narrow: bool) -> None:
-        """In a narrow window offer the panels that are hidden there; the palette is in the menu."""
+        """In a narrow window, show the button of the hidden side panel and hide the palette's, which is also in the
+        menu.
+        """
         self.side_button.setVisible(is_narrow)
         self.palette_button.setVisible(not is_narrow)
         self.search_button.show_keys(is_shown=not is_narrow)

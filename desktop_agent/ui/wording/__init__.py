@@ -1,1 +1,1 @@
-"""How text is shown: nothing of it invisible, times and folders as people write them, modes in words."""
+"""How text is shown: no invisible characters, readable times and folders, modes in words."""

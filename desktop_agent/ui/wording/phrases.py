@@ -1,4 +1,4 @@
-"""What the application says in several places: modes, moments, folders, and why a prompt was read again."""
+"""Phrases used in several places: modes, moments, folders, and why a prompt was read again."""
 
 from datetime import datetime
 from pathlib import Path
@@ -32,11 +32,11 @@ _MODES: dict[SandboxMode, tuple[str, str, str]] = {
     "strict": ("Sandbox: read-only", "Read-only", "Commands cannot write anything. No network."),
     "none": ("No sandbox", "No sandbox", "Commands can do anything your account can."),
 }
-"""What each is called, also where there is little room, and what it comes to."""
+"""By mode: its name, its short name, and what it means."""
 
 POLICIES = tuple(_POLICIES)
 MODES = tuple(_MODES)
-"""Named here once more: the window is painted before the core is imported."""
+"""Repeated here, because the window is painted before the core is imported."""
 
 
 def _mode_text(text: str) -> str:
@@ -44,7 +44,7 @@ def _mode_text(text: str) -> str:
 
 
 def escalation_words() -> str:
-    """Return how a call runs that asks to get out of the sandbox."""
+    """Return the phrase for a call that asks to run outside the sandbox."""
     return _mode_text("Runs outside the sandbox, with all the rights of your account")
 
 
@@ -59,13 +59,13 @@ def sandbox_words(mode: SandboxMode) -> tuple[str, str]:
 
 
 def short_words(mode: str) -> str:
-    """Return what a policy or sandbox is called where there is little room."""
+    """Return the short name of a policy or sandbox, for where space is short."""
     words: dict[str, tuple[str, str, str]] = {**_POLICIES, **_MODES}
     return _mode_text(words[mode][1])
 
 
 def cache_miss_words(miss: CacheMiss) -> str:
-    """Return a sentence on what was not in the cache, about how much that was, and why."""
+    """Return a sentence on a cache miss: what was missed, roughly how much, and why."""
     why = _why(miss.reason)
     if not miss.tokens:
         return _cache_text("The last turn was not in the provider's cache: {0}.").format(why)
@@ -96,9 +96,9 @@ def _cache_text(text: str) -> str:
 
 
 def short_moment(moment: datetime, now: datetime, locale: QLocale) -> str:
-    """Return the time of today, the day of this week, else the date: `14:05`, `Tue`, `12 Nov`, `Nov 2025`.
+    """Return the time if it was today, the weekday if this week, else the date: `14:05`, `Tue`, `12 Nov`, `Nov 2025`.
 
-    Both moments are aware; what is today depends on the time zone of `now`.
+    Both moments are time zone aware; what counts as today depends on the time zone of `now`.
     """
     moment = moment.astimezone(now.tzinfo)
     days = (now.date() - moment.date()).days
@@ -117,12 +117,12 @@ def long_moment(moment: datetime, now: datetime, locale: QLocale) -> str:
 
 
 def _date_pattern(pattern: str) -> str:
-    """Return the pattern of a date in the order of the user's language."""
+    """Return the date pattern in the order of the user's language."""
     return QCoreApplication.translate("Dates", pattern)
 
 
 def short_path(folder: str) -> str:
-    """Return a folder with `~` for the home folder, and names for characters that cannot be seen."""
+    """Return a folder with `~` for the home folder, and with names in place of invisible characters."""
     path, home = Path(folder), Path.home()
     short = f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) and path != home else folder
     return named(short)

@@ -1,4 +1,4 @@
-"""How untrusted text is shown: nothing in it is invisible, and nothing reorders what stands beside it."""
+"""How untrusted text is shown: no character is invisible, and none reorders the text around it."""
 
 import re
 from bisect import bisect_right
@@ -22,12 +22,12 @@ _FOUND = re.compile(rf"(?P<blanks> {{{MOST_BLANKS},}}|\t{{{MOST_BLANKS // 5},}})
 
 
 class TextPiece(NamedTuple):
-    """A part of a text: as it is shown, and as it is. Both are the same but for a stand-in."""
+    """A part of a text as it is shown and as it is; the two differ only where a stand-in is shown."""
 
     shown: str
     original: str
     is_cut: bool = False
-    """Whether it is the end of a text that is too long to show."""
+    """Whether it stands for the end of a text that is too long to show."""
 
     @property
     def is_stand_in(self) -> bool:
@@ -35,7 +35,9 @@ class TextPiece(NamedTuple):
 
 
 def pieces(text: str) -> Iterator[TextPiece]:
-    """Cut `text` up. Names stand for what cannot be seen, a count for many blanks, both for an endless rest."""
+    """Split `text` into pieces; names replace invisible characters, counts many blanks, and a note a rest that is too
+    long.
+    """
     head, rest = text[:MOST_SHOWN_CHARS], text[MOST_SHOWN_CHARS:]
     at = 0
     for match in _FOUND.finditer(head):
@@ -59,7 +61,7 @@ def _shown(original: str) -> str:
 
 
 MAX_DRAWN_CHARS = 5_000
-"""What a longer line has beyond this is not drawn: shaping a line of a million characters takes half a second."""
+"""The rest of a longer line is not drawn: shaping a line of a million characters takes half a second."""
 TAB_WIDTH = 4
 
 _BOM = "\ufeff"
@@ -132,7 +134,7 @@ def utf16_length(text: str) -> int:
 
 
 def index_of(text: str, position: int) -> int:
-    """Return the place in `text` of a position of Qt, which counts UTF-16 units."""
+    """Convert a position of Qt, which counts UTF-16 code units, to an index in `text`."""
     if text.isascii():
         return position
     return len(text.encode("utf-16-le", "surrogatepass")[: 2 * position].decode("utf-16-le", "surrogatepass"))
@@ -145,12 +147,12 @@ def lowered(text: str) -> str:
 
 
 _MOST_SHOWN_CHARS = 600
-"""How much of a line with hidden characters a note repeats: the command itself stands above."""
+"""How much of a line with hidden characters a note repeats: the command itself is shown above."""
 _BLANKS = re.compile(r" {9,}")
 
 
 def visible(text: str) -> str:
-    """Return `text` with the names of characters that cannot be seen, or reorder others, in their places.
+    """Return `text` with names in place of characters that are invisible or reorder others.
 
     Tabs become blanks. A line that is too long to draw says how much of it is left out.
     """
@@ -158,7 +160,7 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return `text` on one line, with nothing in it that cannot be seen."""
+    """Return `text` on one line, without invisible characters."""
     return " ⏎ ".join(visible(text).split("\n"))
 
 
@@ -171,7 +173,7 @@ def explained(explanation: str) -> str:
 
 
 def hidden_text_risks(command: str) -> list[str]:
-    """Say what stands in a command that cannot be seen, or reorders what is around it."""
+    """Describe characters of a command that are invisible or reorder the text around them."""
     hidden = [_cut(_visible_line(line)) for line in command.split("\n") if has_hidden(line)]
     text = QCoreApplication.translate(
         "ApprovalRequest", "The command has characters that cannot be seen. It really is: {0}"
@@ -206,10 +208,10 @@ def in_quotes(text: str) -> str:
 
 
 def plain_tooltip(text: str) -> str:
-    """Return `text` such that a tooltip shows it sign for sign.
+    """Return `text` escaped so that a tooltip shows it literally.
 
-    Characters that cannot be seen are named. Qt takes what looks like HTML for HTML, in tooltips always: a file could
-    be named to show something else.
+    Invisible characters are named. Qt's tooltips interpret anything that looks like HTML: a file could be named so that
+    it shows something else.
     """
     shown = "\n".join(map(named, text.replace("\t", "    ").split("\n")))
     escaped = shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,4 +1,4 @@
-"""One file of the viewer: its text or picture, and above it what is to be said or asked before something is lost."""
+"""One file of the viewer: its text or picture, and above it messages, and questions before something is lost."""
 
 from pathlib import Path
 from typing import Literal
@@ -81,7 +81,7 @@ class SaveBar(BannerFrame):
 
 
 class FilePage(QWidget):
-    """Shows the file at `path` below `root`, once it is given what was read of it."""
+    """Shows the file at `path` below `root` once it is given the content."""
 
     changed = Signal()  # its title, or what can be done with it
     save_pressed = Signal()
@@ -94,9 +94,9 @@ class FilePage(QWidget):
         self.text: TextPage | None = None
         self.wanted_line = 1
         self.reading = 0
-        """Counts how often it was asked to be read: the last answer counts."""
+        """Number of read requests: only the answer to the last one counts."""
         self.found: FileContent | None = None
-        """What is on disk, where that is not what the user edits."""
+        """The content on disk, where it differs from what the user edits."""
         self.saving_digest: str | None = None
         self.bar = SaveBar()
         self._theme = theme
@@ -140,14 +140,14 @@ class FilePage(QWidget):
         self.changed.emit()
 
     def follow(self, path: str) -> None:
-        """Be the page of this path from now on: the file was renamed. What is shown of it stays."""
+        """Show the file under this new path, after a rename. The shown content stays."""
         if self.content is not None and self.content.path == self.path:
             self.content = replace(self.content, path=path)
         self.path = path
         self.changed.emit()
 
     def go_to(self, line: int) -> None:
-        """Stand in this line, from 1; 0 stays where the user is."""
+        """Go to this line, from 1; 0 keeps the user's place."""
         self.wanted_line = line
         if line and self.text is not None:
             self.text.go_to(line)

@@ -1,4 +1,4 @@
-"""The open files, each in a tab, and between tabs and file what can be done with it."""
+"""The open files, each in a tab, and the actions on the current file between the tabs and the file."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,12 +18,12 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names,
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 MAX_TABS = 20
-"""With one more, the tab that was not looked at for the longest time is closed, unless something in it is not saved."""
+"""One more closes the least recently viewed tab, unless it has unsaved changes."""
 _MAX_CLOSED = 20
 
 
 class ClosedTab(NamedTuple):
-    """A file that was open, and where the user was in it."""
+    """A file that was open, and the user's place in it."""
 
     root: Path
     path: str
@@ -86,7 +86,7 @@ class FileTabs(QWidget):
         return page
 
     def follow(self, root: Path, new_paths: Mapping[str, str]) -> None:
-        """Let the files below `root` that were renamed stay open under their new paths, and be opened again there."""
+        """Keep the renamed files below `root` open under their new paths, and reopen closed tabs there."""
         moved = [page for page in self.pages if page.root == root and page.path in new_paths]
         places = {new_paths[page.path] for page in moved}
         for other in self.pages:  # it shows what is no longer there, or that there was nothing
@@ -151,7 +151,6 @@ class FileTabs(QWidget):
                 return
 
     def _name_tabs(self) -> None:
-        """Name each by its file, by its folder as well where two have the same name, and mark what is not saved."""
         pages = self.pages
         names = [page.name for page in pages]
         for index, page in enumerate(pages):
@@ -188,7 +187,7 @@ class FileTabs(QWidget):
 
 
 class ViewerHead(QWidget):
-    """Is about the file that `tabs` shows. Call `refresh` when that is another one, or has changed."""
+    """Controls for the file that `tabs` shows. Call `refresh` when another file is shown or this one has changed."""
 
     application_requested = Signal(object)  # an absolute path
 

@@ -1,4 +1,4 @@
-"""Saving what the user wrote into files, and what is asked when a file was changed on disk meanwhile."""
+"""Saves what the user wrote into files, and asks when a file was changed on disk meanwhile."""
 
 import asyncio
 from pathlib import Path
@@ -23,10 +23,10 @@ from desktop_agent.ui.widgets.layouts import lay_out_dialog, set_up_dialog
 
 
 class FileStore(Protocol):
-    """Works beside the window's thread."""
+    """Reads and writes files off the window's thread."""
 
     async def save(self, root: Path, path: str, expected: str | None, content: bytes) -> str:
-        """Write a file below `root`, unless it has not the digest `expected` (`None`: there is none).
+        """Write a file below `root` if its digest is `expected` (`None`: the file does not exist).
 
         Return why it was not written; empty when it was.
         """
@@ -36,7 +36,7 @@ class FileStore(Protocol):
 
 
 class DifferenceDialog(QDialog):
-    """Shows it, to be looked at. Show it with `open()`."""
+    """Shows the difference between the file on disk and the user's text. Show it with `open()`."""
 
     def __init__(self, theme: Theme, diff: FileDiff, parent: QWidget) -> None:
         super().__init__(parent)
@@ -52,7 +52,7 @@ class DifferenceDialog(QDialog):
 
 
 class PageSaving(QObject):
-    """Saves the files in `tabs` by `store`. Nothing that was changed elsewhere is overwritten unasked."""
+    """Saves the files in `tabs` through `store`. Asks before it overwrites a file that was changed elsewhere."""
 
     def __init__(self, theme: Theme, tabs: FileTabs, store: FileStore, spawn: Spawn) -> None:
         super().__init__(tabs)
@@ -71,7 +71,7 @@ class PageSaving(QObject):
         page.save_pressed.connect(self.save_current)
 
     def take(self, page: FilePage, content: FileContent) -> None:
-        """Show what was read of a file; where that would drop what the user wrote, ask."""
+        """Show the content that was read for a file; ask first if that would drop the user's changes."""
         if not page.is_dirty or page.content is None:
             page.found = None
             page.show_content(content)

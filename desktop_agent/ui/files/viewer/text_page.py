@@ -1,4 +1,4 @@
-"""The text of a file, with numbers, colours, a bar to go to a line, and all places of a text marked in it."""
+"""The text of a file, with line numbers, colours, a bar to go to a line, and all search matches marked."""
 
 import asyncio
 import re
@@ -35,18 +35,18 @@ from desktop_agent.ui.widgets.text_colours import cursor_over, mark_of
 
 MAX_PLACES = 20_000
 _PIECE_CHARS = 100_000
-"""What is searched in one call: the interpreter is not shared while one lasts."""
+"""Characters searched in one call: each call holds the interpreter lock."""
 
 
 class TextPlace(NamedTuple):
-    """Where it occurs: positions in a document, which count UTF-16 units."""
+    """One match: positions in a document, which count UTF-16 units."""
 
     start: int
     end: int
 
 
 def find_places(text: str, wanted: str) -> tuple[TextPlace, ...]:
-    """Return where `wanted`, which has one line, occurs in `text`, in any case; the first `MAX_PLACES` of them."""
+    """Return the matches of `wanted` (one line) in `text`, ignoring case; at most `MAX_PLACES`."""
     if not wanted:
         return ()
     pattern = re.compile(re.escape(wanted), re.IGNORECASE)
@@ -76,13 +76,13 @@ def _indices(text: str, wanted: str) -> Iterator[int]:
 
 _TYPING_MS = 60
 _REST_MS = 250
-"""After the last letter that was typed into the file: its places are searched again."""
+"""After the last typed letter, wait this long before searching again."""
 _MOST_MARKED = 160
-"""So many places around the current one are marked: the others are not in sight."""
+"""Marks this many matches around the current one: the others are out of sight."""
 
 
 class TextFinder(QObject):
-    """Searches the text of an editor in a thread; `text` returns it."""
+    """Searches in a thread the text of an editor, which `text` returns."""
 
     found = Signal(int, int)  # the number of the current match, from 1 (0: none), and how many there are
 
@@ -97,7 +97,7 @@ class TextFinder(QObject):
         self._current = -1
         self._asked = 0
         self._is_edited = False
-        """Whether the places are searched again because the text changed: the user did not ask to go anywhere."""
+        """Whether the search repeats because the text changed: the user did not ask to go anywhere."""
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._begin)
         editor.document().contentsChange.connect(self._on_contents_changed)
@@ -108,7 +108,7 @@ class TextFinder(QObject):
 
     @property
     def has_unread(self) -> bool:
-        """False: all of the file is searched."""
+        """Always false: the whole file is searched."""
         return False
 
     def find(self, text: str) -> None:
@@ -179,7 +179,7 @@ _MAX_LINE = 99_999_999
 
 
 class LineBar(InputBar):
-    """Takes the number of a line."""
+    """Asks for the number of a line."""
 
     chosen = Signal(int)  # from 1
 
@@ -211,7 +211,7 @@ _MIN_DIGITS = 3
 
 
 class LineNumbers(QWidget):
-    """Stands at the left of `editor`, and follows it. A click goes to the line."""
+    """Line numbers at the left of `editor`; they follow it. A click goes to the line."""
 
     def __init__(self, theme: Theme, editor: QPlainTextEdit) -> None:
         super().__init__()
@@ -263,7 +263,7 @@ class LineNumbers(QWidget):
 
 
 class TextPage(QWidget):
-    """Shows the text of `content`, and stands in a line of it (from 1)."""
+    """Shows the text of `content` at one of its lines (from 1)."""
 
     def __init__(self, theme: Theme, content: FileContent, spawn: Spawn, line: int) -> None:
         super().__init__()
@@ -298,7 +298,7 @@ class TextPage(QWidget):
         return self.editor.is_ready and self.editor.document().isModified()
 
     def encode(self, written: str) -> bytes:
-        """Return the file's bytes with this text in it; what was not touched is as it was. Meant for a thread.
+        """Return the file's bytes with this text in it; untouched parts keep their bytes. Meant for a thread.
 
         Raises `UnicodeEncodeError` for a character that the file's encoding does not have.
         """
@@ -328,7 +328,7 @@ class TextPage(QWidget):
         self.line_bar.chosen.connect(self.go_to)
 
     def _text(self) -> str:
-        """What is searched: what was read, which costs nothing to take, unless it was changed since."""
+        """Return the text to search: the text as read, which costs nothing, unless it was changed since."""
         is_as_read = not self.editor.is_ready or not self.editor.document().isModified()
         return self._shown if is_as_read else self.editor.content()
 

@@ -20,9 +20,9 @@ _tr = partial(QCoreApplication.translate, "Viewer")
 
 MAX_SHOWN_BYTES = 10_000_000
 MAX_EDITED_BYTES = 2_000_000
-"""Of a longer file, not all of its text can be taken from the field within a frame."""
+"""The text of a longer file cannot be taken from the field within a frame."""
 MAX_LINE_BYTES = 20_000
-"""A longer line, as generated files have them, would be laid out for so long that the window stood still."""
+"""Laying out a longer line, as in generated files, would freeze the window."""
 
 Obstacle = Literal["", "gone", "outside", "no file", "unreadable", "too large", "binary", "long lines"]
 
@@ -31,14 +31,14 @@ class FileContent(Struct, frozen=True):
     """A file as it was read."""
 
     path: str
-    """Where it really is, from the workspace on: another path than was asked for where a symlink is on the way."""
+    """The real path, relative to the workspace: differs from the requested one if it goes through a symlink."""
     obstacle: Obstacle = ""
     detail: str = ""
     digest: str | None = None
     size_bytes: int = 0
     type_name: str = ""
     text: EditedText | str | None = None
-    """A `str` can be read and not edited: there is too much of it."""
+    """A `str` is too long to edit and can only be read."""
     picture: DecodedPicture | None = None
     encoding: str = ""
     endings: Endings = ""
@@ -46,7 +46,7 @@ class FileContent(Struct, frozen=True):
 
 
 def read_content(root: Path, path: str) -> FileContent:
-    """Return what there is to show of the file at `path` below `root`. Blocks; no step is one long call into C."""
+    """Return what can be shown of the file at `path` below `root`. Blocks, but releases the interpreter lock often."""
     base = root.resolve()
     file = (base / path).resolve()
     if not file.is_relative_to(base) or path.startswith(("//", "\\\\")):
@@ -105,13 +105,13 @@ def _has_long_line(content: bytes) -> bool:
 
 
 def _shown(text: Text) -> str:
-    """A long text with a line feed between its lines, made of pieces: the window has its turn between them."""
+    """Return the text with a line feed after each line, made in pieces so that the window's thread gets its turn."""
     pieces = (text.content[start:end] for start, end in pieces_of_lines(text.content, 200_000))
     return "".join(piece.replace("\r\n", "\n").replace("\0", "\N{SYMBOL FOR NULL}") for piece in pieces)
 
 
 def pieces_of_lines(text: str, size: int) -> Iterator[tuple[int, int]]:
-    """Cut a text behind ends of lines, into pieces of about this size, so that no line lies across a cut."""
+    """Cut a text after ends of lines, into pieces of about this size; no line is split."""
     at = 0
     while at < len(text):
         end = text.rfind("\n", at, at + size) + 1 or text.find("\n", at) + 1 or len(text)
@@ -127,7 +127,7 @@ def _encoding_words(text: Text) -> str:
 
 
 def obstacle_words(content: FileContent) -> str:
-    """Return why nothing is shown of this file, and what can be done; empty when something is."""
+    """Return why this file is not shown, and what can be done; empty when it is shown."""
     if content.picture is not None:
         return problem_words(content.picture.problem)
     words: dict[Obstacle, str] = {

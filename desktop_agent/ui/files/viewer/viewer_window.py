@@ -1,4 +1,4 @@
-"""The viewer's window: files in tabs, read beside the window's thread, and read again when they change on disk."""
+"""The viewer's window: files in tabs, read off the window's thread, and again when they change on disk."""
 
 import asyncio
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ _SIZE, _MINIMUM = QSize(920, 720), QSize(420, 320)
 
 
 class ViewerWindow(QWidget):
-    """Shows files of workspaces, in a window beside the conversation. It is hidden, not gone, when it is closed."""
+    """Shows files of workspaces, in a window beside the conversation. Closing it only hides it."""
 
     def __init__(self, theme: Theme, store: FileStore, spawn: Spawn, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Window)
@@ -59,7 +59,7 @@ class ViewerWindow(QWidget):
         resize_within_screen(self, _SIZE, _MINIMUM)
 
     def open_file(self, root: Path, path: str, line: int = 0) -> None:
-        """Show the file at `path` below `root`, at a line from 1; 0 is where the user was in it."""
+        """Show the file at `path` below `root`, at `line` (from 1); 0 keeps the user's place in it."""
         page = self.tabs.open(root, path)
         page.go_to(line)
         self._read(page)
