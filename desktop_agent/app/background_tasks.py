@@ -1,4 +1,4 @@
-"""Work in the background: it may fail, and of questions that come with every key only the latest is answered."""
+"""Background work: its errors are shown, and of questions asked with every keystroke only the latest is answered."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -11,7 +11,7 @@ from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.widgets.banner import Banner
 
 Try = Callable[[Coroutine[object, object, object]], None]
-"""Does work in the background and shows what goes wrong."""
+"""Runs a coroutine in the background and shows its errors."""
 
 P = ParamSpec("P")
 
@@ -19,7 +19,7 @@ P = ParamSpec("P")
 def in_background(
     spawn: Callable[[Coroutine[object, object, None]], None], work: Callable[P, Coroutine[object, object, None]]
 ) -> Callable[P, None]:
-    """Return a function that has `spawn` begin `work` in the background, and returns at once."""
+    """Return a function that starts `work` in the background by `spawn` and returns at once."""
 
     def begin(*args: P.args, **kwargs: P.kwargs) -> None:
         spawn(work(*args, **kwargs))
@@ -35,7 +35,9 @@ class BackgroundTasks:
         self._banner = banner
 
     def __call__(self, work: Coroutine[object, object, object]) -> None:
-        """Return at once; an `AgentError` of `work` ends in the banner. It is dropped when the window has ended."""
+        """Return at once; an `AgentError` of `work` is shown in the banner. Work is dropped once the window
+        has ended.
+        """
         if self._spawner.is_closed:
             work.close()  # what would report its errors is never started, and never closes it
         else:
@@ -49,7 +51,7 @@ class BackgroundTasks:
 
 
 class OneAtATime:
-    """Work of which at most one piece is under way; the next one, or the user, gives up the one before."""
+    """Runs at most one piece of work at a time; the next one, or the user, cancels the previous one."""
 
     def __init__(self, try_: Try, fail: Callable[[AgentError], None]) -> None:
         """`fail` shows what went wrong, where the user is."""
@@ -66,7 +68,7 @@ class OneAtATime:
             self._task.cancel()
 
     def let_end(self) -> None:
-        """Let the rest of what is under way be done: it can no longer be given up."""
+        """Let the running work finish: it can no longer be cancelled."""
         self._task = None
 
     async def _carry_out(self, work: Coroutine[object, object, None]) -> None:
@@ -88,7 +90,7 @@ Q = TypeVar("Q")
 
 
 class LatestQuestion(Generic[Q]):
-    """Has at most one question answered at a time, in the background."""
+    """Answers at most one question at a time, in the background; of those that wait, only the latest."""
 
     def __init__(self, answer: Callable[[Q], Awaitable[None]], try_: Try) -> None:
         self._answer = answer
@@ -98,11 +100,11 @@ class LatestQuestion(Generic[Q]):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether something else was asked since the answer that is being given was begun."""
+        """Whether a newer question waits for the current answer to end."""
         return self._waiting is not None
 
     def ask(self, question: Q) -> None:
-        """Have this answered next, instead of what waits."""
+        """Answer this next, in place of the question that waits."""
         self._waiting = question
         if not self._is_answering:
             self._is_answering = True

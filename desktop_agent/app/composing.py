@@ -33,7 +33,7 @@ _MOST_READ_BYTES = 32 * 2**20
 
 
 class ContentPreviews(QObject):
-    """Reads contents that the message mentions and makes their pictures small, in threads."""
+    """Reads contents that the message mentions and scales their pictures down, in threads."""
 
     def __init__(
         self, panels: WindowPanels, bench: Workbench, navigator: Navigator, windows: ContentWindows, try_: Try
@@ -131,7 +131,7 @@ class Pasting(QObject):
 
 
 def _encoded(picture: QImage) -> tuple[bytes, str]:
-    """Return a picture as models take it, and the suffix of its format. For a thread. Raises `UsageError`."""
+    """Return a picture as models take it, and the suffix of its format. Call it in a thread. Raises `UsageError`."""
     if picture.isNull():
         raise UsageError("What was pasted is not a readable picture.", hint="Save it as a file, and drop that here.")
     if max(picture.width(), picture.height()) > LONGEST_SIDE:
@@ -165,7 +165,7 @@ class SpellChecking(QObject):
         self._speller: Speller | None = None
         self._is_opened = False
         self._turn = asyncio.Lock()
-        """A speller is not for two threads at once."""
+        """A speller must not be used by two threads at once."""
         self._marks = SpellingMarks(panels.composer.edit, theme)
         self._menu = SpellingMenu(panels.composer.edit, self._marks)
         self._marks.unknown_met.connect(in_background(try_, self._look_up))

@@ -80,7 +80,7 @@ def model_to_begin_with(account: Account, listed: Sequence[ListedModel]) -> str:
 
 
 async def signed_in(bench: Workbench, way: SignInWay, name: str, browser: Browser) -> Account:
-    """Let the user sign in and return the account, which is kept; an empty `name` means the usual one.
+    """Let the user sign in, store the account and return it; an empty `name` means the usual one.
 
     Raises `AgentError`. Cancelling changes nothing.
     """
@@ -106,7 +106,7 @@ def _active_profile(bench: Workbench) -> str:
 
 
 async def keep_key(bench: Workbench, account: Account, key: str) -> str:
-    """Keep a key in the keyring, or for this run; return why it is kept for this run only, if it is."""
+    """Store a key in the keyring, or else for this run only; return why it is for this run only, if it is."""
     try:
         await beside(lambda: bench.keys.set(entry_of(account), key))
     except CredentialsError as error:
@@ -133,7 +133,7 @@ async def key_of(bench: Workbench, account: Account) -> ResolvedKey:
 
 
 async def all_local_servers(bench: Workbench) -> tuple[LocalServer, ...]:
-    """Return what is at every place of this machine where a server may be."""
+    """Return the state of every place on this machine where a local server may run."""
     chosen = bench.settings.model
     loaded = await asyncio.to_thread(bench.accounts.load)
     places = local_places(loaded.added, bench.environ, {chosen.provider: chosen.base_url})

@@ -35,7 +35,6 @@ class ContentWindows:
         panels.jobs.output_requested.connect(in_background(try_, self._show_job_output))
 
     async def show_draft_content(self, name: str, content: bytes, *, is_picture: bool) -> None:
-        """Show a content of a message that is not sent yet."""
         if is_picture:
             await self._show_read(content, named(name))
         else:

@@ -37,7 +37,7 @@ class Written(NamedTuple):
 
 
 class FileWriting(QObject):
-    """A `FileStore` that writes through the session, which begins with the first write if need be."""
+    """A `FileStore` that writes through the session, which starts with the first write if necessary."""
 
     def __init__(self, panels: WindowPanels, navigator: Navigator) -> None:
         super().__init__(panels.window)
@@ -183,7 +183,7 @@ class CodeApplying(QObject):
 
 
 def likely_paths(named: Sequence[str], files: frozenset[str]) -> list[str]:
-    """Return the paths that are named, those of known files first, also where only their last parts were named."""
+    """Return the named paths, known files first; a name can be only the last parts of a path."""
     known: list[str] = []
     for path in named:
         if path in files:

@@ -32,13 +32,13 @@ def open_with_application(path: str) -> None:
 
 
 async def open_in_editor(path: Path) -> None:
-    """Open a file of settings in the user's editor; where there is nothing that an editor can show, its folder."""
+    """Open a settings file in the user's editor, or its folder if an editor cannot show the file."""
     can_show = await asyncio.to_thread(_is_settings_file, path)
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(path if can_show else path.parent)))
 
 
 def _is_settings_file(path: Path) -> bool:
-    """Whether an editor can show it. A project's file may be a link of the agent's to something that starts."""
+    """Whether an editor can show it. The agent can turn a project's file into a link to something executable."""
     real = Path(os.path.realpath(path))
     return path.is_file() and real.suffix.lower() == path.suffix.lower() and not _is_executable(real)
 

@@ -54,7 +54,9 @@ class FileViewing(QObject):
         panels.review.file_open_requested.connect(self.open_file)
 
     def open_file(self, path: str, line: int = 0) -> None:
-        """Show a file, given by its path in the open folder or by a whole one; at a line from 1, if there is one."""
+        """Show a file, given by its path in the open folder or by an absolute one; `line` counts from 1, 0
+        means none.
+        """
         root = self._navigator.workspace
         if root is None:
             return

@@ -1,4 +1,4 @@
-"""Keeps the inbox up to date: follows every open session, announces, and carries out what the user asks for."""
+"""Keeps the inbox up to date: follows every open session, announces news, and carries out what the user asks for."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -54,7 +54,7 @@ class Inbox(QObject):
         self._navigator = navigator
         self._try = try_
         self._handles: list[SessionHandle] = []
-        """Those that were opened, and the one that is only read."""
+        """The sessions that were opened, and the one that is only read."""
         self._asking: tuple[SessionSummary, ...] = ()
         self._seen: dict[SessionId, int] = {}
         self._popup: InboxPopup | None = None
@@ -76,7 +76,7 @@ class Inbox(QObject):
         self._try(self._listed.refresh())  # another process may have asked, or been answered
 
     def has(self, session_id: SessionId) -> bool:
-        """Whether something of this session waits, or ended without being seen."""
+        """Whether something of this session waits, or ended unseen."""
         return any(item.session_id == session_id for item in self.items)
 
     def refresh(self) -> None:
@@ -93,7 +93,7 @@ class Inbox(QObject):
         self.changed.emit(self.items)
 
     def answer(self, item: InboxItem, *, is_yes: bool) -> None:
-        """Give the answer of the user to the session that asks, if its question still waits."""
+        """Submit the user's answer to the session that asks, if its question still waits."""
         handle = next((one for one in self._handles if _id(one) == item.session_id and self._is_there(one)), None)
         request = item.request
         if handle is None or request is None or (item.can_allow if is_yes else item.can_deny) is False:
@@ -186,7 +186,7 @@ def _id(handle: SessionHandle) -> SessionId:
 
 
 def _ended(handle: SessionHandle) -> InboxItem:
-    """Return an item for the end of the last turn, also where the user is looking at it."""
+    """Return an item for the end of the last turn, even if the user is looking at it."""
     (item,) = items_of([InboxSession(handle.transcript)], (), {_id(handle): -1})
     return item
 

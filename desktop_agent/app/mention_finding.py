@@ -1,4 +1,4 @@
-"""Finds what can be mentioned while an `@` is typed: files, sessions, resources and symbols, beside the window."""
+"""Finds what can be mentioned while an `@` is typed: files, sessions, resources and symbols, in the background."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ from desktop_agent.core.tools.files.ripgrep import SearchGround
 from desktop_agent.ui.chat.composer.field_offers import MentionOffers
 
 _PAUSE_S = 0.1
-"""From a key to the search, so that none begins between the letters of a word."""
+"""Between a keystroke and the search, so that no search starts in the middle of a word."""
 
 _SHOWN_EVERY_S = 0.15
 _FRESH_S = 5.0
@@ -53,7 +53,7 @@ class _Found(Struct, frozen=True):
 
 
 class SymbolFinding(QObject):
-    """Finds symbols for the composer. One search at a time; the next question, or none, ends it."""
+    """Finds symbols for the composer, with one search at a time; the next question, or none, cancels it."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class SymbolFinding(QObject):
         clock: Clock,
         try_: Try,
     ) -> None:
-        """`folder` is the open one, `environ` that of the application."""
+        """`folder` returns the open folder; `environ` is the application's."""
         super().__init__(mentions)
         self._mentions = mentions
         self._folder = folder
@@ -77,7 +77,7 @@ class SymbolFinding(QObject):
         mentions.left.connect(self._stop)
 
     def look_again(self) -> None:
-        """Forget the symbols found: another folder is open."""
+        """Forget the symbols found, because another folder is open."""
         self._stop()
         self._known = None
         if (typed := self._mentions.typed) is not None:
@@ -149,7 +149,7 @@ async def _ground(workspace: Path, environ: Mapping[str, str]) -> AsyncGenerator
 
 
 def _narrowed(symbols: Sequence[FoundSymbol], name: str) -> tuple[list[FoundSymbol], tuple[MentionOffer, ...]]:
-    """Return those with `name` in theirs, each once, and the best of them. For a thread."""
+    """Return the symbols whose names contain `name`, each once, and the best of them. Call it in a thread."""
     fitting = with_name(tuple(dict.fromkeys(symbols)), name)
     return fitting, symbol_offers(fitting, name)
 
@@ -191,7 +191,7 @@ class MentionFinding(QObject):
             self._questions.ask(typed)
 
     def _searched_folder(self) -> Path | None:
-        """Return where symbols are looked for: nowhere while a server's resources are being typed."""
+        """Return the folder to search for symbols; None while a server's resources are being typed."""
         workspace, typed = self._navigator.workspace, self._mentions.typed
         if workspace is None or typed is None:
             return None
@@ -228,7 +228,6 @@ class MentionFinding(QObject):
         self._mentions.show(typed, offers)
 
     def _on_listed(self, paths: FolderPaths, is_changed: bool) -> None:
-        """Mark the mentions that exist, and answer again if the files changed."""
         if (workspace := self._navigator.workspace) is None:
             return
         servers = self._bench.shared_tools.servers.connections(workspace)
@@ -248,7 +247,7 @@ class MentionFinding(QObject):
         )
 
     async def _completions(self, workspace: Path, typed: TypedMention) -> tuple[MentionOffer, ...]:
-        """Return a server's completions for the part of a template that is typed, if it is one."""
+        """Return a server's completions for the typed part of a template, if it is one."""
         connections = self._bench.shared_tools.servers.connections(workspace)
         server = next((each for each in connections if typed.source and each.definition.name == typed.source), None)
         if server is None or server.status.facts is None or not server.status.facts.has_completions:

@@ -1,4 +1,4 @@
-"""Which folder and which session the window shows, how the user begins, and gets from one to another."""
+"""Which folder and which session the window shows, and how the user starts one or switches to another."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -33,7 +33,7 @@ from desktop_agent.ui.window.session_handle import SessionHandle
 
 
 async def answer_to(handle: SessionHandle, op: ops.Op, is_answer: Callable[[ev.Event], bool]) -> ev.Event:
-    """Submit `op` and return the event that answers it. Raises the `AgentError` for which a session was not opened."""
+    """Submit `op` and return the event that answers it. Raises the `AgentError` that kept the session from opening."""
     answer: asyncio.Future[ev.Event] = asyncio.get_running_loop().create_future()
 
     def on_happened(event: ev.Event) -> None:
@@ -55,7 +55,7 @@ async def answer_to(handle: SessionHandle, op: ops.Op, is_answer: Callable[[ev.E
 
 
 async def take_back_since(handle: SessionHandle, turn: int) -> None:
-    """Undo the changes of `turn` and later ones; those that clash with the user's work stay.
+    """Undo the changes of `turn` and later ones; those that conflict with the user's work stay.
 
     Raises `AgentError` when the session cannot do it now.
     """
@@ -226,7 +226,7 @@ class Navigator(QObject):
     async def show_session(self, session_id: str) -> bool:
         """Show a session, opening it if it is not open yet. One that is open elsewhere is only read.
 
-        Return whether it is shown: not when something else was chosen before it was there.
+        Return whether it is shown: False when something else was chosen meanwhile.
         """
         choice = self._choose(session_id)
         async with self._choosing:  # nothing is opened twice, by two clicks say
@@ -246,7 +246,7 @@ class Navigator(QObject):
             return True
 
     def _choose(self, session_id: SessionId = "") -> int:
-        """Return the number of a new choice."""
+        """Register a new choice and return its number."""
         self.chosen = session_id
         self._choice += 1
         return self._choice
@@ -321,7 +321,7 @@ class Navigator(QObject):
     # -- a prompt that is edited and sent again --
 
     async def _resend(self, source: SessionHandle, turn: int, text: str, *, takes_files_back: bool) -> None:
-        """Go on before `turn` with another prompt, in a copy; the conversation it was edited in stays as it is."""
+        """Continue before `turn` with another prompt, in a copy; the original conversation does not change."""
         try:
             if takes_files_back:
                 await take_back_since(source, turn)

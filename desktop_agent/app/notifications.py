@@ -1,4 +1,4 @@
-"""Tells the user that something waits while they do not look: by the desktop's notifications, else by the tray."""
+"""Tells the user that something waits while they are not looking: by a desktop notification, else at the tray."""
 
 import asyncio
 import html
@@ -46,7 +46,7 @@ PATH = "/org/freedesktop/Notifications"
 
 
 PATIENCE_S = 5.0
-"""How long a bus and a server of notifications may take for one answer."""
+"""The timeout for one answer of a bus and a notification server."""
 
 _log = logging.getLogger(__name__)
 
@@ -65,12 +65,12 @@ class DesktopNotifications:
         self._router: DBusRouter | None = None
         self._stack = AsyncExitStack()
         self._owner = ""
-        """Who answers for the name: only its signals count."""
+        """The owner of the service's name on the bus: only its signals count."""
         self._shown: dict[NotificationKey, int] = {}
         self._can: frozenset[str] = frozenset()
 
     async def show(self, notification: Notification) -> bool:
-        """Show a notification in the place of the one with the same key. False when the desktop has no way to."""
+        """Show a notification in place of the one with the same key. Returns False when the desktop cannot show any."""
         async with self._lock:
             try:
                 async with asyncio.timeout(self._patience_s):
@@ -102,7 +102,7 @@ class DesktopNotifications:
             await stack.aclose()
 
     async def _connect(self) -> None:
-        """Raises an `OSError`, a `KeyError` or the like where there is no server of notifications."""
+        """Raises an `OSError`, a `KeyError` or the like where there is no notification server."""
         connection = await open_dbus_connection()
         self._stack.push_async_callback(connection.close)
         self._router = router = await self._stack.enter_async_context(DBusRouter(connection))
@@ -160,7 +160,7 @@ class DesktopNotifications:
 
 
 class TrayMessages(QObject):
-    """Shows notifications at an icon in the tray, which is there as long as one may be in sight.
+    """Shows notifications at a tray icon, which is there as long as a notification can be visible.
 
     `acted` gets the key of a notification and `show`.
     """
@@ -170,7 +170,7 @@ class TrayMessages(QObject):
         self._acted = acted
         self._icon: QSystemTrayIcon | None = None
         self._key: NotificationKey | None = None
-        """Of the notification that was shown last: Qt does not say which is clicked."""
+        """The key of the notification shown last: Qt does not say which one is clicked."""
 
     def show(self, notification: Notification) -> bool:
         """Show a notification. False when there is no tray."""
@@ -201,8 +201,8 @@ class TrayMessages(QObject):
 class InboxNotifier(QObject):
     """Shows a notification of the desktop, else at the tray, else only the number at the top of the window.
 
-    A notification says what kind of thing waits and in which session: others may see the screen. So nothing can be
-    allowed from there, because what a yes is for cannot be seen; a no can be given.
+    A notification says only what kind of thing waits and in which session, because others may see the screen. Calls
+    cannot be allowed from there, because the user cannot see what they would allow; they can be denied.
     """
 
     def __init__(self, inbox: Inbox, window: QWidget, settings: Callable[[], UiSettings], try_: Try) -> None:
@@ -227,7 +227,7 @@ class InboxNotifier(QObject):
         return is_active and not self._window.isMinimized() and self._window.isVisible()
 
     async def aclose(self) -> None:
-        """Tell nothing more, and leave the desktop's bus."""
+        """Stop notifying, and leave the desktop's bus."""
         self._inbox.came.disconnect(self._on_came)
         self._tray.hide()
         await self._desktop.aclose()
@@ -253,12 +253,12 @@ class InboxNotifier(QObject):
             self._tray.show(notification)
 
     def _on_changed(self, items: Sequence[InboxItem]) -> None:
-        """Take back what was answered in the window."""
+        """Withdraw the notifications of what was answered in the window."""
         waiting = {item.key for item in items}
         self._take_back(key for key, item in self._told.items() if item.waits and key not in waiting)
 
     def _on_state(self, _state: Qt.ApplicationState) -> None:
-        """Take back what has ended: the user is there."""
+        """Withdraw the notifications of what has ended: the user is there."""
         if self.is_in_front:
             self._tray.hide()
             self._take_back(key for key, item in self._told.items() if not item.waits)

@@ -1,4 +1,4 @@
-"""The command palette in the application: what it finds, beside the window's thread, and what its choices do."""
+"""The command palette in the application: what it finds, off the window's thread, and what its choices do."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
@@ -37,7 +37,7 @@ _MOST_REMEMBERED = 40
 
 
 class PaletteOpening(QObject):
-    """Opens the palette, answers it, the latest question only, and carries out what was chosen."""
+    """Opens the palette, answers only its latest question, and carries out what was chosen."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class PaletteOpening(QObject):
         sessions.files.listed.connect(self._on_files_listed)
 
     def make_ahead(self) -> Iterator[None]:
-        """Make what opening it for the first time would wait for, a little in each step."""
+        """Build, in small steps, what the first opening would otherwise wait for."""
         palette = self._palette or self._build()
         yield
         self._sources_now()  # the names of keys are kept
@@ -103,7 +103,7 @@ class PaletteOpening(QObject):
     # -- what there is to be found --
 
     def _sources_now(self) -> PaletteSources:
-        """Return what is known at once; the rest, as it was when the palette was open last."""
+        """Return what is known at once, and the rest as it was when the palette was last open."""
         known = tuple(map(_action_entry, self._panels.window.actions_.all))
         everywhere = self.tr("Everywhere")
         with_keys = tuple(replace(entry, group=everywhere, also=entry.keys) for entry in known if entry.keys)
@@ -195,7 +195,9 @@ def _action_entry(action: QAction) -> PaletteEntry:
 
 @cache
 def _setting_entries() -> tuple[PaletteEntry, ...]:
-    """Return the sections and all settings. On the window's thread: where their words come from are widgets, too."""
+    """Return the sections and all settings. Call it on the window's thread: their texts come from widgets, among
+    others.
+    """
     from desktop_agent.ui.settings.setting_controls import words
 
     group = QCoreApplication.translate("Palette", "Settings")
@@ -223,7 +225,7 @@ def _command_entry(command: Declaration) -> PaletteEntry:
 
 
 def _session_entries(sessions: Mapping[SessionId, SessionSummary], workspace: Path | None) -> tuple[PaletteEntry, ...]:
-    """Return the conversations with a title, those of the open folder first, the last used before others."""
+    """Return the conversations with a title: those of the open folder first, then the most recently used first."""
     here = str(workspace.resolve()) if workspace is not None else ""
     listed = [each for each in sessions.values() if each.is_listed and not each.is_archived and each.title]
     listed.sort(key=lambda each: (each.workspace == here, each.active_at), reverse=True)

@@ -1,4 +1,4 @@
-"""The open folder: its files, listed once for all that searches them, and what the panels say of it."""
+"""The open folder: its files, listed once for everything that searches them, and what the panels show of it."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""The page *Usage*: reads what all sessions used, beside the window's thread, and shows it in a window of its own.
+"""The *Usage* page: reads the usage of all sessions off the window's thread, and shows it in its own window.
 
-What the page needs is imported when it is opened for the first time: the core's part in a thread, the widgets one
-module a turn of the loop.
+What the page needs is imported when it is first opened: the core's part in a thread, the widgets one module per turn of
+the loop.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ _WIDGETS = (
     "ui.usage.usage_window",
     "ui.usage.usage_window",
 )
-"""Imported one after another, none takes a frame."""
+"""Imported one after another, so that none takes a frame."""
 
 
 class UsageDisplay(QObject):
@@ -50,7 +50,6 @@ class UsageDisplay(QObject):
         self._window: UsageWindow | None = None
         self._reading = asyncio.Lock()
         self._stopped = threading.Event()
-        """Stops the current reading."""
         self._sessions: tuple[SessionFigures, ...] = ()
         self._choice = 0
         """Counts choices: the latest is shown, whichever is ready first."""

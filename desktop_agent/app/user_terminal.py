@@ -1,4 +1,4 @@
-"""The user's terminal: one shell in each folder, opened from the window, and all ended with it."""
+"""The user's terminal: one shell per folder, opened from the window and ended with it."""
 
 import asyncio
 import os
@@ -28,14 +28,14 @@ from desktop_agent.ui.wording.phrases import short_path
 
 _SLICE_S: Final = 0.003
 _PAUSE_S: Final = 0.008
-"""Output within this time is taken in together: a turn of the loop for each line would cost more."""
+"""Output within this time is processed together: a turn of the loop for each line would cost more."""
 
 _SHELLS: Final = ("/bin/bash", "/bin/zsh", "/bin/sh")
 _OF_OTHER_TERMINALS: Final = frozenset({"LINES", "COLUMNS", "TERM_PROGRAM_VERSION", "WINDOWID"})
 
 
 class UserShell:
-    """Runs from `start` until it ends by itself or by `end`."""
+    """Runs from `start` until it exits or `end` is called."""
 
     def __init__(
         self, folder: Path, rows: int, columns: int, spawner: TaskSpawner, changed: Callable[["UserShell"], None]
@@ -44,7 +44,7 @@ class UserShell:
         self.folder = folder
         self.emulator = Emulator(rows, columns, answered=self.type)
         self.exit_code: int | None = None
-        """How it ended; None while it runs."""
+        """None while it runs."""
         self._spawner = spawner
         self._changed = changed
         self._backlog = Backlog()
@@ -70,7 +70,7 @@ class UserShell:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a program has the terminal, and not the shell that waits for a command."""
+        """Whether a program uses the terminal, rather than the shell that waits for a command."""
         if self._keyboard is None or self._child is None or self.exit_code is not None:
             return False
         return self._keyboard.foreground() not in (None, self._child.pid)
@@ -182,11 +182,11 @@ class TerminalControl(QObject):
 
     @property
     def busy(self) -> int:
-        """In how many shells a program runs that closing the window would end."""
+        """The number of shells with a running program that closing the window would end."""
         return sum(shell.is_busy for shell in self._shells.values())
 
     def toggle(self) -> None:
-        """Show the terminal and give it the keyboard; hide it from there."""
+        """Show the terminal and focus it; hide it if it has the focus."""
         dock, panel = self._parts or self._build()
         if dock.isVisible() and panel.isAncestorOf(self._panels.window.focusWidget() or dock):
             self._hide()
@@ -245,7 +245,7 @@ class TerminalControl(QObject):
             self._show_shell()
 
     def _show_shell(self) -> None:
-        """Show the shell of the open folder; one that was never started starts."""
+        """Show the shell of the open folder, and start it if it was never started."""
         shell = self._shell
         if shell is None:
             self._start()

@@ -1,4 +1,4 @@
-"""Drives one window from its start to its end: puts together what does what its panels ask for."""
+"""Drives one window from start to end: assembles the controllers that do what its panels ask for."""
 
 import asyncio
 from collections.abc import Iterator
@@ -48,9 +48,9 @@ class QuitQuestion:
         self._is_asking = False
 
     async def ask(self, working: int, busy: int = 0) -> bool:
-        """Ask whether to stop that many turns, and the programs of that many shells of the user's.
+        """Ask whether to stop `working` turns, and the programs in `busy` shells of the user.
 
-        Closing the question is a no; so is asking while it is open.
+        Closing the question means no; so does asking while it is open.
         """
         if self._is_asking:
             return False
@@ -162,12 +162,12 @@ class WindowController:
             self._try(self._welcome_without_key())  # beside the start: a keyring may wait for the user
 
     async def _welcome_without_key(self) -> None:
-        """Open the welcome, but not over a dialog that the user opened while the keyring was waited for."""
+        """Open the welcome, unless the user opened a dialog while the keyring was answering."""
         if not await has_key(self._bench) and QApplication.activeModalWidget() is None:
             self._sessions.navigator.welcome()
 
     def begin_upkeep(self) -> None:
-        """Begin with what the window does beside, once it is shown."""
+        """Start the window's background upkeep, once it is shown."""
         bench, spawner = self._bench, self._panels.spawner
         spawner.spawn(follow_desktop(self._theme.follow_wishes))
         # Not beside the imports of the review: each step of that would take half as long again.
@@ -186,7 +186,7 @@ class WindowController:
         yield from self._setup.make_ahead()
 
     async def aclose(self) -> None:
-        """Stop everything that runs, and return when nothing of it is left."""
+        """Stop everything that runs, and return when it has ended."""
         self._settings.stop()
         self._usage.stop()
         self._bench.keys.give_up()
@@ -194,7 +194,9 @@ class WindowController:
         await self._sessions.aclose()
 
     async def may_close(self) -> bool:
-        """Whether to close now; asks when files are not saved, or the agent or a program in the terminal would stop."""
+        """Whether to close now; asks when files are unsaved, or closing would stop the agent or a program in the
+        terminal.
+        """
         if not self._files.may_close():
             return False
         working, busy = self._sessions.live.working, self._terminal.busy

@@ -31,16 +31,16 @@ COMMANDS = (
 )
 
 WITH_VALUE = ("--resume", "--provider", "--model", "--base-url", "--account")
-"""The options of the window behind which a value stands."""
+"""The window's options that take a value."""
 
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
-"""Ctrl+C, the usual request to end, and the end of the terminal."""
+"""Ctrl+C, the usual request to end, and the closing of the terminal."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    Without `argv` this is the process's own entry point: keys leave the environment first
+    Without `argv` this is the process's own entry point: keys are removed from the environment first
     (`core.system.environment`).
     """
     environ: Mapping[str, str] = os.environ
@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _command(arguments: Sequence[str], environ: Mapping[str, str], *, is_own_process: bool) -> int:
-    """Carry out a command; in a process of its own, a signal ends it without a word, from the first import on."""
+    """Carry out a command; in a process of its own, a signal ends it silently, from the first import on."""
     try:
         with _ending_by_signals() if is_own_process else nullcontext():
             from desktop_agent.cli.dispatch import run_command
@@ -73,9 +73,9 @@ def _command(arguments: Sequence[str], environ: Mapping[str, str], *, is_own_pro
 
 @contextmanager
 def _ending_by_signals() -> Generator[None]:
-    """In a process of our own, have signals that ask for its end raise `KeyboardInterrupt` in the body, from the start.
+    """In a process of our own, make the ending signals raise `KeyboardInterrupt` in the body.
 
-    Behind it they are ignored: all is done then, and the interpreter would only complain on its way out.
+    After the body they are ignored: all work is done, and the interpreter would only complain on its way out.
     """
     heeded = heeded_signals()
     for number in heeded:
@@ -88,13 +88,13 @@ def _ending_by_signals() -> Generator[None]:
 
 
 def heeded_signals() -> list[signal.Signals]:
-    """The signals that are not ignored, as they are behind `nohup` and in the background of a script."""
+    """Return the ending signals that are not ignored; `nohup` and a script's background jobs ignore them."""
     known = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]
     return [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def _open_standard_streams() -> None:
-    """Open nowhere those that the process was started without: the next file would get their number and output."""
+    """Open the null device for missing standard streams: the next file would get their number and output."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
@@ -114,7 +114,9 @@ def _plain_word(arguments: Sequence[str]) -> str | None:
 
 
 def _refuse(word: str) -> int:
-    """Say that `word` is neither a command nor a folder, and what comes closest. Return the exit code of bad usage."""
+    """Say that `word` is neither a command nor a folder, and suggest the closest one. Return the exit code of bad
+    usage.
+    """
     is_there = Path(word).exists()
     close = "" if is_there else "".join(f" Did you mean `{name}`?" for name in get_close_matches(word, COMMANDS, n=1))
     what = "is a file, not a folder" if is_there else "is neither a command nor a folder"

@@ -133,7 +133,7 @@ def _account(args: argparse.Namespace, loaded: LoadedAccounts) -> Account:
 
 
 def _meant(args: argparse.Namespace, loaded: LoadedAccounts) -> Account:
-    """Return the account that is to have a key, as the options want it. Raises `UsageError` for a bad one."""
+    """Return the account that gets a key, changed as the options say. Raises `UsageError` for an unusable one."""
     _require_offered(args.provider)
     name = named(args.account or "")
     known = loaded.find(args.provider, name) or replace(usual_account(args.provider), name=name)
@@ -159,7 +159,7 @@ def _meant(args: argparse.Namespace, loaded: LoadedAccounts) -> Account:
 
 
 def _set(account: Account, loaded: LoadedAccounts, file: AccountsFile, store: SystemKeyStore) -> Account:
-    """Keep the key that is typed for an account, and then the account, if it is not as every provider's usual one."""
+    """Read a key and store it, then save the account if it differs from the known one."""
     before = loaded.find(account.provider, account.name)
     store.set(entry_of(account), _read_key())
     if account != before:

@@ -1,4 +1,4 @@
-"""`desktop-agent changes list` and `changes diff`: what a session changed, and which of it the options select."""
+"""`desktop-agent changes list` and `changes diff`: what a session changed, narrowed down by the options."""
 
 import argparse
 from collections.abc import Collection, Sequence
@@ -33,7 +33,7 @@ class ChangedSession(NamedTuple):
 
     @classmethod
     def find(cls, name: str) -> Self:
-        """Read the session of this id, or of its beginning or end. Raises `SessionNotFoundError`."""
+        """Read the session whose id is `name`, or begins or ends with it. Raises `SessionNotFoundError`."""
         catalog = Catalog.of(AppPaths.from_environment())
         session_id = catalog.find(name)
         events, _ = read_journal(catalog.journal_path(session_id), catalog.blobs)
@@ -41,7 +41,7 @@ class ChangedSession(NamedTuple):
 
 
 class NumberedHunk(Struct, frozen=True):
-    """One thing in a file to decide about: some lines, or all that its key names."""
+    """One part of a file to decide about: some lines, or everything that its key names."""
 
     number: int
     """From 1, in the order of the file. `--hunk` takes it as well as the key."""
@@ -80,7 +80,7 @@ def matching(transcript: Transcript, wanted: ChangeSelection) -> list[ChangeReco
 
 
 def agents_rows(records: Sequence[ChangeRecord]) -> list[NetChange]:
-    """Return what the changes come to, without the user's: what can be printed as a patch, undone and redone."""
+    """Return the net changes of the agent, which can be printed as a patch, undone and redone; not the user's."""
     return net_changes(record for record in records if record.change.is_by_agent)
 
 
@@ -247,7 +247,6 @@ def _describe_file(row: NetChange, hunks: Sequence[NumberedHunk], kept: Collecti
 
 
 def _uncaptured(transcript: Transcript, wanted: ChangeSelection) -> list[JsonObject]:
-    """What could not be recorded of the selected calls, and why."""
     return [
         {"path": missing.path, "reason": missing.reason, "turn": entry.turn, "call": entry.call.id}
         for entry in transcript.entries

@@ -103,7 +103,7 @@ def _op_for_changes(
 def _preview(
     session: ChangedSession, direction: Direction, op: RevertOp, options: SessionOptions
 ) -> tuple[FileOutcome, ...]:
-    """What the undo or redo would do, without opening the session for writing. Raises `WorkspaceError`."""
+    """Return what the undo or redo would do, without opening the session for writing. Raises `WorkspaceError`."""
     transcript = session.transcript
     root = Path(transcript.session.workspace)
     known = None if options.accepts_folder else transcript.session.folder
@@ -120,7 +120,7 @@ def _preview(
 
 
 def _redoes_steps(args: argparse.Namespace) -> bool:
-    """Whether the options mean undos, not changes. Raises `UsageError` when they mean both."""
+    """Whether the options select undos instead of changes. Raises `UsageError` when they select both."""
     is_narrowed = bool(args.turn or args.since or args.call or args.file or args.hunk)
     named = [name for name in ("all", "steps", "step") if getattr(args, name)]
     if named and is_narrowed:
@@ -132,7 +132,9 @@ def _redoes_steps(args: argparse.Namespace) -> bool:
 
 
 def _op_for_steps(transcript: Transcript, args: argparse.Namespace) -> ops.RedoSteps:
-    """Return what takes back the undos that the options name. Raises `UsageError` for one that is not there."""
+    """Return the op that takes back the undos that the options name. Raises `UsageError` for one that does
+    not exist.
+    """
     numbers = tuple(args.step)
     unknown = sorted(set(numbers) - {step.seq for step in transcript.changed.steps})
     if unknown:

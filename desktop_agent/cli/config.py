@@ -34,7 +34,7 @@ from desktop_agent.core.system.workspace import current_folder, usable_workspace
 
 
 class SettingsWarnings:
-    """Prints what of the settings file cannot be used. Call it whenever the settings may have changed."""
+    """Prints the problems of the settings file. Call it whenever the settings may have changed."""
 
     def __init__(self, live: LiveSettings, console: Console) -> None:
         self._live = live
@@ -42,7 +42,7 @@ class SettingsWarnings:
         self._printed: set[str] = set()
 
     def __call__(self) -> None:
-        """Print the problems that are new, but for faults: the command that refuses to run prints those as errors."""
+        """Print the new problems except faults, which the command that refuses to run prints as errors."""
         faults = self._live.faults
         problems = [str(problem) for problem in self._live.problems if problem not in faults]
         for problem in problems:

@@ -22,7 +22,7 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 class OutputError(AgentError):
     """Standard output or error cannot be written: the disk behind it is full, or (`is_closed`) its reader has gone.
 
-    A command that meets the second ends without a word, as programs in a pipe do.
+    When the reader has gone, a command ends silently, as programs in a pipe do.
     """
 
     def __init__(self, error: OSError, *, stream: str = "output") -> None:
@@ -34,7 +34,7 @@ class OutputError(AgentError):
 class Console(Struct, frozen=True):
     """Where a command writes. With `is_json` standard output gets exactly one JSON document.
 
-    What writes a result raises `OutputError`.
+    Methods that write a result raise `OutputError`.
     """
 
     is_json: bool = False
@@ -53,16 +53,15 @@ class Console(Struct, frozen=True):
         self._write(self.out.write, escaped_in_json(line) + "\n")
 
     def write_bytes(self, content: bytes) -> None:
-        """Write a result that is bytes, such as a patch, exactly as it is."""
         self._write(self.out.buffer.write, content)
 
     def say(self, text: str) -> None:
-        """Tell the user something besides the result. A failing standard error is ignored."""
+        """Tell the user something besides the result. Errors of standard error are ignored."""
         with suppress(OutputError):
             self.report(text)
 
     def report(self, text: str) -> None:
-        """Tell the user what happens, as asked for. Raises `OutputError` when standard error cannot be written."""
+        """Report progress that the user asked for. Raises `OutputError` when standard error cannot be written."""
         try:
             self.err.write(without_controls(text) + "\n")
             self.err.flush()
@@ -71,7 +70,7 @@ class Console(Struct, frozen=True):
             raise OutputError(error, stream="error") from error
 
     def fail(self, error: AgentError) -> None:
-        """Tell what went wrong and what to do; as JSON too, when that is what the caller reads."""
+        """Print what went wrong and what to do; as JSON too when the caller reads JSON."""
         if self.is_json:
             self.result({"error": {"title": error.title, "hint": error.hint, "detail": error.detail}}, "")
         self.say("\n".join(filter(None, (f"error: {error.title}", error.hint, error.detail))))
@@ -87,12 +86,12 @@ class Console(Struct, frozen=True):
 
 
 def _json(document: JsonObject, indent: int | None = None) -> str:
-    """Return `document` as JSON, with escapes for what would steer the terminal that it is shown in."""
+    """Return `document` as JSON, escaping characters that could control the terminal."""
     return escaped_in_json(json.dumps(document, ensure_ascii=False, indent=indent))
 
 
 def _standard_output() -> TextIOWrapper:
-    """Standard output, with escapes for what has no form in its encoding, such as a file name that is not UTF-8."""
+    """Return standard output, escaping what its encoding lacks, such as a file name that is not UTF-8."""
     # typeshed leaves out that both are None after `>&-`.
     out = cast("TextIOWrapper | None", sys.stdout)
     if out is None:
@@ -102,7 +101,7 @@ def _standard_output() -> TextIOWrapper:
 
 
 def _standard_error() -> TextIO:
-    """Standard error, or nowhere when the process was started without one."""
+    """Return standard error, or the null device when the process was started without one."""
     err = cast("TextIO | None", sys.stderr)
     return err if err is not None else _nowhere()
 
@@ -112,13 +111,15 @@ def _nowhere() -> TextIOWrapper:
 
 
 def _silence(stream: TextIO) -> None:
-    """Send the rest nowhere: what is still buffered would fail once more, and loudly, when the interpreter ends."""
+    """Discard further output: what is still buffered would fail again, with an error message, at exit."""
     with suppress(OSError), Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), stream.fileno())
 
 
 class TerminalLine:
-    """One line of a terminal that is written over. Shows nothing where there is no terminal, or none that can erase."""
+    """One line of a terminal that is overwritten in place. Shows nothing without a terminal, or on one that cannot
+    erase.
+    """
 
     def __init__(self, terminal: TextIO, term: str) -> None:
         """`term` is the variable TERM or empty."""
@@ -126,7 +127,7 @@ class TerminalLine:
         self.is_shown = terminal.isatty() and term not in ("", "dumb")
 
     def write(self, line: str) -> None:
-        """Write `line` in place of the one before; an empty one leaves room for other words."""
+        """Write `line` in place of the one before; an empty line makes room for other output."""
         if self.is_shown:
             with suppress(OSError, ValueError):  # a terminal that has gone
                 self._terminal.write(f"\r\x1b[K{line}")
@@ -134,9 +135,9 @@ class TerminalLine:
 
 
 def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
-    """Return `rows` in aligned columns, those in `right` to the right, two spaces apart.
+    """Return `rows` in aligned columns, two spaces apart; the columns in `right` are right-aligned.
 
-    A cell is shown `on_one_line`: no name can make up a row or shift a column.
+    A cell is shown `on_one_line`: no name can forge a row or shift a column.
     """
     if not rows:
         return ""
@@ -150,7 +151,7 @@ def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
 
 
 def size_text(size_bytes: int) -> str:
-    """The size in the largest unit that leaves a whole number of it; `1.2 MB`."""
+    """Return a size in decimal units with one decimal place, such as `1.2 MB`; whole bytes below 1 kB."""
     size, unit = float(size_bytes), 0
     while round(size, 1) >= 1000 and unit < len(_UNITS) - 1:
         size, unit = size / 1000, unit + 1

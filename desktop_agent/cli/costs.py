@@ -1,4 +1,4 @@
-"""`desktop-agent costs`: what the sessions cost, by day and model; with `--by`, what they used by one thing."""
+"""`desktop-agent costs`: what the sessions cost, by day and model; with `--by`, their usage grouped otherwise."""
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
@@ -80,7 +80,7 @@ _HEADINGS: Mapping[Grouping, tuple[str, ...]] = {
 
 
 def print_usage(console: Console, report: UsageReport, by: Grouping, span: str) -> None:
-    """Print a report by one thing; `span` says which days it is about."""
+    """Print a usage report; `span` says which days it covers."""
     first = report.first.isoformat() if report.first is not None else None
     document: JsonObject = {"from": first, "by": by, "usage": records(report, by), "total": total_record(report.total)}
     console.result(document, _usage_text(report, by, span))

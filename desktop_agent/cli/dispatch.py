@@ -39,7 +39,7 @@ _FUNCTIONS = {
     ("mcp", "enable"): "mcp.change",
     ("mcp", "disable"): "mcp.change",
 }
-"""What carries an action out, where it is not `main` of the module that has the command's name."""
+"""The function that carries out an action, where it is not `main` of the module with the command's name."""
 
 _Main = Callable[[argparse.Namespace, Console], int]
 
@@ -67,7 +67,7 @@ def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
 
 
 def _split(argv: Sequence[str]) -> tuple[Sequence[str], list[str]]:
-    """Return our own words, and the command line of another program, which stands behind the `--` of `mcp add`.
+    """Return our own arguments, and the command line of another program, which follows the `--` of `mcp add`.
 
     `argparse` takes no options between a positional argument and a `--`.
     """
@@ -78,9 +78,9 @@ def _split(argv: Sequence[str]) -> tuple[Sequence[str], list[str]]:
 
 
 def _imported(place: str) -> _Main:
-    """Import what carries a command out; where the entry point has switched the collector off for that, switch it on.
+    """Import the function of a command, and switch the garbage collector on if the entry point switched it off.
 
-    What is imported stays until the end.
+    Imported modules are frozen, as they stay until the end.
     """
     module, _, function = place.rpartition(".")
     imported = importlib.import_module(f"desktop_agent.cli.{module}")

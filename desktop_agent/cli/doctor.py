@@ -42,7 +42,7 @@ State = Literal["ok", "warning", "problem"]
 
 
 class Check(Struct, frozen=True):
-    """What was found about one thing. `problem`: the application cannot work; `warning`: a part of it cannot."""
+    """The result of one check. `problem`: the application cannot work; `warning`: a part of it cannot."""
 
     name: str
     state: State
@@ -196,7 +196,7 @@ def limits_check() -> Check:
 
 
 def environment_check(environ: Mapping[str, str], passed: Sequence[str]) -> Check:
-    """Say which variables no command gets; their values appear nowhere."""
+    """Say which variables are kept from commands; their values appear nowhere."""
     kept_back = kept_back_from(environ, passed)
     if not kept_back:
         return Check("environment", "ok", "No variable looks like a credential; commands get all.")
@@ -211,7 +211,6 @@ def folder_checks(paths: AppPaths) -> list[Check]:
 
 
 def _cache(paths: AppPaths) -> Check:
-    """Say where the cache is, why it is not in its usual place, and whether its databases can be used."""
     if paths.cache_problem:
         message = f"{paths.cache_problem} Until that is mended, {paths.cache} is used."
         hint = "Free some disk space, or give yourself the right to write there."
@@ -259,7 +258,7 @@ def destination_checks(live: LiveSettings, accounts: LoadedAccounts, environ: Ma
 
 
 def address_checks(url: str) -> list[Check]:
-    """Warn of an address of the model that gets the key unencrypted over a network."""
+    """Warn of a model's address to which the key is sent unencrypted over a network."""
     if not is_readable_on_the_way(url):
         return []
     message = f"{address_of(url)} is not encrypted: anyone on the way can read the key and the conversation."
@@ -267,7 +266,7 @@ def address_checks(url: str) -> list[Check]:
 
 
 def local_server_checks(accounts: LoadedAccounts, live: LiveSettings, environ: Mapping[str, str]) -> list[Check]:
-    """Say which servers of models run on this machine. One that is not there matters only where it is to be asked."""
+    """Say which model servers run on this machine. A missing one is a warning only for the chosen provider."""
     chosen = live.current.model
     places = local_places(accounts.added, environ, {chosen.provider: chosen.base_url})
     found = asyncio.run(look_for_servers(places))  # noqa: TID251 - entry point

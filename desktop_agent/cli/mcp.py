@@ -128,7 +128,7 @@ def _waiting_for_trust(settings: WorkspaceSettings) -> list[str]:
 
 
 def _state(server: ServerDefinition, workspace: Path) -> str:
-    """What can be said without starting it."""
+    """Return the state that is known without starting the server."""
     if not server.is_enabled:
         return "disabled"
     return "program not found" if server.missing_program(os.environ, workspace) else "starts when needed"
@@ -192,7 +192,7 @@ def change(args: argparse.Namespace, console: Console) -> int:
 
 
 def _remove(path: Path, name: str, console: Console) -> None:
-    """Take a server out, then what is kept of it: a keyring that is locked must not keep it."""
+    """Remove a server, then its stored secrets: a locked keyring must not prevent the removal."""
     definition = remove_definition(path, name)
     if definition is not None:
         try:
@@ -213,7 +213,7 @@ async def _forget(definition: ServerDefinition, keyring: ServerKeyring) -> None:
 
 
 def _client_secret(args: argparse.Namespace) -> str:
-    """Ask for the secret without showing it, or read all of a pipe, as a private key has several lines."""
+    """Ask for the secret without showing it, or read all of a pipe, since a private key has several lines."""
     if not args.client_secret:
         return ""
     secret = (getpass.getpass("Client secret: ") if sys.stdin.isatty() else sys.stdin.read()).strip()
@@ -254,7 +254,7 @@ def _added(args: argparse.Namespace) -> ServerDefinition:
 
 
 def _confined(args: argparse.Namespace, usual: ServerSandbox | None) -> dict[str, object]:
-    """Return what the table says of the sandbox: what is usual for the server, and what the options add."""
+    """Return the server's sandbox table: the usual one, extended by the options."""
     is_confined = usual is not None if args.sandbox is None else bool(args.sandbox)
     added: dict[str, list[str]] = {key: getattr(args, key) for key in ("folders", "read_folders", "hosts")}
     if not is_confined:

@@ -68,7 +68,6 @@ class ServerReport:
         }
 
     def text(self) -> str:
-        """Return what users read: why the server does not work, or what it offers."""
         status, facts = self._connection.status, self._connection.status.facts
         if status.problem or facts is None:
             said = self._connection.log.tail(_LINES)
@@ -148,7 +147,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
 async def _start(
     definition: ServerDefinition, workspace: Path, paths: AppPaths, tell: Callable[[str], None]
 ) -> Connection:
-    """Start the server, ask for its tools, and end it. Its status says how that went."""
+    """Start the server, ask for its tools, and end it. The outcome is in the connection's status."""
     pool = build_server_pool(paths, os.environ, SystemClock(), ServerKeyring(tell=tell), SandboxProbe(os.environ))
     connection = pool.lease(definition, workspace).connection
     try:

@@ -37,7 +37,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
 
 
 def _account(args: argparse.Namespace, bench: Workbench) -> Account:
-    """Return the account that the options mean, who leave the rest to the settings. Raises `UsageError`."""
+    """Return the account that the options name; the settings fill in the rest. Raises `UsageError`."""
     model = bench.model_meant(NamedModel(provider=args.provider, account=args.account))
     if model.provider == DEMO:
         raise UsageError("The demo has no models to list.", hint="Name another provider with --provider.")

@@ -31,7 +31,7 @@ def command(commands: Commands, name: str, summary: str, example: str, *position
 
 
 def group(commands: Commands, name: str, summary: str) -> Commands:
-    """Add a command with actions, and return where they are added."""
+    """Add a command with actions, and return what adds those."""
     actions = commands(name, help=summary).add_subparsers(dest="action", required=True, metavar="ACTION")
     return actions.add_parser
 
@@ -62,7 +62,6 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def at_least_one(text: str) -> int:
-    """Return the whole number, 1 or more, that `text` is."""
     try:
         number = int(text)
     except ValueError:
@@ -73,7 +72,6 @@ def at_least_one(text: str) -> int:
 
 
 def not_below_zero(text: str) -> int:
-    """Return the whole number, 0 or more, that `text` is."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 0 or more")
     return int(text)
@@ -101,7 +99,7 @@ def moment(text: str) -> datetime:
 
 
 def end_of(text: str) -> datetime:
-    """Return the end of what `text` means: of the day, when it names one."""
+    """Return the end of what `text` means: the end of the day when it names a day."""
     meant = moment(text)
     return meant + timedelta(days=1) if len(text) == len("2026-11-21") and "d" not in text else meant
 
@@ -443,11 +441,11 @@ _COMMANDS: Mapping[str, Callable[[Commands], None]] = {
     "serve": _add_serve,
     "doctor": _add_doctor,
 }
-"""What adds each command, in the order of the help."""
+"""The function that adds each command, in the order of the help."""
 
 
 def build_parser(only: str = "") -> argparse.ArgumentParser:
-    """Return the parser of all commands; with the name of one, the parser that knows `only` this, which is quicker."""
+    """Return the parser of all commands, or of the one named by `only`, which is quicker."""
     parser = argparse.ArgumentParser(
         prog="desktop-agent",
         description="A coding assistant whose every change can be seen and undone.",

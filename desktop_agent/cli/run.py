@@ -72,7 +72,7 @@ class ProgressLine:
             self.clear()
 
     def clear(self) -> None:
-        """Leave the line to other words; the next event brings it back."""
+        """Clear the line for other output; the next event brings it back."""
         self._line.write("")
 
     def note(self, event: ev.Event) -> None:
@@ -127,7 +127,7 @@ class RunListener:
         is_wanted = not (self._is_stream or self._is_verbose)
         self.progress = ProgressLine(console.err, args.environ.get("TERM", "") if is_wanted else "", time.monotonic)
         self.has_lost_reader = False
-        """Whether the program that read along has ended; the run was stopped for it."""
+        """Whether the program that read the output has gone; the run was stopped because of it."""
 
     def __call__(self, event: ev.Event) -> None:
         try:
@@ -171,7 +171,7 @@ class RunListener:
 
 
 def run_options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
-    """Return what to run. What the command line does not say is then in `args` as the settings say it.
+    """Return what to run, and fill in `args` from the settings what the command line leaves out.
 
     Raises `UsageError`.
     """
@@ -184,7 +184,9 @@ def run_options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
 
 
 def environ_of(args: argparse.Namespace) -> Mapping[str, str]:
-    """Return where settings and keys are looked for. Raises `UsageError` for a settings file that is not there."""
+    """Return the environment in which to look for settings and keys. Raises `UsageError` for a missing
+    settings file.
+    """
     environ: Mapping[str, str] = args.environ
     if args.config is None:
         return environ
@@ -201,14 +203,13 @@ def run_logs(args: argparse.Namespace) -> RunLogs:
 
 
 def approver_of(args: argparse.Namespace, workspace: Path, blobs: Blobs) -> ApprovalCommand | None:
-    """Return what answers approval requests, if the options name it. Close it at the end."""
+    """Return the program that answers approval requests, if the options name one. Close it at the end."""
     if args.approval_command is None:
         return None
     return ApprovalCommand(args.approval_command, workspace, args.environ, SystemClock(), blobs)
 
 
 def _with_defaults(args: argparse.Namespace, runner: RunnerSettings) -> None:
-    """Fill in, from the settings, what the command line does not say."""
     defaults: dict[str, object] = {
         "max_turns": runner.max_turns,
         "exit_on_tool_error": runner.exit_on_tool_error,
@@ -270,7 +271,7 @@ def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
 
 
 def _prompts(args: argparse.Namespace) -> tuple[str, ...]:
-    """The prompts from the options, a file, or (`-`) standard input; empty for streamed input."""
+    """Return the prompts from the options, a file, or (`-`) standard input; empty for streamed input."""
     texts: list[str] = args.prompt or []
     if args.input_format == "stream":
         _check_stream(args)
@@ -290,7 +291,7 @@ def _prompts(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _included(names: Sequence[str], prompts: Sequence[str]) -> tuple[str, ...]:
-    """The files that come with the first prompt. Raises `UsageError` for one that cannot be read."""
+    """Return the files that come with the first prompt. Raises `UsageError` for one that cannot be read."""
     if names and all(map(is_command, prompts)):
         raise UsageError("--include goes with a prompt, and a slash command is none.")
     for name in names:
@@ -327,7 +328,7 @@ def _model(args: argparse.Namespace) -> NamedModel:
 
 
 def _check_stream(args: argparse.Namespace) -> None:
-    """Raise `UsageError` for what does not go together with ops that come while it runs."""
+    """Raise `UsageError` for options that conflict with streamed ops."""
     if args.prompt or args.prompt_file is not None or args.stdin:
         raise UsageError(
             "With --input-format stream, prompts come from standard input.",
@@ -348,7 +349,7 @@ def _check_stream(args: argparse.Namespace) -> None:
 async def say_what_confines(
     args: argparse.Namespace, bench: Workbench, options: RunOptions, say: Callable[[str], None]
 ) -> str | None:
-    """Return the name of the sandbox that commands are confined by; say so where it is not the best one, and why.
+    """Return the name of the sandbox that confines commands, and say what it falls short of, if anything.
 
     None where nothing confines them: there is no sandbox here, or none is wanted, or no prompt asks for a command.
     """
@@ -422,7 +423,7 @@ async def _confined(
     listener: RunListener,
     run: Coroutine[None, None, RunResult],
 ) -> tuple[RunResult, str | None]:
-    """Run, and look meanwhile for what confines commands."""
+    """Run, and meanwhile find out what confines commands."""
     looking = asyncio.create_task(say_what_confines(args, bench, options, listener.say), name="what confines")
     try:
         return await run, await looking

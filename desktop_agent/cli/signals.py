@@ -1,4 +1,4 @@
-"""Runs something until a signal asks for its end. Commands that run nothing do without this and without asyncio."""
+"""Runs work until a signal asks for its end. Commands that run nothing need neither this nor asyncio."""
 
 import asyncio
 import signal
@@ -13,7 +13,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Interruptible(Protocol[T_co]):
-    """Something that runs to an end, also when it is interrupted."""
+    """Work that runs to an orderly end, even when it is interrupted."""
 
     def interrupt(self) -> None: ...
 
@@ -21,7 +21,7 @@ class Interruptible(Protocol[T_co]):
 
 
 async def run_to_end(work: Interruptible[T_co]) -> T_co:
-    """Run `work` and return what it came to; signals that ask for the end interrupt it meanwhile."""
+    """Run `work` and return its result; signals that ask for the end interrupt it."""
     with _calling(work.interrupt):
         return await work.run()
 
@@ -38,7 +38,7 @@ async def run_cancellable(work: Coroutine[object, object, T]) -> T:
 
 @contextmanager
 def _calling(interrupt: Callable[[], object]) -> Generator[None]:
-    """Have signals that ask for the end call `interrupt` in the body."""
+    """Call `interrupt` for each signal that asks for the end while the body runs."""
     loop = asyncio.get_running_loop()
     before = {number: signal.getsignal(number) for number in heeded_signals()}
     with suppress(NotImplementedError):  # Windows: Ctrl+C raises KeyboardInterrupt there instead

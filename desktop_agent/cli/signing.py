@@ -57,7 +57,7 @@ class Signing:
         self._environ = environ
 
     async def sign_in(self, provider: str, name: str | None) -> int:
-        """Sign in with what the provider has for that; `name` is the account's, or what it is called anyway."""
+        """Sign in as the provider offers it; `name` is the account's name, None the usual one."""
         browser = TerminalsBrowser(self._console, self._environ)
         match provider:
             case "openai":
@@ -88,7 +88,9 @@ class Signing:
         return 0
 
     def _signed_in(self, provider: str, name: str | None) -> Account:
-        """Return the account that is meant. Raises `UsageError` when it has no sign-in, or it is not clear which."""
+        """Return the account that is meant. Raises `UsageError` when it is not signed in, or it is not
+        clear which one.
+        """
         vendor_of(provider)
         found = [
             account
@@ -140,7 +142,7 @@ class TerminalsBrowser:
         self._environ = environ
 
     async def open(self, address: str) -> bool:
-        """Open the user's browser, unless it would be one in this terminal."""
+        """Open the user's browser, unless it would run in this terminal."""
         if not self._has_windows():
             return False
         self._console.say(f"If no browser opens, open this address on this machine:\n{address}\n{_WAITING}")

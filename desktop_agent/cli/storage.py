@@ -1,4 +1,4 @@
-"""`desktop-agent storage`: what the sessions take of the disk, and the removal of what none of them needs."""
+"""`desktop-agent storage`: the disk space that sessions take, and the removal of what none of them needs."""
 
 import argparse
 from collections.abc import Mapping

@@ -84,7 +84,7 @@ def _write(report: "CallReport", console: Console) -> int:
 
 
 def _arguments(text: str) -> JsonObject:
-    """Return the JSON object that `text`, or with `-` standard input, is: one that a model could have given, too."""
+    """Parse the JSON object in `text`, or in standard input for `-`, as strictly as a model's arguments."""
     from desktop_agent.core.providers.strict_json import read_object
 
     try:

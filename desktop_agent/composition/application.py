@@ -44,10 +44,10 @@ from desktop_agent.core.tools.tool import AnyTool
 
 
 class OwnParts(TypedDict, total=False):
-    """What a program may bring itself, each in place of what the application has."""
+    """The parts that a program can supply in place of the application's own."""
 
     environ: Mapping[str, str]
-    """Where settings and keys are looked for, instead of the process's environment."""
+    """Where settings and keys are read from, instead of the process's environment."""
     clock: Clock | None
     key_store: SystemKeyStore | None
     sign_ins: SignIns | None
@@ -60,7 +60,7 @@ class OwnParts(TypedDict, total=False):
     tools: Sequence[AnyTool] | None
     """Instead of the built-in tools."""
     probe: SandboxProbe | None
-    """Instead of the look for a sandbox."""
+    """Instead of searching for a sandbox."""
     services: Services | None
     makes_titles: bool
     """Whether the model names each session after its first turn, if the settings say so."""
@@ -78,7 +78,7 @@ class SharedTools:
         self._users += 1
 
     async def give_back(self) -> None:
-        """Count one session less. With the last one end the servers, and what tools do in the background."""
+        """Release the tools for one session; the last release ends the servers and the background work of tools."""
         self._users -= 1
         if self._users == 0:
             async with AsyncExitStack() as ends:
@@ -100,7 +100,7 @@ def build_server_pool(
 
 
 class Application:
-    """Everything that sessions share, made for each other. Made without touching the disk."""
+    """Everything that sessions share. Creating it does not touch the disk."""
 
     def __init__(self, paths: AppPaths, settings: Settings | LiveSettings, own: OwnParts) -> None:
         """With plain `settings` there is no file: they change only through `live`."""
@@ -159,15 +159,22 @@ class Application:
         self.makes_titles = own.get("makes_titles", False)
 
     def settings_in(self, root: Path) -> WorkspaceSettings:
-        """Those in force in a workspace. Touches no disk: what its project tightens holds after `refresh()`."""
+        """The settings in force in a workspace. Touches no disk: what its project tightens applies after
+        `refresh()`.
+        """
         return self._workspaces.setdefault(root, WorkspaceSettings(self.live, root, self._trust))
 
     def faults_in(self, root: Path) -> tuple[FileProblem, ...]:
-        """Why nothing may run in a workspace, as far as its settings and the rules have been looked at."""
+        """The problems that keep anything from running in a workspace, as far as its settings and rules
+        have been read.
+        """
         return (*self.settings_in(root).faults, *self.rules.faults)
 
     async def safe_in(self, root: Path) -> WorkspaceSettings:
-        """Look at all of them and return those in force. Raises `UnsafeSettingsError` while nothing may run there."""
+        """Read all settings and rules of a workspace and return the settings in force.
+
+        Raises `UnsafeSettingsError` while nothing may run there.
+        """
         settings = self.settings_in(root)
         await settings.refresh()
         await asyncio.to_thread(self.rules.look)
@@ -179,7 +186,7 @@ class Application:
         return self.model_meant(NamedModel())
 
     def model_meant(self, meant: NamedModel, now: ModelRef | None = None) -> ModelRef:
-        """The model that the user means, who leaves the rest as it is `now`, or to the settings."""
+        """The model that the user means; what they leave open comes from `now`, or from the settings."""
         return model_meant(meant, self.live.loaded, self.environ, now)
 
     async def _listed_models(self, account: Account) -> Sequence[ListedModel]:
@@ -192,5 +199,5 @@ class Application:
         return (*own, self.live.path) if self.live.path is not None else own
 
     def journal_path(self, session_id: SessionId) -> Path:
-        """The journal of a session of ours, whether it exists or not."""
+        """The journal of a session, whether it exists or not."""
         return self.catalog.session_folder(session_id) / JOURNAL_NAME

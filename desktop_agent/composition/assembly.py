@@ -159,7 +159,7 @@ async def _read_history(context: SessionContext) -> None:
 
 
 def _session_tools(context: SessionContext, approvals: Approvals, model: AsideModel) -> SessionTools:
-    """Return what runs the calls; `model` answers what servers ask of one."""
+    """Return what runs the calls; `model` answers the requests of servers to a model."""
     recorder, policies, clock = context.recorder, context.policies, context.app.clock
     judge = Judge(policies, context.safeguard)
     gate = ApprovalGate(approvals, recorder, policies, judge)

@@ -1,6 +1,6 @@
-"""One session in the making: its files, its workspace, who listens to it, and what its calls work with.
+"""What one session is made from: its files, its workspace, its listeners, and what its calls work with.
 
-The settings in force are asked for at each use, because they may have changed.
+The settings in force are read at each use, because they may have changed.
 """
 
 import asyncio
@@ -73,7 +73,7 @@ from desktop_agent.core.tools.servers.session_servers import SessionServers
 from desktop_agent.core.tools.tool import AnyServerTool, AnyTool
 
 ALL_SERVERS = "mcp://local"
-"""What `mcp.servers` says for every server that is defined."""
+"""The value in `mcp.servers` that stands for every defined server."""
 
 
 class SessionStorage(Struct, frozen=True):
@@ -97,7 +97,8 @@ class SessionStorage(Struct, frozen=True):
 
     @classmethod
     def open(cls, session_id: SessionId, catalog: Catalog, blobs: Blobs) -> "tuple[SessionStorage, Path | None]":
-        """Lock a session and open its journal; also where a torn last record was put, if there was one. Blocks.
+        """Lock a session and open its journal; also return where a torn last record was saved, if there was one.
+        Blocks.
 
         Raises `SessionNotFoundError`, `SessionBusyError` or `StorageError`.
         """
@@ -123,29 +124,29 @@ class SessionStorage(Struct, frozen=True):
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
-    """What a front end may ask of a session when it opens it; what is None is as the settings say."""
+    """What a front end can choose for a session when it opens it; None means what the settings say."""
 
     model: ModelRef | None = None
     named: NamedModel = NamedModel()
-    """Some of a model, in place of all of it: in a session that goes on, the rest stays as it is."""
+    """Parts of a model instead of a whole one; a resumed session keeps the other parts."""
     approval: ApprovalPolicy | None = None
     sandbox: SandboxMode | None = None
     rules: CallRules | None = None
     limits: TurnLimits | None = None
     purpose: SessionPurpose = "conversation"
     instructions: str = ""
-    """What the system prompt ends with, as long as the session is open."""
+    """Appended to the system prompt while the session is open."""
     accepts_folder: bool = False
     """Whether to go on in the folder that is there now, even if it is not the one that the session worked in."""
 
     def system_prompt(self, root: Path, opened_at: datetime) -> str:
-        """Return the system prompt of a session in `root`. Blocks shortly: it reads shipped files."""
+        """Return the system prompt of a session in `root`. Blocks briefly: it reads shipped files."""
         role = ROLES[self.rules.role].instructions if self.rules is not None else ""
         return "\n\n".join(filter(None, (system_prompt(root, opened_at), role, self.instructions)))
 
 
 class SessionContext:
-    """What one session has to itself. `aclose` ends what its calls started, and gives back the shared tools."""
+    """The parts that belong to one session. `aclose` ends what its calls started, and releases the shared tools."""
 
     def __init__(
         self,
@@ -161,9 +162,11 @@ class SessionContext:
         sink: Sink,
         is_attended: bool,
     ) -> None:
-        """`folder` is the one that the session worked in, if it is known; `settings` those in force in its workspace.
+        """`folder` is the one that the session worked in, if it is known; `settings` are those in force in its
+        workspace.
 
-        A user can answer the approval requests of an earlier process, and whether to spend more, if it `is_attended`.
+        If it `is_attended`, a user can answer the approval requests of an earlier process and questions about spending
+        more.
         """
         self.app = app
         self.id = storage.session_id
@@ -176,7 +179,7 @@ class SessionContext:
         self.opening = opening
         self.is_attended = is_attended
         self.temp_folder = app.paths.cache / "tmp" / self.id
-        """For temporary files of its commands. It goes when the session closes."""
+        """For temporary files of its commands; removed when the session closes."""
         self._job_logs = app.paths.logs / "jobs" / self.id
         self._folder = app.catalog.session_folder(self.id)
         seq = state.transcript.session.last_seq
@@ -211,7 +214,7 @@ class SessionContext:
         app.tools.take()
 
     async def aclose(self) -> None:
-        """End background commands and processes. What ends with an error does not keep the rest from ending."""
+        """End background commands and processes. An error in one does not keep the others from ending."""
         async with AsyncExitStack() as ends:
             ends.push_async_callback(asyncio.to_thread, self._capture.close)
             ends.push_async_callback(self._processes.aclose)
@@ -268,7 +271,7 @@ class SessionContext:
         return self.state.transcript.changed.last_number(turn)
 
     def _watched_images(self) -> dict[str, FileImage | None]:
-        """How the records left the files that the capture watches; a safety copy may have recorded others."""
+        """Return how the records left the files that the capture watches; a safety copy may have recorded others."""
         ignored = frozenset(self.settings.current.capture.ignored_folders)
         images = self.state.transcript.changed.last_images().items()
         return {path: image for path, image in images if ignored.isdisjoint(PurePosixPath(path).parts[:-1])}
@@ -296,7 +299,7 @@ class SessionContext:
         )
 
     def _tools(self) -> tuple[AnyTool, ...]:
-        """The shared tools with the search for those of servers, unless a program has a tool of that name."""
+        """Return the shared tools and the search for server tools, unless a program supplied a tool of that name."""
         tools = self.app.tools.tools
         return (
             tools if any(tool.name == SearchTools.name for tool in tools) else (*tools, SearchTools(self._of_servers))
@@ -346,7 +349,7 @@ class SessionContext:
         )
 
     def _boundary_in_force(self) -> Callable[[], Boundary]:
-        """Return what gives the boundary of calls; it is built again only when the settings changed."""
+        """Return a function for the boundary of calls, which rebuilds it only when the settings changed."""
 
         @lru_cache(maxsize=1)
         def build(allowed: tuple[Path, ...]) -> Boundary:
@@ -356,5 +359,5 @@ class SessionContext:
 
 
 def sweep_folders(settings: WorkspaceSettings) -> None:
-    """Remove what a sandbox of a killed process has left in the folders of a session. Blocks."""
+    """Remove what the sandbox of a killed process left in the folders of a session. Blocks."""
     sweep(places_of_stand_ins((settings.root, *map(Path, settings.current.execution.allowed_paths))))

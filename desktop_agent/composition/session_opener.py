@@ -1,6 +1,6 @@
 """Opens the sessions of one data folder: new ones, those on the disk, and those that another process writes.
 
-A resumed session is locked and read from its journal; which records were lost is said.
+A resumed session is locked and read from its journal; lost records are reported.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class Resumption(Struct, frozen=True):
     transcript: Transcript
     """A copy for the front end, with the end of a long session in it."""
     notices: tuple[ev.Notice, ...]
-    """What of it could not be read."""
+    """Reports of what could not be read."""
 
 
 async def resume(session_id: SessionId, catalog: Catalog, blobs: Blobs) -> Resumption:
@@ -67,9 +67,9 @@ def _for_front(state: SessionState, path: Path, blobs: Blobs) -> Transcript:
 
 
 def _checked(resumed: ReplayState) -> SessionState:
-    """Return the state that a journal comes to.
+    """Return the state that a journal folds to.
 
-    Raises `StorageError` when it does not say where to work: only the first line does, and nothing is guessed.
+    Raises `StorageError` when the journal does not say where to work: only its first line does, and nothing is guessed.
     """
     if not resumed.events:
         raise StorageError(
@@ -121,7 +121,7 @@ class SessionOpener:
     ) -> Session:
         """Start a session. Raises `WorkspaceError`, `UnsafeSettingsError` or `StorageError`.
 
-        Raises `UsageError` when no model is named, and only the server knows which there are.
+        Raises `UsageError` when no model is named and only the server knows which models there are.
         """
         app, model = self._app, self._model_of(options)
         if not model.model:
@@ -166,9 +166,9 @@ class SessionOpener:
     async def open(
         self, session_id: SessionId, sink: Sink, options: SessionOptions | None = None, *, is_attended: bool = True
     ) -> OpenedSession:
-        """Open a session to go on with it, as it was; the rules and limits of the options hold.
+        """Open a session to go on with it, as it was; the rules and limits of the options apply.
 
-        Says first if its account is not there any more.
+        A notice comes first if its account no longer exists.
 
         Raises `SessionNotFoundError`, `SessionBusyError` or `StorageError`.
         """
@@ -209,11 +209,11 @@ class SessionOpener:
         *,
         is_attended: bool = False,
     ) -> OpenedSession:
-        """Start a session in `workspace`, or go on with the `resumed` one in its own, in the modes of the options.
+        """Start a session in `workspace`, or resume one in its own folder, in the modes of the options.
 
-        Unless it `is_attended`, whether to spend more is not asked, nor what an earlier process asked.
+        Unless it `is_attended`, it asks neither whether to spend more nor what an earlier process asked.
 
-        Raises what `create` and `open` raise, and `UsageError` for an account that is not there.
+        Raises what `create` and `open` raise, and `UsageError` for an account that does not exist.
         """
         if resumed is None:
             model = self._model_of(options)
@@ -246,7 +246,7 @@ class SessionOpener:
     # -- the model that is meant; no network is asked --
 
     def _model_of(self, options: SessionOptions, before: ModelRef | None = None) -> ModelRef:
-        """Return the model that the options ask for; what they leave open is as `before`, or as the settings say."""
+        """Return the model that the options ask for; what they leave open comes from `before`, or from the settings."""
         return options.model or self._app.model_meant(options.named, before)
 
     async def _with_known_effort(self, model: ModelRef, effort: str | None) -> ModelRef:
@@ -265,9 +265,9 @@ class SessionOpener:
             raise UsageError(error.title, hint=error.hint) from error
 
     async def _notices_of(self, options: SessionOptions, transcript: Transcript) -> tuple[ev.Notice, ...]:
-        """Say that the account of a session is not there any more, if that is not the last thing that was said.
+        """Return a notice if the account of a session no longer exists, unless that was the last thing said.
 
-        Of one that the options name it is an error.
+        It is an error if the options name that account.
         """
         model = self._model_of(options, transcript.session.model)
         if options.named.account is not None:

@@ -1,6 +1,6 @@
 """The sessions on the disk: read, copied, filed, deleted, exported and imported, open or not.
 
-One that another process writes can be read along, and taken over when that process lets go of it.
+A session that another process writes can be followed, and taken over once that process releases it.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ class StoredSessions:
         self._default_model = default_model
 
     async def read_end(self, session_id: SessionId) -> Transcript:
-        """Return the end of a session in a moment, however long it is; the rest of it is not looked at.
+        """Return the end of a session quickly, however long the session is; the rest is not read.
 
         Raises `SessionNotFoundError` or `StorageError`.
         """
@@ -75,22 +75,22 @@ class StoredSessions:
         return await asyncio.to_thread(read_page, path, self._blobs, page, yield_gil=Yielder())
 
     async def find_pages(self, session_id: SessionId, pages: Sequence[JournalPage], text: str) -> list[int]:
-        """Return which of `pages` (from 0) may show `text`. Raises `SessionNotFoundError` or `StorageError`."""
+        """Return the indices of the `pages` that may show `text`. Raises `SessionNotFoundError` or `StorageError`."""
         path = await asyncio.to_thread(self._catalog.journal_path, session_id)
         return await asyncio.to_thread(find_pages, path, pages, text, yield_gil=Yielder())
 
     async def is_long(self, session_id: SessionId) -> bool:
-        """Whether opening it takes so long that its end should be shown meanwhile: not when it is open elsewhere."""
+        """Whether opening a session takes so long that its end should be shown first; False if it is open elsewhere."""
         path = await asyncio.to_thread(self._catalog.journal_path, session_id)
         if (await asyncio.to_thread(path.stat)).st_size <= LONG_BYTES:
             return False
         return not await asyncio.to_thread(is_locked, path.parent)
 
     async def fork(self, source_id: SessionId, *, before_turn: int | None = None) -> SessionId:
-        """Copy a session into a new one, which goes on by itself, and return its id; the source stays as it is.
+        """Copy a session into a new, independent one and return its id; the source does not change.
 
-        Everything before `before_turn` is copied, or all turns that are over. The source may be open, here or
-        elsewhere. Raises `SessionNotFoundError`, `UsageError` when there is no such turn, or `StorageError`.
+        Everything before `before_turn` is copied, or all finished turns. The source may be open, here or elsewhere.
+        Raises `SessionNotFoundError`, `UsageError` when there is no such turn, or `StorageError`.
         """
         now = self._clock.now()
         fork = Fork(session_id=new_session_id(now), app_version=__version__, at=now, before_turn=before_turn)
@@ -115,7 +115,7 @@ class StoredSessions:
         await asyncio.to_thread(remove_session, path.parent)
 
     async def size(self, session_id: SessionId) -> SessionUse:
-        """What a session takes of the disk, with the contents that only it needs. Reads all journals."""
+        """Return the disk usage of a session, with the contents that only it needs. Reads all journals."""
         return await asyncio.to_thread(session_use, self._paths.sessions, session_id, self._blobs)
 
     async def export(
@@ -129,8 +129,8 @@ class StoredSessions:
     ) -> int:
         """Write a session to `target`, as far as it has come, and return the size of the file in bytes.
 
-        `progress` gets, in a thread, how many bytes there are; what it raises ends the export, and nothing is left.
-        Raises `SessionNotFoundError`, `UsageError` when the file exists, or `StorageError`.
+        `progress` gets, in a thread, the number of bytes so far; an exception from it ends the export and leaves no
+        file. Raises `SessionNotFoundError`, `UsageError` when the file exists, or `StorageError`.
         """
         path = await asyncio.to_thread(self._catalog.journal_path, session_id)
         write = partial(export_session, path, form, self._blobs, target, overwrites=overwrites, progress=progress)
@@ -139,10 +139,10 @@ class StoredSessions:
     async def import_file(
         self, file: Path, *, workspace: Path | None = None, fallback: Path | None = None, is_again: bool = False
     ) -> Imported:
-        """Make a session of a conversation of Claude Code, of Codex, or of an export.
+        """Create a session from a conversation of Claude Code or Codex, or from an export.
 
         It goes on in `workspace`, else in the folder that the file names, else in `fallback`. Raises `UsageError` for
-        what is no such file or when no folder is there, `AlreadyImportedError` unless `is_again`, and `StorageError`.
+        any other file or when none of the folders exists, `AlreadyImportedError` unless `is_again`, and `StorageError`.
         """
         root = await asyncio.to_thread(usable_workspace, workspace) if workspace is not None else None
         now, settings = self._clock.now(), self._live.current
@@ -161,7 +161,7 @@ class StoredSessions:
 
 
 class OpenedSession(Struct, frozen=True):
-    """A session opened again: its running end, and what happened in it so far, for a front end to carry on.
+    """A reopened session: the session to run, and what happened in it so far, for a front end to carry on.
 
     Of a long session, the entries of earlier pages are placeholders: `StoredSessions.read_page` reads one.
     """
@@ -171,7 +171,7 @@ class OpenedSession(Struct, frozen=True):
 
 
 POLL_S = 0.5
-"""How old what is shown may be. A look costs one `stat` when nothing happened."""
+"""The longest delay of what is shown. A poll costs one `stat` when nothing happened."""
 
 
 class ViewedSession:
@@ -190,7 +190,7 @@ class ViewedSession:
     ) -> None:
         self.id = session_id
         self.events = events
-        """What had happened in it when it was opened. What comes later goes to the sink."""
+        """The events up to its opening; later ones go to the sink."""
         self._follower = follower
         self._folder = folder
         self._clock = clock
@@ -209,11 +209,11 @@ class ViewedSession:
             await self._clock.sleep(POLL_S)
 
     async def is_free(self) -> bool:
-        """Whether no process writes it now. Asking does not disturb a writer."""
+        """Whether no process is writing it now. Asking does not disturb a writer."""
         return not await asyncio.to_thread(is_locked, self._folder)
 
     async def try_take_over(self, sink: Sink) -> OpenedSession | None:
-        """Open it to go on with it, events going to `sink`; None while another process still writes it.
+        """Open it to go on with it, with events going to `sink`; None while another process still writes it.
 
         Stop `run` first. Raises `StorageError` when it cannot be opened.
         """

@@ -40,11 +40,11 @@ class Workbench:
     def __init__(self, paths: AppPaths, settings: Settings | LiveSettings, **own: Unpack[OwnParts]) -> None:
         """Touches no disk. With plain `settings` there is no file: they change only through `live`.
 
-        What a program brings itself, by name, is listed in `OwnParts`.
+        `OwnParts` lists the parts that a program can supply.
         """
         self._app = app = Application(paths, settings, own)
         self.opener = SessionOpener(app)
-        """What the sessions here are opened by, for a front end without a user."""
+        """Opens the sessions, for a front end without a user."""
         self.paths = paths
         self.live = app.live
         """The user's settings: follow their file, and change them here."""
@@ -61,7 +61,7 @@ class Workbench:
         self.blobs = app.blobs
         self.catalog = app.catalog
         self.environ = app.environ
-        """Where settings and keys are looked for: a process of ours keeps the keys here only."""
+        """Where settings and keys are read from; our own processes keep the keys only here."""
         self.tools = app.tools.tools
         self.shared_tools = app.tools
         """The tools and MCP servers of all sessions, with who still uses them."""
@@ -74,13 +74,13 @@ class Workbench:
         self.models = app.models
         """What is known of the models of each account, without asking the network."""
         self.sign_ins = app.sign_ins
-        """What signs accounts in and out."""
+        """Signs accounts in and out."""
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Workbench":
-        """The workbench of this user on this machine, with their settings file as far as it can be used.
+        """Return the workbench of this user on this machine, with their settings file as far as it can be used.
 
-        Takes the rights of other users from the folders of the application, if they have any.
+        Removes other users' access to the folders of the application, if they have any.
         """
         paths = AppPaths.from_environment(environ)
         close_to_others(paths.roots)
@@ -91,14 +91,16 @@ class Workbench:
         return self.live.current
 
     async def sandbox_search(self, workspace: Path | None = None) -> SandboxSearch:
-        """Which sandbox commands are confined by here, and why others are not available. Tried once.
+        """Return which sandbox confines commands here, and why others are not available; probed once.
 
         Name the workspace where `PATH` may lead into it: programs there do not count.
         """
         return await self._app.probe.search(workspace)
 
     async def shell_kind(self, workspace: Path) -> ShellKind:
-        """Return the kind of shell that commands run in here: what it cannot read as it was judged asks."""
+        """Return the kind of shell that commands run in here; commands that it may parse otherwise than judged need
+        approval.
+        """
         shell = await asyncio.to_thread(find_shell, self._app.probe.environ, workspace)
         return shell.kind if shell is not None else ""
 
@@ -120,8 +122,8 @@ class Workbench:
     ) -> Session:
         """Start a session in `workspace`; `run()` it, then submit ops. Events go to `sink`.
 
-        Raises `WorkspaceError` when the folder cannot be used, `UnsafeSettingsError` when settings or rules cannot be
-        read that safety depends on, and `StorageError` when nothing can be written.
+        Raises `WorkspaceError` when the folder cannot be used, `UnsafeSettingsError` when settings or rules that safety
+        depends on cannot be read, and `StorageError` when nothing can be written.
         """
         options = SessionOptions(
             model=model, approval=approval, sandbox=sandbox, rules=rules, limits=limits, purpose=purpose
@@ -137,11 +139,11 @@ class Workbench:
         limits: TurnLimits | None = None,
         is_attended: bool = True,
     ) -> OpenedSession:
-        """Open a session to go on with it. What a crash left unfinished is concluded when it runs.
+        """Open a session to go on with it. Running it concludes what a crash left unfinished.
 
-        A turn that waited for approvals goes on waiting, and works on when one is answered, unless the session is not
-        `is_attended`: then the answer is missing for good, and the turn ends. While settings or rules that safety
-        depends on cannot be read, it can be read and undone, but it gives prompts back.
+        A turn that waited for approvals keeps waiting, and resumes when one is answered, unless the session is not
+        `is_attended`: then no answer can come, and the turn ends. While settings or rules that safety depends on cannot
+        be read, the session can be read and undone, but it gives prompts back.
 
         Raises `SessionNotFoundError`, `SessionBusyError` when it is open elsewhere, or `StorageError`.
         """

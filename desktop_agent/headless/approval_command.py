@@ -90,7 +90,7 @@ class ApprovalCommand:
 
 
 def decision_of(answer: bytes, request: ApprovalRequest) -> Decision:
-    """Return the decision that an answer is; what is not clear is not a yes."""
+    """Return the decision that an answer gives; anything unclear is not a yes."""
     try:
         fields = convert(json.loads(answer, object_pairs_hook=_said_once), learned(_Answer))
     except (ValueError, RecursionError) as error:
@@ -116,7 +116,7 @@ class _Answer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def _said_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return an object of JSON. Raises `ValueError` for one that says a thing twice: that is no clear yes."""
+    """Return a JSON object. Raises `ValueError` for one with a duplicate key: that is no clear yes."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         raise ValueError("a field is in it twice")
@@ -124,7 +124,7 @@ def _said_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _taker(into: bytearray, is_full: asyncio.Event) -> Sink:
-    """Return what keeps the beginning of an output, and tells when there is more than an answer may have."""
+    """Return a sink that keeps the beginning of an output, and sets `is_full` at the length limit of an answer."""
 
     def take(content: bytes) -> None:
         into.extend(content[: _LONGEST_ANSWER - len(into)])

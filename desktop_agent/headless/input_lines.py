@@ -1,4 +1,4 @@
-"""The lines that another program writes to us, as they come, and the ops that they hold, a JSON object on each."""
+"""The lines that another program sends while it runs, and the ops in them, a JSON object a line."""
 
 import asyncio
 import json
@@ -31,9 +31,9 @@ async def lines_of(descriptor: int) -> AsyncGenerator[bytes | None]:
 
 
 async def _chunks_of(descriptor: int) -> AsyncGenerator[bytes]:
-    """Yield what comes in. It is read in a thread that no end of the process waits for: nothing can wake it.
+    """Yield the input as it arrives, read in a daemon thread: nothing can wake a blocked read.
 
-    By its descriptor, because the interpreter cannot end while a thread waits in a buffered reader.
+    It reads the descriptor, because the interpreter cannot end while a thread waits in a buffered reader.
     """
     loop, chunks = asyncio.get_running_loop(), asyncio.Queue[bytes]()
 

@@ -1,6 +1,6 @@
-"""What a run came to: a fold of its transcript into the keys of `run --json`, and its log files.
+"""The result of a run: a fold of its transcript into the keys of `run --json`, and its log files.
 
-The logs are JSON lines, appended as things happen: copies for other programs, never the truth.
+The logs are JSON lines, appended as things happen: copies for other programs, never the source of truth.
 """
 
 import json
@@ -22,7 +22,7 @@ from desktop_agent.core.transcript import ChangeRecord, NoticeEntry, TextEntry, 
 from desktop_agent.core.undo.refusals import describe_outcome
 
 StopReason = TurnEndReason | Literal["invalid_output"]
-"""Why a run ended: as its last turn, or because of an answer that is not what the caller asked for."""
+"""Why a run ended: the reason of its last turn, or an answer that is not what the caller asked for."""
 
 EXIT_CODES: dict[StopReason, int] = {
     "completed": 0,
@@ -41,7 +41,7 @@ EXIT_CODES: dict[StopReason, int] = {
 }
 
 _LONGEST_REASON = 300
-"""Characters that are shown of why a call failed. All of it is in `tools`."""
+"""The most characters shown of the reason why a call failed. `tools` has all of it."""
 
 
 class RunResult(Struct, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ class RunResult(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
     """Errors in words: what happened and what to do, then a line of details, each once."""
     is_command: bool = False
-    """Whether this is what a slash command said: the model was not asked for it."""
+    """Whether this is the output of a slash command, for which no model was asked."""
     limit: str = ""
     """Which limit ended it, by the code of the notice about it: `max_cost`, `max_time`, `max_tokens` …"""
     undo_operations: tuple[str, ...] | None = None
@@ -72,7 +72,6 @@ class RunResult(Struct, frozen=True, kw_only=True):
 
     @property
     def fatal_event(self) -> JsonObject | None:
-        """The tool event that ended the run, if one did."""
         if self.stopped_reason != "fatal_tool_error":
             return None
         return next((event for event in reversed(self.tools) if event["is_error"]), None)
@@ -106,7 +105,7 @@ class RunResult(Struct, frozen=True, kw_only=True):
 def collect_result(
     transcript: Transcript, ends: Sequence[TurnEnded], *, usage: Usage, undone: tuple[FileOutcome, ...] | None
 ) -> RunResult:
-    """Return the result of turns that ended so, one after another: at least one."""
+    """Return the combined result of consecutive turns; `ends` has at least one."""
     turns, last = {end.turn for end in ends}, ends[-1]
     entries = [entry for entry in transcript.entries if getattr(entry, "turn", None) in turns]
     texts = [entry.text.strip() for entry in entries if isinstance(entry, TextEntry) and entry.kind == "text"]
@@ -145,7 +144,7 @@ def collect_result(
 
 
 def command_result(command: CommandRun, session_id: SessionId, usage: Usage) -> RunResult:
-    """Return what a slash command said. Raises `UsageError` when it could not be carried out."""
+    """Return the result of a slash command. Raises `UsageError` when it could not be carried out."""
     if command.is_error:
         title, _, rest = command.output.partition("\n")
         raise UsageError(title, detail=rest.strip())
@@ -169,7 +168,7 @@ def describe(problem: Notice | AgentError) -> str:
 
 
 def _describe_end(end: TurnEnded, tools: Sequence[ToolEntry], session_id: SessionId) -> tuple[str, ...]:
-    """Why the run ended before it was done, where no notice says it."""
+    """Say why the run ended early, where no notice does."""
     if end.reason == "max_turns":
         count = number_of(end.requests, "request")
         made = f"The run is not done: it has made {count} to the model, as many as it may."
@@ -196,7 +195,6 @@ def _call_of(entry: ToolEntry) -> str:
 
 
 def _describe_unanswered(entry: ToolEntry) -> str:
-    """A call that needed an approval and got no answer: which one, why it asked, and what to do."""
     assert isinstance(entry.decision, Aborted)
     why = f" {entry.approval.reason}" if entry.approval is not None else ""
     answer = entry.decision.reason
@@ -274,7 +272,7 @@ class RunLogs:
                 raise UsageError(f"The log {path} cannot be written: {error.strerror}.") from error
 
     def note(self, event: ev.Event, transcript: Transcript) -> None:
-        """Write what `event` means for each log; `transcript` has already folded it.
+        """Write what `event` means for each log; `transcript` already includes it.
 
         Raises `StorageError` naming a log that cannot be written any more.
         """

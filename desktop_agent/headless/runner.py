@@ -1,9 +1,9 @@
 """Runs prompts to their end without a user, or a session that another program talks with.
 
-A run is a front end like the window: it submits ops and folds events. Its caller may bring what answers approval
-requests; without that a request is aborted, and the run ends with it. With `run --input-format stream` another program
-is the front end: ops come in and events go out until the input ends, and it answers approval requests itself. What is
-asked when its input has ended has no answer, and the run ends as one without a user.
+A run is a front end like the window: it submits ops and folds events. Its caller can pass an approver; without one, an
+approval request is aborted and ends the run. With `run --input-format stream` another program is the front end: ops
+come in and events go out until the input ends, and it answers approval requests itself. A request made after its input
+has ended gets no answer, and the run ends like one without a user.
 """
 
 import asyncio
@@ -49,9 +49,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     """
     workspace: Path
     resume: SessionId | None = None
-    """Go on with this session instead of starting one; its workspace is used."""
+    """Continue this session, in its own workspace, instead of starting one."""
     session: SessionOptions = SessionOptions()
-    """What the session is opened with. In one that goes on, what is None stays as it is."""
+    """The options to open the session with. In a resumed session, None keeps the current value."""
     include: tuple[str, ...] = ()
     """Files that come with the first prompt, by their absolute paths."""
     undo_last_turn: bool = False
@@ -65,7 +65,7 @@ def unattended(_request: ApprovalRequest) -> Decision:
 
 
 class _Run:
-    """What both kinds of run are: a session, whose events go to the logs and to a listener."""
+    """The common part of both kinds of run: a session, whose events go to the logs and to a listener."""
 
     def __init__(
         self, workbench: Workbench, options: RunOptions, logs: RunLogs, listener: Callable[[ev.Event], None] | None
@@ -75,7 +75,7 @@ class _Run:
         self._logs = logs
         self._listener = listener
         self._transcript = Transcript()
-        """Folded here, because the session's own transcript does not see that the disk failed."""
+        """A fold of our own, because the session's own transcript does not see that the disk failed."""
         self._session: Session | None = None
         self._is_interrupted = False
         self._unheard: AgentError | None = None
@@ -120,7 +120,7 @@ class _Run:
 
 
 class HeadlessRun(_Run):
-    """One run. `run` once."""
+    """One run without a user. Call `run` once."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class HeadlessRun(_Run):
         self._is_attended = approve is not None
         self._first_turn = 1
         self._has_content = options.resume is not None
-        """Whether the session holds more than what a command said."""
+        """Whether the session holds more than the output of slash commands."""
         self._include = options.include
         self._is_dropped = False
         self._turn_before = 0
@@ -205,7 +205,7 @@ class HeadlessRun(_Run):
         return await _first(self._ended, serving)
 
     async def _correct_output(self, serving: asyncio.Task[None], ended: list[ev.TurnEnded | ev.CommandRun]) -> str:
-        """Ask the model again for an answer that is not what it must be; return what is still wrong with it."""
+        """Ask the model again while its answer is invalid; return what is still wrong with it."""
         output, problem = self._options.output, ""
         if output is None:
             return ""
@@ -275,7 +275,7 @@ def _unrecorded_end(turn: int, reason: ev.TurnEndReason) -> ev.TurnEnded:
 
 
 async def _first(wanted: "asyncio.Future[T]", serving: asyncio.Task[None]) -> T:
-    """Wait for `wanted`; a session that ends before is a defect and raises as such."""
+    """Wait for `wanted`. If the session ends first, that is a defect: its exception is raised."""
     await asyncio.wait([wanted, serving], return_when=asyncio.FIRST_COMPLETED)
     if not wanted.done():
         await serving
@@ -294,7 +294,7 @@ _INPUT_ENDED = "the input had ended, so no program could answer"
 
 
 class StreamedRun(_Run):
-    """One run. `run` once."""
+    """One run that another program controls. Call `run` once."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""Runs one tool call without a model: what scripts use, and what shows that a tool does what it says.
+"""Runs one tool call without a model: for scripts, and to show that a tool does what it says.
 
-The call goes the way of every call. It is the one thing that a scripted model says in a session of its own, so the
-policy, the approval, the sandbox and the ledger hold, and what it changed can be seen and undone afterwards.
+The call takes the way of every call: a scripted model makes it, as its only message in a session of its own. So the
+policy, the approval, the sandbox and the ledger apply, and its changes can be seen and undone afterwards.
 """
 
 import os
@@ -27,7 +27,7 @@ from desktop_agent.headless.runner import HeadlessRun, RunOptions
 
 
 class CallOptions(Struct, frozen=True, kw_only=True):
-    """Which call, where, and under which policy; what is None is as the settings say."""
+    """Which call, where, and under which policy; None means the value of the settings."""
 
     tool: str
     arguments: JsonObject
@@ -43,7 +43,7 @@ class CallReport(Struct, frozen=True, kw_only=True):
     """0 completed, 1 failed, 2 invalid arguments or unknown tool, 3 an approval was needed, 130 interrupted."""
     changes: tuple[FileChange, ...] = ()
     session_id: SessionId = ""
-    """Where it is on record; empty for a call that was refused before a session was opened."""
+    """The session that has the call on record; empty for one refused before a session was opened."""
 
     @classmethod
     def of_invalid(cls, tool: str, error: ToolError) -> "CallReport":
@@ -75,7 +75,7 @@ class CallReport(Struct, frozen=True, kw_only=True):
 
 
 class SingleCall:
-    """One call. `run` once."""
+    """One call. Call `run` once."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The parts of the library: what an `Agent` hears of a turn, how questions are answered, what a session changed.
+"""The parts of the library: the events and result of a turn, answers to questions, and a session's changes.
 
 Programs import `desktop_agent`, not this.
 """

@@ -38,7 +38,7 @@ from desktop_agent.library.turns import BUSY_HINT, BUSY_TITLE, Changes, RunningT
 def workbench_of(
     home: Path | str | None, settings: Settings | None, provider: Provider | None, tools: Sequence[AnyTool | Function]
 ) -> Workbench:
-    """Return the workbench of an agent. Raises `UsageError` for two tools of one name."""
+    """Return the workbench of an agent. Raises `UsageError` for two tools with the same name."""
     environ = os.environ if home is None else {**os.environ, "DESKTOP_AGENT_HOME": str(Path(home).expanduser())}
     paths = AppPaths.from_environment(environ)
     live = LiveSettings(settings) if settings is not None else LiveSettings.load(paths.settings_file(environ), environ)
@@ -59,12 +59,12 @@ def workbench_of(
 
 
 def absolute_path(path: Path | str) -> str:
-    """Return where a path of the program leads, from the current folder; `~` is the home."""
+    """Return the absolute path, relative to the current folder; `~` is the home."""
     return str(Path(path).expanduser().absolute())
 
 
 def model_meant(model: ModelRef | str | None, bench: Workbench, *, has_provider: bool) -> ModelRef | None:
-    """Return the model that is meant; None is the one of the settings or of the session."""
+    """Return the model that is meant; None means the one of the settings or of the session."""
     if not isinstance(model, str):
         return model or (ModelRef(provider="own", model="own") if has_provider else None)
     if model == DEMO:
@@ -82,10 +82,10 @@ async def answer_as(
     run: Callable[[str, Sequence[Path | str]], Awaitable[Result]],
     transcript: Transcript,
 ) -> StructuredResult[object]:
-    """Run `prompt`, and further turns as long as the answer is wrong; return all of that with the value.
+    """Run `prompt`, and further turns while the answer is invalid; return their combined result with the value.
 
-    `run` runs one turn with files to include. Raises what it raises, and `InvalidOutputError` when there is no value in
-    the end.
+    `run` runs one turn with files to include. Raises what `run` raises, and `InvalidOutputError` when there is no valid
+    answer in the end.
     """
     results = [await run(f"{prompt}\n\n{output.instructions}", include)]
     for is_last in (*[False] * output.corrections, True):
@@ -104,7 +104,7 @@ async def answer_as(
 T = TypeVar("T")
 
 _STEPS_TO_CLOSE = 3
-"""Steps of the loop until an iterator that was just dropped is being closed."""
+"""Steps of the event loop until a dropped iterator starts to close."""
 
 
 class Agent:
@@ -128,16 +128,16 @@ class Agent:
         on_event: Callable[[Event], None] | None = None,
         accept_folder: bool = False,
     ) -> None:
-        """Read the settings, and open nothing yet. What is left out is as the settings say.
+        """Read the settings, and open nothing yet. What is left out comes from the settings.
 
-        `resume` goes on with a session, named by its id or the beginning or end of it, in its own folder. `model` is
-        `"demo"`, `"PROVIDER/NAME"` or the name of a model; `provider` answers instead of those that are known.
-        `approve` is asked about calls that need a word: without it, each of them is denied. `tools` come beside the
-        built-in ones. `home` keeps settings, sessions and logs in a folder of its own, `settings` replace those of
-        the file. `on_event` hears every event, in order; it must not block and not raise. With `accept_folder`
-        it goes on in the folder that is there now, although it is not the one that the resumed session worked in.
+        `resume` continues a session, named by its id or the beginning or end of it, in its own folder. `model` is
+        `"demo"`, `"PROVIDER/NAME"` or the name of a model; `provider` answers instead of the known providers. `approve`
+        is asked about calls that need an approval: without it, each of them is denied. `tools` are added to the
+        built-in ones. `home` keeps settings, sessions and logs in a folder of its own, `settings` replace those of the
+        file. `on_event` hears every event, in order; it must not block and not raise. With `accept_folder` a resumed
+        session continues in the folder that is there now, although it is not the one that the session worked in.
 
-        Raises `TypeError` for a function that cannot be a tool, and `UsageError` for two tools of one name.
+        Raises `TypeError` for a function that cannot be a tool, and `UsageError` for two tools with the same name.
         """
         self._workspace = Path(workspace).expanduser()
         self._resume = resume
@@ -178,7 +178,7 @@ class Agent:
     async def aclose(self) -> None:
         """End the session with everything that it started: a turn that runs, its commands, its lock. Safe to repeat.
 
-        Returns when all of that is over, also where it is cancelled meanwhile.
+        Returns when all of that is over, even if it is cancelled meanwhile.
         """
         try:
             await self._served.aclose()
@@ -202,16 +202,16 @@ class Agent:
         self, prompt: str, *, include: Sequence[Path | str] = (), output: Mapping[str, object]
     ) -> StructuredResult[object]: ...
     async def run(self, prompt: str, *, include: Sequence[Path | str] = (), output: object = None) -> Result:
-        """Run one turn to its end and return what it came to.
+        """Run one turn to its end and return its result.
 
         The model reads the files to `include`, texts and pictures, wherever they are. With `output`, a type or a JSON
-        Schema, the answer is a value of it: the model is told, and asked again twice where it is none. Each of that is
-        a turn.
+        Schema, the answer is a value of it: the model is told, and asked again up to twice while its answer is invalid.
+        Each attempt is a turn.
 
-        Cancelling this stops the turn first; the session can be used on. Raises `RunFailedError` (with the `result` so
-        far) when the model, the disk or the folder failed, `InvalidOutputError`, which is one, without a valid answer,
-        `UsageError` while another turn runs, what else kept the prompt from being taken as an `AgentError`, whatever
-        `approve` raised, and `TypeError` for an `output` that JSON has no form of.
+        Cancelling this stops the turn first; the session can still be used. Raises `RunFailedError` (with the `result`
+        so far) when the model, the disk or the folder failed; `InvalidOutputError`, a subclass of it, without a valid
+        answer; `UsageError` while another turn runs; another `AgentError` when the prompt was not taken; whatever
+        `approve` raised; and `TypeError` for an `output` that JSON cannot express.
         """
         if output is None:
             return await self._run_turn(prompt, include)
@@ -228,7 +228,7 @@ class Agent:
     async def stream(self, prompt: str, *, include: Sequence[Path | str] = ()) -> AsyncGenerator[Event]:
         """Run one turn and yield its events as they come, `TurnEnded` last. Raises what `run` raises, at the end.
 
-        Closing the iterator early, or cancelling who iterates, stops the turn.
+        Closing the iterator early, or cancelling the task that iterates, stops the turn.
         """
         session = await self._ready_session()
         self._answering.failure = None
@@ -249,7 +249,7 @@ class Agent:
         self._served.submit(ops.Interrupt())
 
     def steer(self, text: str, *, include: Sequence[Path | str] = ()) -> None:
-        """Let the turn that runs have this message before it asks the model again; `Steered` says that it has.
+        """Give the running turn this message before its next request to the model; `Steered` confirms it.
 
         If the turn ends before, the message starts the next turn; take it back with `Unqueue` if it should not. Raises
         `UsageError` when no turn runs.
@@ -259,12 +259,12 @@ class Agent:
         self._served.submit(ops.Steer(text=text, include=tuple(map(absolute_path, include))))
 
     def submit(self, op: ops.Op) -> None:
-        """Ask the session for anything else. Returns at once; what comes of it is heard by `on_event`."""
+        """Submit any other op to the session. Returns at once; `on_event` hears the outcome."""
         self._served.require_open()
         self._served.submit(op)
 
     async def _ready_session(self) -> Session:
-        """The session, with no turn in it. Raises `UsageError` when one runs."""
+        """Return the session while no turn runs in it. Raises `UsageError` when one does."""
         session = self._served.require_open()
         if self._turn is not None and not self._turn.is_over:
             for _ in range(_STEPS_TO_CLOSE):
@@ -320,6 +320,5 @@ class Agent:
             self._on_event(event)
 
     def _on_end(self, reason: Exception) -> None:
-        """Release who still waits for something of the session."""
         if self._turn is not None and not self._turn.is_over:
             self._turn.fail(reason)

@@ -1,4 +1,4 @@
-"""Answers the questions of a session by asking a callback. What is not a clear yes is a no."""
+"""Answers the questions of a session by asking a callback. Anything but a clear yes is a no."""
 
 import asyncio
 import inspect
@@ -10,10 +10,10 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Aborted, Allowed, ApprovalRequest, Decision, Denied
 
 Approver = Callable[[ApprovalRequest], "bool | Decision | Awaitable[bool | Decision]"]
-"""Asked about each call that needs a word: `True` allows it once, `False` denies it, a `Decision` says more.
+"""Asked about each call that needs an approval: `True` allows it once, `False` denies it, a `Decision` says more.
 
-A sync one runs on the loop's thread, so it must not block; an async one may take its time. It is cancelled when the
-question is over without it. What it raises stops the turn, and `run` raises it.
+A sync one runs on the loop's thread, so it must not block; an async one can take its time. It is cancelled when the
+question is settled in another way. An exception from it stops the turn, and `run` raises it.
 """
 
 _NO_CALLBACK = "This program has no approval callback, so nothing that needs an approval is allowed."
@@ -28,7 +28,7 @@ class Answering:
         self._submit = submit
         self._tasks: dict[CallId, asyncio.Task[None]] = {}
         self.failure: Exception | None = None
-        """What the callback raised in this turn."""
+        """The exception that the callback raised in this turn."""
 
     def hear(self, event: ev.Event) -> None:
         match event:
@@ -66,7 +66,7 @@ class Answering:
 
 
 def _decision(answer: object) -> Decision:
-    """Return the decision that an answer is. Raises `TypeError` for anything but a clear one."""
+    """Return the answer as a decision. Raises `TypeError` for anything but a clear one."""
     match answer:
         case True:
             return Allowed()

@@ -1,4 +1,4 @@
-"""Whether a value is what a JSON Schema asks for. `jsonschema` takes 0.1 s to import, so import this late."""
+"""Validates values against a JSON Schema. `jsonschema` takes 0.1 s to import, so import this late."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -22,7 +22,7 @@ def require_schema(schema: Mapping[str, object]) -> None:
 
 
 def mistake_in(value: object, schema: Mapping[str, object]) -> str:
-    """Return what is wrong with a value, by its outermost mistake; nothing when it is right. Nothing is fetched."""
+    """Return the outermost mistake in a value, or an empty string. References are not fetched."""
     checked = cast("dict[str, Any]", schema)
     registry: Registry[Any] = Registry()
     try:

@@ -1,4 +1,4 @@
-"""What the final answer must be: a JSON value by a schema or a type of the caller. Runs and the library share it."""
+"""The required form of the final answer: a JSON value by a schema or a type. Runs and the library share it."""
 
 import json
 import re
@@ -20,7 +20,7 @@ class OutputSchema:
     """How often the model is asked again."""
 
     def __init__(self, schema: Mapping[str, object], read: Callable[[object], object] | None = None) -> None:
-        """`read` makes what the caller wants of a value that is valid by the schema.
+        """`read` converts a value that is valid by the schema to what the caller wants.
 
         Raises `UsageError` when `schema` is not a JSON Schema. References to other documents are not fetched.
         """
@@ -32,7 +32,7 @@ class OutputSchema:
 
     @classmethod
     def of(cls, wanted: object) -> "OutputSchema":
-        """Return the schema of a type, whose values the answers become, or the one that a mapping is. Blocks.
+        """Return the schema of a type, to which answers are converted, or of a mapping that is a JSON Schema. Blocks.
 
         Raises `TypeError` for a type that JSON cannot express, and `UsageError` for an invalid schema.
         """
@@ -64,7 +64,7 @@ class OutputSchema:
         return f"Your last message is not valid: {mistake}. Answer with the corrected JSON value and nothing else."
 
     def mistake_in(self, transcript: Transcript, turn: int) -> str:
-        """Return what is wrong with the last answer of a turn, in a line; nothing when it is right."""
+        """Return what is wrong with the last answer of a turn, in one line; an empty string when it is valid."""
         from desktop_agent.library.json_schema import mistake_in
 
         try:
@@ -77,13 +77,13 @@ class OutputSchema:
         return on_one_line(mistake[:_LONGEST_MISTAKE])
 
     def value_in(self, transcript: Transcript, turn: int) -> object:
-        """Return what the last answer of a turn is, in which there is no mistake."""
+        """Return the value of the last answer of a turn, which must be valid."""
         value = _json_in(transcript, turn)
         return value if self._read is None else self._read(value)
 
 
 def _json_in(transcript: Transcript, turn: int) -> object:
-    """Return the JSON value that the last answer of a turn is. Raises `ValueError` or `RecursionError`."""
+    """Return the JSON value of the last answer of a turn. Raises `ValueError` or `RecursionError`."""
     entries = (entry for entry in transcript.entries if isinstance(entry, TextEntry) and entry.turn == turn)
     texts = [entry.text for entry in entries if entry.kind == "text"]
     text = texts[-1].strip() if texts else ""
@@ -92,5 +92,5 @@ def _json_in(transcript: Transcript, turn: int) -> object:
 
 
 def _refuse_constant(name: str) -> object:
-    """JSON has no NaN and no infinity, which the parser would take."""
+    """Refuse NaN and infinity, which the parser would accept although JSON has neither."""
     raise ValueError(f"{name} is not JSON")

@@ -1,4 +1,4 @@
-"""What a turn came to, of its events, and the errors that its notices tell of."""
+"""The result of a turn, made from its events, and the errors that its notices report."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -27,7 +27,7 @@ T = TypeVar("T")
 FAILURES: frozenset[ev.TurnEndReason] = frozenset(
     {"provider_error", "storage_error", "workspace_error", "internal_error"}
 )
-"""Reasons to end that are faults: `run` raises them. Every other one is an outcome, which the result tells."""
+"""Reasons to end that are failures: `run` raises them. All others are outcomes in the result."""
 
 
 class NothingSelectedError(UsageError):
@@ -80,13 +80,13 @@ class Result(Struct, frozen=True, kw_only=True):
 
 
 class StructuredResult(Result, Generic[T], frozen=True, kw_only=True):
-    """A prompt whose answer is a value. Where the model was asked again for it, this is what all of that came to."""
+    """The result of a prompt whose answer is a value. It combines all turns if the model was asked again."""
 
     output: T
 
 
 class RunFailedError(AgentError):
-    """The model, the disk or the folder failed in a turn. `result` has what it came to until then."""
+    """The model, the disk or the folder failed in a turn. `result` covers the turn until then."""
 
     def __init__(self, result: Result) -> None:
         last = next((notice for notice in reversed(result.problems) if notice.level == "error"), None)
@@ -108,7 +108,7 @@ class InvalidOutputError(RunFailedError):
 
 
 def combined(results: Sequence[Result]) -> Result:
-    """Return what several turns came to, ended as the last one did and with its answer."""
+    """Return the combined result of several turns, with the reason and the answer of the last one."""
     return replace(
         results[-1],
         changes=tuple(chain.from_iterable(each.changes for each in results)),
@@ -124,7 +124,7 @@ def with_output(result: Result, output: T) -> StructuredResult[T]:
 
 
 def result_of(session_id: SessionId, ended: ev.TurnEnded, heard: Sequence[ev.Event]) -> Result:
-    """Return the result of a turn that ended so; `heard` is what happened since its prompt."""
+    """Return the result of a turn that ended so; `heard` are the events since its prompt."""
     messages = [event for event in heard if isinstance(event, ev.MessageDone)]
     texts = [text.strip() for message in messages for kind, text in readable(message.content) if kind == "text"]
     changes = (change for event in heard if isinstance(event, ev.ChangesRecorded) for change in event.changes)

@@ -1,4 +1,4 @@
-"""Turns and changes as a program waits for them: a turn from prompt to end; changes listed, undone and redone."""
+"""Turns from prompt to end, and changes to list, undo and redo, for programs that wait for them."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -32,17 +32,16 @@ class RunningTurn:
         self._submit = submit
         self._session_id = session_id
         self._turn = 0
-        """Its number, once it has one."""
         self._heard: list[ev.Event] = []
         self._ended: ev.TurnEnded | None = None
         self._queue: asyncio.Queue[ev.Event | None] = asyncio.Queue()
         self._queued: PromptId | None = None
-        """The prompt, when it came behind another turn. It is taken back, unless that turn is over before."""
+        """Set when the prompt was queued behind another turn. It is taken back, unless that turn ends first."""
         self._notice: ev.Notice | None = None
         self._is_rejected = False
         self._failure: Exception | None = None
         self.is_left = False
-        """Whether who waited for it has gone, and it is being stopped."""
+        """Whether the caller that waited for it has gone, and it is being stopped."""
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @property
@@ -78,7 +77,7 @@ class RunningTurn:
             self._end()
 
     def fail(self, error: Exception) -> None:
-        """End the waiting with an error; one that was there before counts."""
+        """End the waiting with an error; an earlier error takes precedence."""
         self._failure = self._failure or error
         self._end()
 
@@ -101,7 +100,7 @@ class RunningTurn:
             raise RunFailedError(result)
 
     def _fail_if_rejected(self) -> None:
-        """The session gives the reason before it gives the prompt back, or after it."""
+        """Fail once both have come: the session sends the reason before or after the rejection."""
         if self._is_rejected and self._notice is not None:
             self.fail(error_of(self._notice))
 
@@ -112,13 +111,12 @@ class RunningTurn:
 
 
 def closed_error() -> AgentError:
-    """The error of asking an agent that is not open."""
     hint = "Use it inside `async with Agent(…) as agent:`; `resume` goes on with an earlier session."
     return UsageError("The agent is not open.", hint=hint)
 
 
 async def to_its_end(future: "asyncio.Future[T]") -> T:
-    """Wait until `future` is done, also where this is cancelled meanwhile, and then be cancelled."""
+    """Wait until `future` is done, even if this is cancelled meanwhile; the cancellation is raised afterwards."""
     is_cancelled = False
     while not future.done():
         try:
@@ -141,7 +139,7 @@ class Changes:
         self._answer: asyncio.Future[tuple[FileOutcome, ...]] | None = None
 
     def list(self) -> tuple[NetChange, ...]:
-        """One row for each file, from before the first to after the last change, also where it was renamed."""
+        """One row for each file, from before its first to after its last change, also across renames."""
         return tuple(net_changes(self._session().transcript.changes.values()))
 
     async def diff(self, row: NetChange) -> FileDiff:
@@ -154,7 +152,7 @@ class Changes:
         return tuple(review_hunks(await self.diff(row)))
 
     async def patch(self, rows: Sequence[NetChange] | None = None) -> bytes:
-        """The rows, all without any, as `git apply` takes them. Raises `StorageError`."""
+        """The given rows, or all, as a patch for `git apply`. Raises `StorageError`."""
         chosen = self.list() if rows is None else tuple(rows)
         return await asyncio.to_thread(patch_of, [row.change for row in chosen], self._blobs.of_file)
 
@@ -207,10 +205,10 @@ class Changes:
 
 
 class ServedSession:
-    """A session that this process serves: when it takes ops, what it changed, and when it has ended."""
+    """A session that this process serves: when it accepts ops, what it changed, and when it has ended."""
 
     def __init__(self, blobs: Blobs, on_end: Callable[[Exception], None]) -> None:
-        """`on_end` is called with what the session failed with, or with `closed_error()`."""
+        """`on_end` is called with the session's error, or with `closed_error()`."""
         self.changes = Changes(self.require_open, blobs)
         self._on_end = on_end
         self._session: Session | None = None
@@ -229,7 +227,7 @@ class ServedSession:
 
     @property
     def failure(self) -> BaseException | None:
-        """What the session failed with, once it has ended."""
+        """The session's error, once it has ended."""
         serving = self._serving
         return serving.exception() if serving is not None and serving.done() and not serving.cancelled() else None
 
@@ -244,9 +242,10 @@ class ServedSession:
             self._session.submit(op)
 
     async def begin(self, session: Session, *, must_be_stored: bool = True) -> None:
-        """Serve the session, and return when it takes ops. Close it also when this raises or is cancelled.
+        """Serve the session, and return when it accepts ops. Close it also when this raises or is cancelled.
 
-        Raises what keeps it from that; an error of the disk only if it `must_be_stored`, since it can be read anyway.
+        Raises the error that prevents it; an error of the disk only if `must_be_stored`, since the session can be read
+        anyway.
         """
         self._session, self._must_be_stored = session, must_be_stored
         self._begun = asyncio.get_running_loop().create_future()
@@ -265,9 +264,9 @@ class ServedSession:
         return await self.changes._carry_out(op)  # pyright: ignore[reportPrivateUsage] - not for programs
 
     async def aclose(self, *, keeps_questions: bool = False) -> None:
-        """End it with everything that it started, also where this is cancelled meanwhile. Safe to repeat.
+        """End it with everything that it started, even if this is cancelled meanwhile. Safe to repeat.
 
-        Raises what the session failed with. A question that waits may be kept for the next opening.
+        Raises the session's error. A pending question can be kept for the next opening.
         """
         if self._serving is None:
             return
@@ -283,7 +282,7 @@ class ServedSession:
         self._on_end(reason)
 
     def _settle(self, error: Exception | None) -> None:
-        """Say that it takes ops, or why not."""
+        """Report that the session accepts ops, or `error` as the reason why not."""
         if self._begun is None or self._begun.done():
             return
         if error is None:

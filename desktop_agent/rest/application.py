@@ -1,8 +1,8 @@
-"""The application that the guard stands before: every endpoint, the page for phones, and one shape for all errors.
+"""The application behind the guard: every endpoint, the page for phones, and one shape for all errors.
 
-The OpenAPI document is made of the endpoints as they are declared, and of the Structs of the vocabulary. The page is
-five files, the same for everybody, which hold nothing of the user's; its security policy lets it run its own script and
-style alone, and talk to this server alone.
+The OpenAPI document is generated from the declared endpoints and the Structs of the vocabulary. The page is five files,
+the same for everybody, without any of the user's data; its security policy lets it run only its own script and style,
+and talk only to this server.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ _FILLED_IN = {
         "@MOST_SHOWN_CHARS@": str(MOST_SHOWN_CHARS),
     }
 }
-"""What is put into a file, so that the page shows hidden characters by the same tables as the window."""
+"""Values to fill into a file, so that the page shows hidden characters by the same tables as the window."""
 
 
 def page_routes() -> list[Route]:
@@ -186,13 +186,13 @@ def _one_of(kinds: Iterable[type[Struct]], discriminator: str = "type") -> JsonO
 
 
 def _tag_of(kind: type[Struct]) -> str:
-    """Return what an object of this kind has in its `type` or its `outcome`."""
+    """Return the value of `type` or `outcome` that marks an object of this kind."""
     tag = kind.__struct_config__.tag
     return str(tag if tag is not None else kind.__struct_defaults__[-1])
 
 
 def _foreign(kind: type) -> JsonObject:
-    """Return the schema of what msgspec knows nothing about."""
+    """Return the schema of a type that msgspec does not know."""
     if kind is object:
         return {"description": "Any JSON."}  # msgspec takes an empty one for none
     return {"type": "string"}  # a path
@@ -202,7 +202,7 @@ OPENAPI_PATH = "/openapi.json"
 
 
 def application_of(endpoints: Iterable[Endpoint]) -> Starlette:
-    """Return the application; `server` puts the guard before it."""
+    """Return the application, without the guard, which `server` puts in front of it."""
     endpoints = tuple(endpoints)
 
     @cache
@@ -223,7 +223,7 @@ def application_of(endpoints: Iterable[Endpoint]) -> Starlette:
 
 
 def _route(path: str, endpoints: Sequence[Endpoint]) -> Route:
-    """Return the route of a path: one for all its methods, so that a refusal of another one names them all."""
+    """Return one route for all methods of a path, so that the refusal of another method names them all."""
     by_method = {one.method: one for one in endpoints}
 
     async def answer(request: Request) -> Response:

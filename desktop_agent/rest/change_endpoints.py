@@ -1,4 +1,4 @@
-"""What sessions changed: listed, shown, undone, redone, and taken along as files; and the questions that wait."""
+"""Endpoints of what sessions changed (list, show, undo, redo, export as files), and of pending questions."""
 
 import asyncio
 from collections.abc import Iterator, Sequence

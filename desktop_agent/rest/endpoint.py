@@ -1,7 +1,7 @@
-"""What an endpoint is: a declaration that routes, checks what comes in, and describes itself for OpenAPI.
+"""What an endpoint is: a declaration that routes, validates requests, and describes itself for OpenAPI.
 
-With it, what goes wrong with a request, as the one shape that every error of the server has, and what requests and
-answers hold around the vocabulary of the protocol, which is used as it is.
+It also has the one shape of all errors of the server, and the requests and answers that wrap the vocabulary of the
+protocol, which is used as it is.
 """
 
 import json
@@ -55,7 +55,7 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     hint: str = ""
     detail: str = ""
     field: str = ""
-    """The part of the request that is wrong: `$.workspace`; of a tool, the argument."""
+    """The part of the request that is wrong, such as `$.workspace`; for a tool, the argument."""
 
 
 class FailureAnswer(Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ class FailureAnswer(Struct, frozen=True, kw_only=True):
 
 
 class RequestError(Exception):
-    """A request that is not carried out; `status` is that of HTTP."""
+    """A request that is refused, with `status` as the HTTP status."""
 
     def __init__(self, status: int, failure: Failure, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(failure.message)
@@ -87,7 +87,7 @@ _KINDS: tuple[tuple[type[AgentError], int, str], ...] = (
     (WorkspaceError, 400, "workspace"),
     (CredentialsError, 409, "credentials"),
 )
-"""The narrower before the wider."""
+"""Subclasses come before their base classes."""
 
 
 def as_request_error(error: Exception) -> RequestError:
@@ -108,7 +108,7 @@ def as_request_error(error: Exception) -> RequestError:
 
 
 def json_answer(value: Struct, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the answer whose body is `value` as JSON. Pure ASCII: half a character in a name still has a form."""
+    """Return a JSON answer with `value` as its body, in pure ASCII, so that lone surrogates in names can be encoded."""
     body = json.dumps(encode(value), allow_nan=False, separators=(",", ":"))
     return Response(body, status, dict(headers or {}), "application/json")
 
@@ -122,12 +122,12 @@ Q = TypeVar("Q", bound=Struct)
 
 
 class NoQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """No parameters behind the path."""
+    """No query parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked(Generic[B, Q]):
-    """A request that was checked."""
+    """A validated request."""
 
     path: Mapping[str, str]
     """The variable parts of the path, by name."""
@@ -138,12 +138,12 @@ class Asked(Generic[B, Q]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """What an endpoint answers when nothing goes wrong."""
+    """The successful answer of an endpoint."""
 
     status: int = 200
     media_types: tuple[str, ...] = ("application/json",)
     kind: type[Struct] | None = None
-    """What the JSON is; None where the answer is no JSON, or empty."""
+    """The type of the JSON; None where the answer is not JSON, or empty."""
     words: str = "As asked for."
 
 
@@ -151,7 +151,7 @@ NO_CONTENT = Answers(status=204, media_types=())
 
 
 Handler = Callable[[Any, Asked[Any, Any]], Awaitable[Struct | Response | None]]
-"""A Struct is answered as JSON with the status that is declared, and None without a body."""
+"""A Struct is answered as JSON with the declared status, None with an empty body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ class Endpoint:
     body: Any = None
     """The type of the body; None without one."""
     read: Callable[[JsonObject], Any] | None = None
-    """What makes the body of its JSON, where that is not simply converted."""
+    """Makes the body from its JSON, where plain conversion is not enough."""
     query: type[Struct] = NoQuery
 
     async def __call__(self, request: Request) -> Response:
@@ -233,7 +233,7 @@ def endpoints_of(group: object) -> Iterator[Endpoint]:
 
 
 def _converted(fields: object, kind: type[B], *, is_text: bool = False) -> B:
-    """Return `fields` as a value of that kind; when `is_text`, numbers stand in texts. Raises `RequestError`."""
+    """Return `fields` as a value of that kind; with `is_text`, numbers are given as strings. Raises `RequestError`."""
     try:
         return convert(fields, learned(kind), strict=not is_text)
     except ValidationError as error:
@@ -241,7 +241,7 @@ def _converted(fields: object, kind: type[B], *, is_text: bool = False) -> B:
 
 
 def invalid(problem: str) -> RequestError:
-    """Return what to raise for a value that is not what it should be, as msgspec words it."""
+    """Return the error to raise for an invalid value, in msgspec's words."""
     message, has_place, place = problem.rpartition(" - at `")
     field = place.rstrip("`") if has_place else ""
     return RequestError(400, Failure(code="invalid", message=f"{message or place}.", field=field))
@@ -251,7 +251,7 @@ def invalid(problem: str) -> RequestError:
 
 
 class NewSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A session to start; what is left out is as the settings say."""
+    """A session to start; what is left out comes from the settings."""
 
     workspace: str | None = None
     """The folder; without it, the one that the server was started in."""
@@ -271,7 +271,7 @@ class Prompt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Archiving(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whether a session is put away, or taken back."""
+    """Whether to archive a session or to restore it."""
 
     is_archived: bool = True
 
@@ -281,14 +281,14 @@ class Reversal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     selection: ChangeSelection | None = None
     reason: str = ""
-    """A word to the model, which learns of it with the next prompt."""
+    """A note to the model, which reads it with the next prompt."""
 
 
 class Undo(Reversal, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What to undo; without a selection, everything that the agent changed."""
 
     includes_others: bool = False
-    """Whether what is not, or may not be, the agent's is undone, too. Otherwise it is left alone and reported."""
+    """Whether to undo also what is not, or may not be, the agent's. Otherwise it is left alone and reported."""
 
 
 class Execution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -310,22 +310,20 @@ class SessionList(Struct, frozen=True, kw_only=True):
 
 
 class SessionView(Struct, frozen=True, kw_only=True):
-    """A session now."""
+    """The current state of a session."""
 
     id: SessionId
     summary: SessionSummary
     is_open: bool
     """Whether this server has it open. Ops open it."""
     last_seq: int
-    """The number of its last event."""
     is_running: bool
-    """Whether a turn runs."""
     approvals: tuple[ApprovalRequest, ...] = ()
-    """What waits for the user, the oldest first."""
+    """The pending approvals, oldest first."""
 
 
 class Accepted(Struct, frozen=True, kw_only=True):
-    """An op was handed to its session. What comes of it are events: those after `after`, among others."""
+    """An op was handed to its session. Its results are among the events after `after`."""
 
     session_id: SessionId
     after: int
@@ -335,7 +333,7 @@ ACCEPTED = Answers(status=202, kind=Accepted)
 
 
 class PendingApproval(Struct, frozen=True, kw_only=True):
-    """A question that waits in a session."""
+    """A pending question of a session."""
 
     session_id: SessionId
     session_title: str
@@ -343,13 +341,13 @@ class PendingApproval(Struct, frozen=True, kw_only=True):
 
 
 class PendingApprovals(Struct, frozen=True, kw_only=True):
-    """Questions that wait, the oldest of each session first."""
+    """Pending questions, the oldest of each session first."""
 
     approvals: tuple[PendingApproval, ...]
 
 
 class AcceptedAnswer(Struct, frozen=True, kw_only=True):
-    """An answer was handed to its session; `approval_resolved` says what came of it."""
+    """An answer was handed to its session; the event `approval_resolved` has the outcome."""
 
     session_id: SessionId
     call_id: CallId
@@ -357,7 +355,7 @@ class AcceptedAnswer(Struct, frozen=True, kw_only=True):
 
 
 class ChangedFile(Struct, frozen=True, kw_only=True):
-    """What all changes of one file come to, and what to name to undo them."""
+    """The net change of one file, and what to name to undo it."""
 
     change: FileChange
     change_ids: tuple[ChangeId, ...]
@@ -372,7 +370,7 @@ class ChangeList(Struct, frozen=True, kw_only=True):
 
 
 class Outcomes(Struct, frozen=True, kw_only=True):
-    """What an undo or redo came to, file by file."""
+    """The outcome of an undo or redo for each file."""
 
     outcomes: tuple[FileOutcome, ...]
 
@@ -397,7 +395,7 @@ class ToolList(Struct, frozen=True, kw_only=True):
 
 
 class CallAnswer(Struct, frozen=True, kw_only=True):
-    """What a call came to."""
+    """The outcome of a call."""
 
     tool: str
     status: Literal["completed", "failed"]
@@ -407,4 +405,4 @@ class CallAnswer(Struct, frozen=True, kw_only=True):
     metadata: JsonObject
     changes: tuple[FileChange, ...]
     session_id: SessionId
-    """Where it is on record, and can be undone."""
+    """The session that has the call on record, in which it can be undone."""

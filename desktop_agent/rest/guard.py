@@ -1,8 +1,8 @@
-"""Who may ask at all: the right host, no other site's page, the token; and no more, nor slower, than the limits.
+"""Refuses requests for a wrong host, from another site's page, without the token, or beyond the limits.
 
-Nobody without the token takes a place from whoever has it: public pages are answered at once, whatever else comes with
-the request, and everything else is refused. The head of a request must arrive in time, and the number of connections
-without the token is limited: uvicorn only limits how long a connection rests between two requests.
+Nobody without the token can take a place from someone who has it: public pages are answered at once, whatever else
+comes with the request, and everything else is refused. The head of a request must arrive in time, and the number of
+connections without the token is limited: uvicorn only limits how long a connection idles between two requests.
 """
 
 import asyncio
@@ -37,21 +37,25 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     body_s: float = 20.0
     """For the whole body."""
     waiting: int = 256
-    """The most connections at once that have not shown the token. One more ends the oldest of the host with most of
-    them."""
+    """The most connections at once that have not shown the token.
+
+    One more ends the oldest connection of the host that has most.
+    """
     requests: int = 200
-    """With the token, at once, streams of events among them."""
+    """The most requests with the token at once, including event streams."""
     streams: int = 100
-    """Of events, at once, so that they leave room for other requests: one that answers or stops."""
+    """The most event streams at once, so that there is room for other requests, such as an answer or an interrupt."""
     tick_s: float = 15.0
-    """How long a stream of events is silent at most: then a comment shows that it still stands."""
+    """The longest silence of an event stream: then a comment shows that it is still alive."""
     closing_s: int = 10
-    """How long answers that are on their way may take when the server ends."""
+    """How long unfinished answers can take when the server ends."""
 
 
 _MOST_A_TURN: Final = 64
-"""The most connections accepted in one go. asyncio would accept 2,000 before it closes the first: more than a process
-may have open."""
+"""The most connections accepted in one go.
+
+asyncio would accept 2,000 before it closes the first, which is more than a process can have open.
+"""
 
 _MOST_PEEKED_BYTES: Final = 16 * 2**10
 
@@ -59,13 +63,13 @@ Peer = tuple[str, int]
 
 
 class Door(socket.socket):
-    """A listening socket that knows who is connected without having shown the token.
+    """A listening socket that tracks the connections that have not shown the token.
 
     Connections count from when they are accepted, so those with an unfinished TLS handshake are included.
     """
 
     def __init__(self, listening: socket.socket, most_waiting: int, token: str) -> None:
-        """Take the place of a listening socket, which must not be used any more."""
+        """Replace a listening socket, which must not be used any more."""
         super().__init__(listening.family, listening.type, listening.proto, fileno=listening.detach())
         self._most_waiting = most_waiting
         self._token = token.encode()
@@ -75,7 +79,7 @@ class Door(socket.socket):
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept the next connection.
 
-        Raises `BlockingIOError` if there is none, and after many, so that other work is done.
+        Raises `BlockingIOError` if there is none, and after many in one go, so that other work gets done.
         """
         self._taken += 1
         if self._taken > _MOST_A_TURN:
@@ -117,7 +121,9 @@ class Door(socket.socket):
             return
 
     def _shows_token(self, connection: socket.socket) -> bool:
-        """Whether the token is in what has come and was not read yet. In a rush, connections are accepted first."""
+        """Whether the token is in the data that has arrived but is unread: in a rush, connections are
+        accepted first.
+        """
         try:
             return self._token in connection.recv(_MOST_PEEKED_BYTES, socket.MSG_PEEK)
         except BlockingIOError:
@@ -128,7 +134,7 @@ def patient_for(head_s: float) -> type[H11Protocol]:
     """Return the protocol that ends connections whose request line and headers take longer than `head_s`."""
 
     class PatientProtocol(H11Protocol):
-        """HTTP/1.1 by uvicorn, with that limit."""
+        """uvicorn's HTTP/1.1 protocol with that time limit."""
 
         def __init__(
             self,
@@ -178,12 +184,12 @@ class Entrance(Struct, frozen=True, kw_only=True):
     port: int
     token: str
     public: frozenset[str]
-    """The paths that need no token: nothing of the user's is in them."""
+    """The paths that need no token, since they hold none of the user's data."""
     is_any_address: bool = False
-    """Whether it answers to every address in digits: a name that another site's owner made up is never one."""
+    """Whether it answers to every numeric IP address: a name that another site's owner made up is never one."""
 
     def is_own_host(self, value: str) -> bool:
-        """Whether a `Host` header names this server. The name of another site that leads here does not."""
+        """Whether a `Host` header names this server. Another site's name that resolves to this server does not."""
         try:
             parts = urlsplit(f"//{value}")
             name, port = parts.hostname, parts.port
@@ -227,7 +233,7 @@ class RequestGuard:
 
     @contextmanager
     def _counted(self) -> Generator[None]:
-        """Count a request that may be made, while it is carried out. Raises `RequestError` when it is one too many."""
+        """Count a permitted request while it is carried out. Raises `RequestError` for one too many."""
         if self._running >= self._limits.requests:
             hint = "Try again when some of them have ended."
             raise refusal(429, "too_many_requests", "Too many requests are under way.", hint=hint)
@@ -261,7 +267,7 @@ class RequestGuard:
         return "owner"
 
     async def _drain(self, scope: Scope, receive: Receive) -> None:
-        """Read on for a moment: a connection that ends with something unread may take the answer with it."""
+        """Read on for a moment: closing a connection with unread data can lose the answer."""
         left = _MOST_DRAINED_BYTES
         try:
             async with asyncio.timeout(min(_DRAIN_S, self._limits.body_s)):
@@ -333,7 +339,7 @@ def _is_address(name: str) -> bool:
 
 
 def _with_body(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that replays the body, then passes on messages of the server (such as a disconnect)."""
+    """Return a `receive` that replays the body, then passes on the server's messages (such as a disconnect)."""
     waiting = [body]
 
     async def replay() -> Message:

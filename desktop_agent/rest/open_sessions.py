@@ -1,9 +1,9 @@
 """The sessions that the server has open: each is opened once, serves every client, and ends with the server.
 
-Each has a feed of its events, in which no client holds up the session or another client. A stream is one client's way
-through journal and feed, from any event on: nothing is missed, nothing comes twice. What is in the journal comes from
-there, first; then what the open session tells as it happens. A client that reads too slowly gets the rest from the
-journal again. Of a session that is not open here, only the journal is followed.
+Each has a feed of its events, in which no client holds up the session or another client. A stream leads one client
+through journal and feed, from any event on, without gaps or duplicates: first the recorded events from the journal,
+then those that the open session reports as they happen. A client that reads too slowly gets the rest from the journal
+again. For a session that is not open here, only the journal is followed.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class Listening:
         self.is_behind = False
         """Whether events were dropped, so that the journal must be read; the reader resets it."""
         self.is_over = False
-        """Whether the session is closed: what waits is the last."""
+        """Whether the session is closed, and nothing follows the waiting events."""
 
     def put(self, event: ev.Event) -> None:
         if len(self._waiting) >= MOST_WAITING:
@@ -57,7 +57,7 @@ class Listening:
         self._came.set()
 
     async def wait(self, seconds: float) -> bool:
-        """Return whether there is something to take, or nothing comes any more; no, when the time is over."""
+        """Wait until there is an event to take or the feed has ended. Return False after a timeout."""
         try:
             async with asyncio.timeout(seconds):
                 await self._came.wait()
@@ -76,7 +76,7 @@ class Listening:
 class Feed:
     def __init__(self) -> None:
         self.last_seq = 0
-        """Of the last event that was heard; everything up to it is in the journal. 0 before the first."""
+        """The number of the last event heard; everything up to it is in the journal. 0 before the first."""
         self._clients: set[Listening] = set()
 
     def hear(self, event: ev.Event) -> None:
@@ -103,13 +103,13 @@ _log = logging.getLogger(__name__)
 
 
 class OpenSession(ServedSession):
-    """One of them. Its events go to a feed."""
+    """A session that this server has open. Its events go to a feed."""
 
     def __init__(self, bench: Workbench) -> None:
         super().__init__(bench.blobs, self._tell_end)
         self.feed = Feed()
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when the session has ended, and nothing of it is left."""
+        """Done when the session has ended completely."""
 
     def hand(self, op: ops.Op) -> int:
         """Hand over an op, and return the number of the last event before."""
@@ -129,13 +129,13 @@ class OpenSession(ServedSession):
 
 
 async def _end(opened: OpenSession) -> None:
-    """End a session with all that it started, but keep a question that waits. What it fails with is logged."""
+    """Close a session and everything it started, but keep a pending question. Its error is logged."""
     with suppress(Exception):
         await opened.aclose(keeps_questions=True)
 
 
 class OpenSessions:
-    """All of them, by their ids."""
+    """The open sessions of this server, by id."""
 
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
@@ -152,7 +152,7 @@ class OpenSessions:
         return tuple(self._open.values())
 
     async def wait_for_change(self, seconds: float) -> None:
-        """Return when a session was opened or the server ends, or after some time."""
+        """Return when a session was opened, the server ends, or the time is over."""
         try:
             async with asyncio.timeout(seconds):
                 await self._changed.wait()
@@ -168,7 +168,7 @@ class OpenSessions:
         return opened
 
     async def get(self, session_id: SessionId) -> OpenSession:
-        """Return a session, opened if it was not. Raises what `SessionOpener.open` raises."""
+        """Return a session, opening it if necessary. Raises what `SessionOpener.open` raises."""
         await asyncio.to_thread(self._bench.catalog.journal_path, session_id)  # there must be one
         async with self._locks[session_id]:
             known = self._open.get(session_id)
@@ -189,7 +189,6 @@ class OpenSessions:
         await asyncio.gather(*map(self.close, tuple(self._open)))
 
     def end_streams(self) -> None:
-        """Let clients that listen go, because the server ends."""
         self.is_closing = True
         self._tell_changed()
         for opened in self._open.values():
@@ -220,7 +219,7 @@ class OpenSessions:
 
 
 POLL_S: Final = 0.5
-"""How old what is shown of a session may be that another process writes."""
+"""How old the shown state of a session can be while another process writes it."""
 
 
 class EventStream:
@@ -257,7 +256,7 @@ class EventStream:
             yield f"event: error\ndata: {failure}\n\n".encode()
 
     async def _events(self) -> AsyncGenerator[ev.Event | None]:
-        """Yield the events, and now and then nothing."""
+        """Yield the events, and None from time to time as a sign of life."""
         while not self._sessions.is_closing:
             opened = self._sessions.find(self._id)
             source = self._followed() if opened is None else self._heard(opened.feed)
@@ -266,7 +265,7 @@ class EventStream:
                     yield event
 
     async def _heard(self, feed: Feed) -> AsyncGenerator[ev.Event | None]:
-        """Yield what an open session tells, until it is closed."""
+        """Yield the events of an open session until it is closed."""
         with feed.listen() as listening:
             listening.is_behind = True
             while True:
@@ -299,7 +298,7 @@ class EventStream:
             silent_s += POLL_S
 
     async def _follower(self) -> Follower:
-        """Return what reads on from where the client is, near enough."""
+        """Return a follower that starts near the client's position; `_is_next` filters the rest."""
         try:
             start = await asyncio.to_thread(offset_after, self._journal, self._last) if self._last else 0
         except OSError as error:
@@ -307,15 +306,15 @@ class EventStream:
         return Follower(self._journal, self._blobs, start)
 
     async def _recorded(self, follower: Follower, last: int | None) -> Iterator[ev.JournalEvent]:
-        """Return what the client does not have of the journal, up to what the session has told.
+        """Return the events of the journal that the client lacks, up to `last`, the latest that the session reported.
 
-        A record that is written and not told yet may still be taken back, when the disk fails.
+        A record that is written but not yet reported can still be rolled back, when the disk fails.
         """
         found = await asyncio.to_thread(follower.read)
         return (event for event in found if not (last and event.seq > last) and self._is_next(event))
 
     def _is_next(self, event: ev.DurableEvent) -> bool:
-        """Whether the client does not have it; from now on it has."""
+        """Whether the client lacks this event; marks it as sent."""
         if event.seq <= self._last:
             return False
         self._last = event.seq
@@ -334,7 +333,7 @@ class EventAnswer(StreamingResponse):
     """A stream of events that ends in order when its client goes away."""
 
     def __init__(self, stream: EventStream, running: "set[EventAnswer]") -> None:
-        """While it is sent, `running` has it."""
+        """`running` contains this answer while it is being sent."""
         self._running = running
         self._blocks = stream.blocks()
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}

@@ -36,15 +36,15 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     """The certificate for TLS, in PEM; with its `key`."""
     key: Path | None = None
     folder: Path
-    """Where a session works that names no folder."""
+    """The workspace of a session that names no folder."""
     limits: ServerLimits = ServerLimits()
 
 
 class RestServer:
-    """One server. `listen`, then `run` once."""
+    """One server. Call `listen`, then `run` once."""
 
     def __init__(self, bench: Workbench, options: ServeOptions) -> None:
-        """Raises `UsageError` for another address than this machine's own without TLS."""
+        """Raises `UsageError` for an address that is not this machine's own (loopback) when there is no TLS."""
         self._options = options
         self._tls = options.certificate is not None
         if not self._tls and not _is_loopback(options.host):
@@ -61,7 +61,6 @@ class RestServer:
             self._tools,
         )
         self.endpoints = tuple(endpoint for group in groups for endpoint in endpoints_of(group))
-        """What can be asked of it."""
         self._socket: Door | None = None
         self._server: _Server | None = None
 
@@ -75,7 +74,7 @@ class RestServer:
         return self.url + OPENAPI_PATH
 
     def listen(self) -> None:
-        """Take the address; connections wait until the server runs. Raises `UsageError` when it cannot be had."""
+        """Bind the address; connections wait until the server runs. Raises `UsageError` when that fails."""
         listening = _bound(self._options.host, self._options.port)
         self._socket = Door(listening, self._options.limits.waiting, self.token)
         config = self._config()
@@ -142,7 +141,7 @@ class RestServer:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which leaves signals to the command, and rests while nobody asks for anything."""
+    """uvicorn's server, which leaves signals to the command, and sleeps while there are no requests."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -153,7 +152,7 @@ class _Server(uvicorn.Server):
         self._ended.set()
 
     async def main_loop(self) -> None:
-        """Wait for the end. uvicorn looks ten times a second, for the sake of a header that is left out here."""
+        """Wait for the end. uvicorn wakes ten times a second to update a header that is left out here."""
         await self._ended.wait()
 
     @contextmanager
@@ -176,7 +175,7 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def _reachable(host: str) -> str:
-    """Return an address of this machine that others can open, where `host` stands for all that it has."""
+    """Return `host`, or, where it stands for all addresses, one of this machine's that others can open."""
     try:
         if not ip_address(host).is_unspecified:
             return host

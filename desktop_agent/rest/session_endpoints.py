@@ -44,14 +44,14 @@ ONE = "/v1/sessions/{session_id}"
 
 class _Which(Struct, frozen=True, forbid_unknown_fields=True):
     all: bool = False
-    """Those that were put away, and calls by hand, too."""
+    """Whether to include archived sessions and calls by hand."""
 
 
 class _From(Struct, frozen=True, forbid_unknown_fields=True):
-    """From where on, and how far."""
+    """Where to start, and where to stop."""
 
     after: Annotated[int, Meta(ge=0, le=10**15)] = 0
-    """The number of the last event that the client has. `Last-Event-ID` says the same, and comes first."""
+    """The number of the last event that the client has. `Last-Event-ID` says the same, and takes precedence."""
     until: str = ""
     """The type of event that the stream ends with; without it, it goes on."""
 

@@ -88,7 +88,6 @@ class ToolEndpoints:
         raise refusal(404, "job_not_found", "The session has no such background command.")
 
     def interrupt(self) -> None:
-        """Stop the calls that run, because the server ends."""
         for call in self._calls:
             call.interrupt()
 
@@ -130,7 +129,7 @@ class ToolEndpoints:
 
 
 def _answer_to(report: CallReport) -> CallAnswer:
-    """Return what a call came to. Raises `RequestError` for one that was not carried out."""
+    """Return the answer for a finished call. Raises `RequestError` for one that was not carried out."""
     result = report.result
     if report.exit_code == 3 or result.error_type == "permission":
         code = "approval_required" if report.exit_code == 3 else "denied"

@@ -1,1 +1,1 @@
-"""What the review and the rule editor are given: differences, git's view, the policy's judgement."""
+"""What the review and the rule editor are given: diffs, git's view, the policy's judgement."""

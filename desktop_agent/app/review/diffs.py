@@ -52,7 +52,7 @@ class BlobDiffs:
         return GitReview(self._comparer)
 
     async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
-        """Return what these changes of one file come to, and which hunks of it still stand."""
+        """Return the combined diff of these changes of one file, and which of its hunks are still in place."""
         changes = [record.change for record in records]
         net = net_change(changes)
         diff = await self.change_diff(net)
@@ -66,7 +66,7 @@ class BlobDiffs:
         return before, after
 
     async def preview(self, request: ApprovalRequest) -> list[FileDiff]:
-        """Return what the call would change, file by file, or what changed of the definition of its tool."""
+        """Return what the call would change, file by file, or what changed in the definition of its tool."""
         if (tool := request.tool_change) is not None:
             (change,) = shown_changes(request)
             return [await self._comparer.diff(change, tool.before.encode() or None, tool.after.encode())]
@@ -90,7 +90,7 @@ class BlobDiffs:
         *,
         by_others: Collection[Digest] = (),
     ) -> tuple[Share, ...]:
-        """Return how much of the file's difference from the commit, or of these hunks of it, is whose."""
+        """Return who made how much of the file's difference from the commit, or of these hunks of it."""
         return await asyncio.to_thread(self._shares, Path(folder), file, records, hunks, by_others)
 
     def _shares(
@@ -115,7 +115,7 @@ class BlobDiffs:
         return await self._comparer.diff(change, before, after)
 
     async def compare(self, path: str, before: bytes | None, after: bytes) -> FileDiff:
-        """Return how a write of the user's would change a file; neither version need be stored."""
+        """Return how a write by the user would change a file; neither version need be stored."""
         kind = "created" if before is None else "modified"
         change = FileChange(id="written", path=path, kind=kind, author="person", before=None, after=None)
         return await self._comparer.diff(change, before, after)

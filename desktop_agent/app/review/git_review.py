@@ -1,7 +1,7 @@
 """What git finds different in a folder, for the review: found by child processes, read in threads.
 
-What is on disk is compared with the last commit, or with where a branch parted from what is checked out. Contents that
-git has are read as a checkout would write them: with the line endings of this folder.
+Files on disk are compared with the last commit, or with the commit where a branch diverged from what is checked out.
+Contents that git has are read as a checkout would write them: with the line endings of this folder.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from desktop_agent.ui.review.changed_files import GIT_ID
 from desktop_agent.ui.review.diff_source import GitState
 
 _EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-"""Compared with a branch without a commit; every git knows it."""
+"""The empty tree, to compare with on a branch without a commit; every git knows it."""
 _MAX_READ_BYTES: Final = 50 * 1024 * 1024
 _SUBMODULE: Final = 0o160000
 _DIFF: Final = ("diff", "--no-color", "-M", "-z", "--relative", "--raw", "--numstat")
@@ -35,7 +35,7 @@ _KINDS: Final[dict[str, ChangeKind]] = {"A": "created", "D": "deleted", "R": "re
 
 
 class GitReview:
-    """Compares the files of a folder with what git has of them; see `ui.review.diff_source.GitSource`."""
+    """Compares the files of a folder with git's versions; see `ui.review.diff_source.GitSource`."""
 
     def __init__(self, comparer: Comparer) -> None:
         self._comparer = comparer
@@ -55,7 +55,9 @@ class GitReview:
         return GitState("", current, tuple(name[1:] for name in names if not name.startswith("*")))
 
     async def changes(self, folder: str, branch: str) -> tuple[FileChange, ...]:
-        """Return the files that differ from the last commit, or from where `branch` parted from what is checked out."""
+        """Return the files that differ from the last commit, or from where `branch` diverged from what is
+        checked out.
+        """
         root = Path(folder)
         repository = await asyncio.to_thread(find_repository, root)
         if repository is None:
@@ -186,7 +188,7 @@ def _image_in_git(entry: _Raw) -> FileImage:
 
 
 def _image_on_disk(root: Path, path: str) -> FileImage | None:
-    """Return the file as it is; for one too large to be read, a name for this state of it."""
+    """Return the image of the file; for a file too large to read, one that only identifies its current state."""
     if any((root / folder).is_symlink() for folder in folders_above(path)):
         return None  # a folder above is a symlink now: the file has another path
     try:
@@ -220,7 +222,7 @@ def _contents(root: Path, change: FileChange) -> tuple[bytes | None, bytes | Non
 
 
 def _content_in_git(root: Path, change: FileChange) -> bytes:
-    """The content as a checkout would write it here. Only git's own conversions are made, no program is run."""
+    """Return the content as a checkout would write it here. Only git's built-in conversions run, no programs."""
     import pygit2  # 90 ms to import
 
     assert change.before is not None

@@ -1,4 +1,4 @@
-"""Judges rules in the making by the policy itself, so that the editor's preview is what will happen."""
+"""Judges draft rules by the policy itself, so that the editor's preview is what will happen."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ class RuleJudge(Struct, frozen=True):
     execution_in: Callable[[str], ExecutionSettings]
 
     def would_allow(self, kind: RuleKind, rules: Sequence[Rule], subject: str) -> bool:
-        """Whether `subject` would need no question if `rules` held beside those that do."""
+        """Whether `subject` would need no approval if `rules` were in force besides the present ones."""
         transcript = self.transcript
         rules = tuple(replace(rule, repository=_HERE, repository_mark=_HERE) for rule in rules)
         execution = self.execution_in(transcript.session.workspace)
@@ -48,7 +48,7 @@ class RuleJudge(Struct, frozen=True):
         return isinstance(decide(self._call(kind, subject, exact), context), Allow)
 
     def validate_pattern(self, kind: RuleKind, pattern: str) -> str | None:
-        """Say why a rule with this pattern never matches or cannot be made; None when it can."""
+        """Return why a rule with this pattern never matches or cannot be made; None when it can."""
         return validate_pattern(kind, pattern)
 
     def runs_unconfined(self, request: ApprovalRequest) -> bool:

@@ -1,4 +1,4 @@
-"""Makes the judges of rules. The policy is imported with the first: the window shows sessions before it is needed."""
+"""Makes the judges of rules. The policy is imported with the first one: the window shows sessions before that."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,6 @@ class RuleJudges:
         self.is_sandbox_available = False
         """Whether commands can be confined on this machine; false until a search for a sandbox found one."""
         self.shell: ShellKind = "bash"
-        """The shell that commands run in on this machine."""
         self.execution_in = execution_in
 
     def judge(self, transcript: Transcript) -> RuleMaths:

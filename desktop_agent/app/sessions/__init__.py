@@ -1,1 +1,1 @@
-"""The sessions of the window: begun, open, listed, searched, read along, sent again; what is typed for them."""
+"""The sessions of the window: started, open, listed, searched, followed and resent, and their drafts."""

@@ -1,6 +1,6 @@
-"""Keeps what is written and not sent: each conversation has its own, and a kill costs half a second of typing.
+"""Saves drafts: each conversation has its own, and a crash costs at most half a second of typing.
 
-What was sent is kept in the same way, until the journal has it: the session may still be opened, or be busy.
+Sent prompts are kept in the same way until the journal has them: the session may still be opening, or be busy.
 """
 
 import asyncio
@@ -36,10 +36,10 @@ class DraftAutosave(QObject):
         self._key: DraftKey = ""
         self._written: dict[DraftKey, SavedDraft] = {}
         self._slots: dict[DraftKey, DraftKey] = {}
-        """Where the draft of a conversation is kept: another window may show the same one."""
+        """The key under which a conversation's draft is kept: another window may show the same conversation."""
         self._unsaved: set[DraftKey] = set()
         self._along = ""
-        """The text that goes along to the conversation shown next."""
+        """The text that moves to the conversation shown next."""
         self._saving = asyncio.Lock()
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._save_soon)
@@ -56,7 +56,7 @@ class DraftAutosave(QObject):
     def enter(self, key: DraftKey) -> None:
         """Show the draft of this conversation.
 
-        A text that was written before any was shown comes along, and so does the one of `bring_along`.
+        A text that was written before any conversation was shown moves here, and so does the one of `bring_along`.
         """
         along, self._along = self._along, ""
         if key == self._key:
@@ -74,18 +74,20 @@ class DraftAutosave(QObject):
         self._save_soon()
 
     def bring_along(self, text: str) -> None:
-        """Let this text, if the field ends with it then, leave with the user for the conversation that comes next."""
+        """Move this text to the conversation shown next, if the field still ends with it then."""
         self._along = text
 
     def _taken_out(self, text: str) -> str:
-        """Take a text from the end of the draft of the conversation that is left, and return it."""
+        """Remove a text from the end of the draft being left, and return it; empty if the draft does not
+        end with it.
+        """
         if not text or not self._shown.text.endswith(text):
             return ""
         self._note(replace(self._shown, text=self._shown.text.removesuffix(text).rstrip()))
         return text
 
     def adopt(self, source: DraftKey, key: DraftKey) -> None:
-        """Move the draft of `source` into that of another conversation. Both must be fetched."""
+        """Append the draft of `source` to that of another conversation. Both must be fetched."""
         found, own = self._written.pop(source, SavedDraft()), self._written.get(key, SavedDraft())
         if not found.is_empty:
             text = "\n\n".join(part for part in (own.text, found.text) if part)
@@ -94,7 +96,7 @@ class DraftAutosave(QObject):
             self._save_soon()
 
     def move(self, key: DraftKey) -> None:
-        """Give the draft to another conversation: the one that began became a session."""
+        """Move the draft to another conversation: the one that was begun became a session."""
         draft = self._written.pop(self._key, SavedDraft())
         self._unsaved.add(self._key)
         self._key = key
@@ -102,7 +104,7 @@ class DraftAutosave(QObject):
         self._save_soon()
 
     def note_sent(self, key: DraftKey, prompts: Sequence[str]) -> None:
-        """Keep the prompts that were sent and are not in the journal yet, in place of those kept before."""
+        """Keep the sent prompts that are not in the journal yet, in place of those kept before."""
         draft = self._written.get(key, SavedDraft())
         if draft.sent == tuple(prompts):
             return
@@ -114,7 +116,7 @@ class DraftAutosave(QObject):
             self._save_soon()  # the journal has it: after a kill it would be in the conversation and in the field
 
     def give_back(self, key: DraftKey) -> None:
-        """Put prompts that were not taken back into the draft."""
+        """Return prompts that the session did not accept to the draft."""
         draft = self._written.get(key, SavedDraft())
         if not draft.sent:
             return
@@ -125,7 +127,7 @@ class DraftAutosave(QObject):
         self._save_soon()
 
     async def aclose(self) -> None:
-        """Save everything. Text put into the field from now on is not typed by the user."""
+        """Save everything. Text put into the field from now on is ignored, because the user did not type it."""
         self._key = ""
         self._pause.stop()
         await self._save()

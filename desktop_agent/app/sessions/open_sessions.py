@@ -24,13 +24,13 @@ from desktop_agent.core.transcript import JournalPage, Transcript
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 MAX_LOADED_BYTES: Final = 8 * 2**20
-"""How much of a journal may be loaded besides what is in view or came since the session was opened."""
+"""How much of a journal may be loaded besides what is in view or was added since the session was opened."""
 
 _log = logging.getLogger(__name__)
 
 
 class PageLoader:
-    """Loads pages for one handle, one at a time, always the one that is most wanted then."""
+    """Loads pages for one handle, one at a time, always the most wanted one next."""
 
     def __init__(
         self,
@@ -45,14 +45,14 @@ class PageLoader:
         self._search: asyncio.Task[None] | None = None
         self._wanted: tuple[int, ...] = ()
         self._used: OrderedDict[int, None] = OrderedDict()
-        """The pages that are loaded, the one not looked at for longest first."""
+        """The loaded pages, the least recently viewed first."""
         self._failed: set[int] = set()
         self._task: asyncio.Task[None] | None = None
         handle.pages_wanted.connect(self.want)
         handle.pages_sought.connect(self.search)
 
     def want(self, numbers: Sequence[int]) -> None:
-        """Load these pages in this order, in place of those that were wanted before."""
+        """Load these pages in this order, instead of those wanted before."""
         self._wanted = tuple(numbers)
         for number in self._handle.transcript.paged.loaded_pages:
             self._used.setdefault(number)
@@ -120,11 +120,11 @@ class PageLoader:
 
 
 FILING_WAIT_S = 10.0
-"""How long quitting waits for a session that the user has renamed or pinned while it was being opened."""
+"""How long quitting waits for a session that was renamed or pinned while it was being opened."""
 
 
 class LiveSession(Struct, frozen=True):
-    """An open session: its running end, its task, and the window's side of it."""
+    """An open session: the session itself, its task, and the window's side of it."""
 
     session: Session
     task: asyncio.Task[None]
@@ -133,7 +133,7 @@ class LiveSession(Struct, frozen=True):
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether closing it now would interrupt nothing that the transcript does not show yet."""
+        """Whether it can be closed without interrupting anything that is not in the transcript yet."""
         return self.session.is_at_rest and not self.handle.has_sent
 
 
@@ -148,7 +148,7 @@ class LiveSessions:
     """Opens, keeps and closes sessions. All methods run on the window's loop."""
 
     def __init__(self, bench: Workbench, drafts: DraftAutosave, begun: OwnSession | None = None) -> None:
-        """`drafts` keeps what is sent to a session before it can take it, `begun` is shown already and not open."""
+        """`drafts` keeps what is sent to a session before it can accept it; `begun` is shown already, but not open."""
         self._bench = bench
         self._drafts = drafts
         self._live: dict[SessionId, LiveSession] = {}
@@ -163,7 +163,7 @@ class LiveSessions:
 
     @property
     def working(self) -> int:
-        """How many sessions have a turn running that closing them would stop."""
+        """The number of sessions with a running turn that closing them would stop."""
         return sum(live.session.is_at_work for live in self._live.values())
 
     async def begin(self, draft: DraftSession) -> None:
@@ -180,13 +180,13 @@ class LiveSessions:
     async def open(self, session_id: SessionId) -> OwnSession:
         """Return the session, opening it when it is not open yet. Raises `AgentError` when that is not possible.
 
-        Of a long one the end comes at once; the handle signals when the rest is there.
+        The end of a long session is there at once; the handle signals when the rest is loaded.
         """
         async with self._locks.setdefault(session_id, asyncio.Lock()):
             return await self._open(session_id)
 
     async def file(self, session_id: SessionId, filing: Filing) -> bool:
-        """Rename, pin or archive a session, also one that is being opened; False when it is open and does so itself.
+        """Rename, pin or archive a session, even while it is being opened; False for an open one, which does it itself.
 
         Raises `AgentError` when that is not possible.
         """
@@ -235,7 +235,7 @@ class LiveSessions:
             await live.task
 
     async def close_if(self, handle: SessionHandle, is_left: Callable[[SessionHandle], bool]) -> None:
-        """Close a session if it is still left when nothing else opens or files it any more."""
+        """Wait until nothing else opens or files a session, then close it if it is still left."""
         session_id = handle.transcript.session.session_id
         async with self._locks.setdefault(session_id, asyncio.Lock()):
             live = self._live.get(session_id)

@@ -16,14 +16,14 @@ Keep = Callable[[Sequence[str]], None]
 
 
 def _texts(asked: Sequence[ops.Op]) -> list[str]:
-    """Return the texts that the user wrote, which go back to the user if they are not taken."""
+    """Return the user's texts in these ops, which go back to the user if they are not accepted."""
     return [op.text for op in asked if isinstance(op, ops.SubmitPrompt | ops.Steer | ops.RunCommand)]
 
 
 class OwnSession(SessionHandle):
-    """A session on disk. No prompt is lost on the way into its journal: until then it is kept like what is typed.
+    """A session on disk. No prompt is lost on the way to its journal: until then it is kept like a draft.
 
-    Until `open_with`, while only the end of the session may be there, ops wait, and prompts are shown as waiting.
+    Until `open_with`, when perhaps only the end of the session is loaded, ops wait and prompts are shown as waiting.
     """
 
     def __init__(self, session_id: SessionId = "", end: Transcript | None = None) -> None:
@@ -36,7 +36,6 @@ class OwnSession(SessionHandle):
         self._sent: list[str] = []
         """The prompts that the session has not answered for."""
         self._error: AgentError | None = None
-        """Why the session could not be opened."""
 
     @property
     def asked(self) -> list[ops.Op]:
@@ -44,11 +43,11 @@ class OwnSession(SessionHandle):
 
     @property
     def has_sent(self) -> bool:
-        """Whether the session has not answered yet for a prompt."""
+        """Whether a sent prompt has not been answered by the session yet."""
         return bool(self._sent)
 
     def keep_with(self, keep: Keep) -> None:
-        """Let `keep` have the prompts that are not in the journal whenever they change."""
+        """Call `keep` with the prompts that are not in the journal whenever they change."""
         self._keep = keep
         if self._asked:
             self._keep_waiting()
@@ -56,7 +55,7 @@ class OwnSession(SessionHandle):
     def open_with(
         self, session_id: SessionId, submit: Callable[[ops.Op], None], transcript: Transcript | None = None
     ) -> None:
-        """Pass ops to the session by `submit` from now on; `send_waiting` does it with those that waited."""
+        """Pass ops to the session by `submit` from now on; `send_waiting` passes those that waited."""
         self.session_id, self._pass_on = session_id, submit
         if transcript is None:
             return
@@ -77,7 +76,7 @@ class OwnSession(SessionHandle):
         self._keep_waiting()
 
     def refuse(self, error: AgentError) -> None:
-        """Drop the ops that wait, and answer all to come with this: the session could not be opened."""
+        """Drop the waiting ops, and answer later ones with this error: the session could not be opened."""
         self._error = error
         for name, op in self._asked.items():
             if isinstance(op, ops.SubmitPrompt | ops.Steer):
@@ -132,7 +131,7 @@ class OwnSession(SessionHandle):
 class DraftSession(OwnSession):
     """A conversation before its first prompt: shown like a session, but nothing of it is on disk until `open_with`.
 
-    Keeps the mode that the user picks, and the prompts they write until the session is there.
+    Keeps the mode that the user picks and the prompts they write until the session exists.
     """
 
     def __init__(self, workspace: Path, mode: ev.ModeSet, begin: Callable[["DraftSession"], None]) -> None:
@@ -153,7 +152,7 @@ class DraftSession(OwnSession):
         )
 
     def _ask(self, op: ops.Op) -> None:
-        """Take the ops that can begin a session: prompts, modes, the user's own writes, and undos of what git shows.
+        """Accept the ops that can begin a session: prompts, modes, the user's own writes, and undos of what git shows.
 
         Without a turn there is nothing to stop or answer, and nothing of the agent's to undo.
         """

@@ -26,15 +26,15 @@ from desktop_agent.core.store.session_upkeep import Filing
 from desktop_agent.ui.sessions.session_questions import DeleteQuestion, ImportedAlreadyQuestion
 
 _PATIENCE_MS = 500
-"""After this an export says how far it is."""
+"""An export that takes longer than this shows its progress."""
 
 
 class _CancelledError(Exception):
-    """The user does not want the export any more."""
+    """The user cancelled the export."""
 
 
 class _ExportProgress(QObject):
-    """Says how far an export is when it takes a while, and lets the user stop it."""
+    """Shows the progress of an export that takes a while, and lets the user stop it."""
 
     _written = Signal(object)
 
@@ -70,7 +70,7 @@ class _ExportProgress(QObject):
 
 
 def _fit_suffix(dialog: QFileDialog, forms: dict[str, ExportForm], chosen: str) -> None:
-    """Let the name end as the chosen form does."""
+    """Give the file name the suffix of the chosen format."""
     form = forms[chosen]
     dialog.setDefaultSuffix(form)
     if selected := dialog.selectedFiles():
@@ -78,7 +78,7 @@ def _fit_suffix(dialog: QFileDialog, forms: dict[str, ExportForm], chosen: str) 
 
 
 def open_window(*arguments: str) -> None:
-    """Start the application again with these arguments. Raises `AgentError` when that fails."""
+    """Start another process of the application with these arguments. Raises `AgentError` when that fails."""
     started, _ = QProcess.startDetached(sys.executable, ["-P", "-m", "desktop_agent", *arguments], "")
     if not started:
         raise AgentError("The new window could not be started.", hint="Close other programs, and try again.")
@@ -208,7 +208,6 @@ class SessionActions(QObject):
             self._ask_to_export(session_id)
 
     def _ask_to_export(self, session_id: SessionId) -> None:
-        """Ask where to, and in which form, and write the session there."""
         forms: dict[str, ExportForm] = {
             self.tr("Web page (*.html)"): "html",
             self.tr("Markdown (*.md)"): "md",

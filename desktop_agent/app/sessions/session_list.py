@@ -1,4 +1,4 @@
-"""The list of sessions: what the journals say of all, what those that are open are doing, and which one is shown."""
+"""The list of sessions: all of them from the journals, what the open ones are doing, and which one is shown."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
@@ -26,11 +26,11 @@ LISTED_EVENTS = frozenset(
         "approval_resolved",
     }
 )
-"""Events after which the list says something else of their session."""
+"""Events after which the list shows their session differently."""
 
 
 _MOST_RECENT = 8
-"""Folders that the bar offers."""
+"""The number of folders that the bar offers."""
 
 
 class SessionListUpdater:
@@ -46,7 +46,7 @@ class SessionListUpdater:
         """One reading after another: a later result must not be replaced by an earlier one."""
 
     def follow(self, tell: Callable[[Iterable[SessionSummary]], None]) -> None:
-        """Call `tell` with all sessions whenever the list says something else of one."""
+        """Call `tell` with all sessions whenever the list shows one of them differently."""
         self._followers.append(tell)
 
     def known(self) -> Mapping[SessionId, SessionSummary]:
@@ -67,7 +67,7 @@ class SessionListUpdater:
         self._show()
 
     def _is_shown(self, summary: SessionSummary) -> bool:
-        """Whether it is a conversation, or open; calls by hand would fill the list."""
+        """Whether it is a conversation, or open; sessions of manual calls would fill the list."""
         is_open = any(handle.transcript.session.session_id == summary.id for handle in self._live.handles)
         return summary.is_listed or summary.is_archived or is_open
 

@@ -1,4 +1,4 @@
-"""All that one window does with sessions, put together: searched, followed, and closed when they were left."""
+"""Everything that one window does with sessions: it searches and follows them, and closes those that were left."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -36,14 +36,14 @@ from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 MOST_LEFT: Final = 2
-"""How many stay open, so that going back to one takes no time."""
+"""How many left sessions stay open, so that returning to one takes no time."""
 
 
 class LeftSessions(QObject):
-    """Looks, whenever something else is shown, which sessions are left.
+    """Closes sessions that the user has left, all but `MOST_LEFT`, whenever something else is shown.
 
-    One with a turn, a question, a queued prompt or a background command stays, and so does one of which the inbox says
-    something that the user has not seen. A long one is closed at once: its end is there again as quickly as any.
+    A session with a turn, a question, a queued prompt or a background command stays open, and so does one with unseen
+    news in the inbox. A long session is closed at once: its end reloads as quickly as that of any other.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class LeftSessions(QObject):
         self._waits = waits
         self._try = try_
         self._order: list[SessionId] = []
-        """As they were chosen, the last at the end."""
+        """In the order in which they were chosen, the latest at the end."""
         navigator.shown.connect(self._on_shown)
 
     def _on_shown(self) -> None:
@@ -87,13 +87,13 @@ class LeftSessions(QObject):
         return bool(session_id) and session_id != self._navigator.chosen and not goes_on and not self._waits(session_id)
 
     def _age(self, handle: SessionHandle) -> int:
-        """Order sessions by when they were chosen, those never chosen first."""
+        """Return the sort key by time of choice; sessions never chosen come first."""
         session_id = handle.transcript.session.session_id
         return self._order.index(session_id) if session_id in self._order else -1
 
 
 QUIET_S = 3.0
-"""After a turn: the next one often follows it, and users do not search for what they just saw."""
+"""The delay after a turn: another one often follows, and users do not search for what they just saw."""
 
 
 class Searching(QObject):
@@ -120,7 +120,7 @@ class Searching(QObject):
         panel.query_changed.connect(self._on_query)
 
     def note_news(self, delay_s: float = QUIET_S) -> None:
-        """Something was written that is not found yet: take it in soon."""
+        """Index soon what was written since."""
         self._is_wanted = True
         if self._task is None and not self._is_closed:
             self._task = asyncio.create_task(self._keep_up(delay_s), name="session search")
@@ -152,7 +152,7 @@ class Searching(QObject):
 
 
 class WindowSessions(QObject):
-    """The sessions of one window: those that are open, the list of all, the search, and what is typed for them."""
+    """The sessions of one window: the open ones, the list of all, the search, and the drafts."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class WindowSessions(QObject):
         begun: OwnSession | None,
         default_model: Callable[[], ModelRef],
     ) -> None:
-        """`begun` is shown already and not open; `default_model` gives the model of a conversation that begins now."""
+        """`begun` is shown already, but not open; `default_model` gives the model of a conversation that begins now."""
         super().__init__(panels.window)
         clock = SystemClock()
         drafts = Drafts(bench.paths.data / "drafts")

@@ -58,7 +58,7 @@ class AccountActions(QObject):
             self._fail(error)
 
     async def remove(self, account: Account) -> None:
-        """Take an account out, with its key or its sign-in."""
+        """Remove an account, with its key or its sign-in."""
         try:
             await self._bench.sign_ins.sign_out(account)
             chosen = self._bench.live.current.model

@@ -1,4 +1,4 @@
-"""Applies the settings of look and keys to the window."""
+"""Applies the settings for appearance and keys to the window."""
 
 from desktop_agent.core.settings.keyboard import keys_in_force, keys_of
 from desktop_agent.core.settings.sections import Settings, UiSettings

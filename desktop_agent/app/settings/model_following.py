@@ -1,4 +1,4 @@
-"""Applies a changed model or address of the settings to the conversation that is shown."""
+"""Applies a changed model or address in the settings to the conversation that is shown."""
 
 from collections.abc import Callable
 from weakref import WeakKeyDictionary
@@ -16,7 +16,7 @@ from desktop_agent.ui.window.session_handle import SessionHandle
 class ModelFollowing(QObject):
     """Follows the settings before a conversation begins, and on *Try again*.
 
-    A conversation that has begun keeps its model: another one may send it to another provider.
+    A conversation that has begun keeps its model, because a change could send it to another provider.
     """
 
     def __init__(self, session: SessionController, default: Callable[[], ModelRef]) -> None:

@@ -193,7 +193,7 @@ class ModelOffering(QObject):
         self._pickers.show_label(model, self._bench.models.model(account, model.model).label)
 
     def _on_chosen(self, key: ModelKey, effort: str | None) -> None:
-        """Choose it as `/model` does: with the same account, the other settings stay."""
+        """Choose the model as `/model` does: with the same account, the other settings stay."""
         now = self._session.transcript.session.model
         is_same = now is not None and (now.provider, now.account) == (key.provider, key.account)
         account = None if is_same else key.account or USUAL

@@ -33,7 +33,7 @@ from desktop_agent.ui.settings.settings_view import ServerActions, ServersView, 
 
 
 class ServerTools:
-    """The tools of all servers as the settings show them, kept until a server lists others."""
+    """The tools of all servers as the settings show them, cached until a server lists different ones."""
 
     def __init__(self, try_: Try, changed: Callable[[], None]) -> None:
         self._try = try_

@@ -194,7 +194,7 @@ class SettingsController(QObject):
     # --- the project ----------------------------------------------------------------------------------------------
 
     def _ask(self) -> None:
-        """Ask about the project's file if it waits, once per content."""
+        """Ask about the project's file if it needs an answer, once per content."""
         if (project := self._project) is None:
             return
         proposal = project.proposal

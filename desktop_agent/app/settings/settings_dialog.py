@@ -41,7 +41,7 @@ class SettingChanges:
         self._fail = fail
         self._saving = asyncio.Lock()
         self._asked = live.current.model.provider
-        """The provider asked last: while the demo is chosen, the one before it."""
+        """The provider in use; while the demo is chosen, the one before it."""
         live.subscribe(self._note_provider)
 
     async def change(self, key: str, value: object) -> None:
@@ -129,7 +129,7 @@ class Setup(QObject):
             self._made_ahead = None
 
     def open(self) -> "SettingsDialog":
-        """Show the dialog, with results of what it asks for until it is closed."""
+        """Show the dialog and, until it is closed, the results of what it asks for."""
         dialog = self._dialog
         if dialog is None:
             dialog = self._dialog = self._accounts.dialog = self._new_dialog()
@@ -163,7 +163,7 @@ class Setup(QObject):
         self.open().show_section("project")
 
     def sign_in_again(self, model: ModelRef) -> None:
-        """Begin the sign-in of the account by which a conversation goes on."""
+        """Start the sign-in for the account that a conversation uses."""
         vendor = known_vendor(model.provider)
         self.open().connect_provider(model.provider)
         if vendor is not None and vendor.sign_in is not None:

@@ -1,1 +1,1 @@
-"""From the start of the process to a window that is complete, and what it does once a day."""
+"""From the start of the process to the complete window, and its daily upkeep."""

@@ -1,4 +1,4 @@
-"""Builds the core. To import this takes as long as several first paints: both are for a thread."""
+"""Builds the core. Importing this takes as long as several first paints: import and build in a thread."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -15,9 +15,9 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 def load_core(
     paths: AppPaths, live: LiveSettings, environ: Mapping[str, str], tell: Callable[[str], None]
 ) -> Workbench:
-    """Return the core, and import what shows the session that is opened next.
+    """Build and return the core, and import what shows the session that is opened next.
 
-    `environ` has the keys; `tell` gets what a keyring is waited for, and an empty text when the wait is over.
+    `environ` has the keys; `tell` gets the reason for waiting for a keyring, and an empty text when the wait is over.
     """
     # They show the entries and the changes of that session, and what git has of them.
     for module in ("ui.chat.transcript.factory", "ui.review.review_content", "app.review.git_review"):

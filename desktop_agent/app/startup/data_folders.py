@@ -1,4 +1,4 @@
-"""Keeps the application's folders from other users of the machine, and its log in them."""
+"""Protects the application's folders from other users of the machine, and keeps its log in them."""
 
 import logging
 import os
@@ -16,7 +16,7 @@ from desktop_agent.ui.window.main_window import LAYOUT_NAME
 
 
 def close_data_folders(paths: AppPaths) -> None:
-    """Close the folders, and the file of the layout that Qt is about to write, to other users. Blocks."""
+    """Deny other users access to the folders, and to the layout file that Qt is about to write. Blocks."""
     close_to_others(paths.roots)
     with suppress(OSError):  # Qt keeps the mode of a file that it finds; all users may read one that it makes
         make_private_folder(paths.config)
@@ -27,11 +27,11 @@ _NAME: Final = "desktop-agent.log"
 _MAX_BYTES: Final = 1_000_000
 _KEPT: Final = 3
 _QUIET: Final = ("httpx2", "httpcore2", "asyncio")
-"""At `DEBUG` some of them write down request headers."""
+"""At `DEBUG`, some of these loggers write request headers."""
 
 
 class _LogFile(RotatingFileHandler):
-    """A log that fails in silence: a full disk is reported where it matters, not once for each line here."""
+    """A log that fails silently: a full disk is reported where it matters, not once for each line here."""
 
     def _open(self) -> TextIOWrapper:
         make_private_file(Path(self.baseFilename))
@@ -42,7 +42,7 @@ class _LogFile(RotatingFileHandler):
 
 
 class WindowLog:
-    """Logging to a file in `folder`, turned over at 1 MB, from its making to `close`. Both block shortly."""
+    """Logs to a file in `folder`, rotated at 1 MB, from construction to `close`. Both block briefly."""
 
     def __init__(self, folder: Path, environ: Mapping[str, str] = os.environ) -> None:
         """`environ` has the keys, which are masked in every line."""

@@ -1,8 +1,8 @@
-"""What the desktop asks of every program, for its user's sake: less movement, more contrast.
+"""The accessibility settings of the desktop that every program should follow: less movement, more contrast.
 
-The portal for settings of freedesktop.org tells it on GNOME, KDE and others, and tells when it changes:
+The settings portal of freedesktop.org reports them on GNOME, KDE and others, also when they change:
 https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.Settings.html. Qt asks the portal for the
-contrast on some desktops only, and never for movement.
+contrast only on some desktops, and never for movement.
 """
 
 # jeepney has no complete types; what it hands over is checked here.
@@ -22,7 +22,7 @@ from jeepney.io.asyncio import DBusRouter, open_dbus_connection
 from desktop_agent.ui.theme import Wishes
 
 PATIENCE_S: Final = 5.0
-"""How long a bus and a portal may take for one answer."""
+"""The timeout for one answer of a bus and a portal."""
 
 _NAME: Final = "org.freedesktop.portal.Desktop"
 _PATH: Final = "/org/freedesktop/portal/desktop"
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 async def follow_desktop(wished: Callable[[Wishes], None], *, patience_s: float = PATIENCE_S) -> None:
-    """Pass on what the desktop asks for, now and whenever it changes, until cancelled or without a portal."""
+    """Pass on the desktop's wishes, now and whenever they change, until cancelled or without a portal."""
     try:
         async with asyncio.timeout(patience_s):
             bus = AsyncExitStack()

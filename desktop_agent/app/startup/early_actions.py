@@ -1,4 +1,4 @@
-"""What the user clicks, or writes and sends, before the core is loaded that carries it out."""
+"""What the user clicks, writes and sends before the core that carries it out is loaded."""
 
 from collections.abc import Callable
 
@@ -15,10 +15,10 @@ def _tr(text: str) -> str:
 class EarlyActions(QObject):
     """Keeps what the user clicks before the core is loaded, and repeats it in order once there is a controller.
 
-    Of several things to be shown only the last was meant. A message that was sent before anything was shown stays in
-    the field, the banner says so, and it is sent when a conversation is there; one to a session that is being opened
-    waits there. A message that the user changes is a draft again. It is not sent either if the user chose something
-    else to be shown: then it is not known which conversation it is for. It goes along to what was chosen, as drafts do.
+    Of several choices of what to show, only the last one counts. A message sent before anything was shown stays in the
+    field, the banner says so, and it is sent when a conversation is there; a message to a session that is being opened
+    waits there. A message that the user changes is a draft again. Nor is it sent if the user chose to show something
+    else, because it is unclear which conversation it is for: it moves to the chosen one, as drafts do.
     """
 
     def __init__(self, panels: WindowPanels) -> None:
@@ -67,7 +67,7 @@ class EarlyActions(QObject):
         self._listen(self._composer.text_changed, self._on_changed)
 
     def stop_listening(self) -> None:
-        """Keep no more: from now on the controller listens, and the loading may change the field."""
+        """Stop recording: from now on the controller listens, and loading may change the field."""
         for signal, slot in self._listening:
             signal.disconnect(slot)
         self._listening.clear()
@@ -83,7 +83,7 @@ class EarlyActions(QObject):
             signal.connect(self._note_choice)
 
     def repeat(self, shown: SignalInstance) -> None:
-        """Do again all that was kept. `shown` tells when something else is shown."""
+        """Repeat everything that was kept. `shown` is emitted when something else is shown."""
         for signal in self._choices:
             signal.disconnect(self._note_choice)
         kept, self._kept = self._kept, []
@@ -107,7 +107,7 @@ class EarlyActions(QObject):
         self._listening.append((signal, slot))
 
     def _note_choice(self, *_arguments: object) -> None:
-        """Note that something was chosen to be shown: no message is sent by itself any more."""
+        """Note that the user chose something to show: no message is sent automatically any more."""
         self._is_something_chosen = True
         if self._bring_along is not None:
             self._bring_along(self._written)
@@ -117,7 +117,9 @@ class EarlyActions(QObject):
     # -- the message --
 
     def _send(self, shown: SignalInstance) -> None:
-        """Send it to the conversation that is shown now, if the user chose nothing else. `shown` tells of the next."""
+        """Send the message to the conversation shown now, unless the user chose something else. `shown` reports the
+        next one.
+        """
         if not self._message:
             return
         text = self._composer.text()
@@ -153,7 +155,7 @@ class EarlyActions(QObject):
             self._banner.withdraw(self._said)
 
     def _on_shown(self) -> None:
-        """Say it again in the banner, which the conversation shown now has cleared."""
+        """Repeat the note in the banner, which showing the conversation has cleared."""
         if self._message:
             self._say(self._left)
 

@@ -1,4 +1,4 @@
-"""What the window shows before what opens a session is loaded: all sessions, and the end of the one to open."""
+"""What the window shows before the code that opens sessions is loaded: all sessions, and the end of the one to open."""
 
 import os
 from importlib import import_module
@@ -72,7 +72,7 @@ async def show_first_sight(panels: WindowPanels, found: FirstSight | None) -> Ow
 
 
 def read_first_sight(paths: AppPaths, arguments: WindowArguments) -> FirstSight | None:
-    """Read it, in a thread; None when that cannot be done."""
+    """Read what is shown first, in a thread; None when that is not possible."""
     try:
         return _read(paths, arguments)
     except AgentError:

@@ -1,4 +1,4 @@
-"""Tells of an update once, and shows what of the changelog is new."""
+"""Announces an update once, and shows what is new in the changelog."""
 
 import asyncio
 import re
@@ -36,7 +36,7 @@ def part_since(changelog: str, version: str) -> str:
 
 
 def beginning_of(part: str, most_lines: int) -> tuple[str, int]:
-    """Return the whole entries that fit into so many lines, and the number of entries left out."""
+    """Return the whole entries that fit into `most_lines` lines, and the number of entries left out."""
     lines = part.split("\n")
     if len(lines) <= most_lines:
         return part, 0
@@ -46,7 +46,7 @@ def beginning_of(part: str, most_lines: int) -> tuple[str, int]:
 
 
 def is_update(version: str, before: str) -> bool:
-    """Whether a user who started `before` the last time has something newer in `version`."""
+    """Whether `version` has something newer for a user whose last started version was `before`."""
     numbers = _numbers(before)
     return numbers is not None and _is_newer(version, numbers)
 
@@ -62,7 +62,7 @@ def _numbers(version: str) -> tuple[int, ...] | None:
 
 
 _MOST_LINES = 60
-"""More would be seen to be laid out, and is read by nobody at a start."""
+"""Laying out more would take noticeable time, and nobody reads it at a start."""
 
 
 class News(QObject):
@@ -76,7 +76,7 @@ class News(QObject):
         panels.conversation.news_bar.wanted.connect(self._on_wanted)
 
     def tell(self) -> None:
-        """Tell of an update once; at the first start there is nothing to tell."""
+        """Announce an update once; at the first start there is nothing to announce."""
         self._panels.window.memory.remember_version(__version__)
         if is_update(__version__, self._before):
             self._panels.conversation.news_bar.show_version(__version__)

@@ -1,6 +1,6 @@
-"""The window at work: its panels, what it shows first, the core loaded beside it, until the user quits.
+"""Runs the window until the user quits: its panels, what it shows first, and the core loaded in the background.
 
-To be imported after the window was painted: asyncio and qasync take 45 ms, the panels more.
+Import this module after the window was painted: asyncio and qasync take 45 ms, the panels more.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class Serving(QObject):
     """Fills the main window with its panels, and serves it in `run`."""
 
     _keyring_waited = Signal(str)
-    """What the keyring is waited for; empty when the wait is over. Emitted on another thread."""
+    """Why the keyring is being waited for; empty when the wait is over. Emitted on another thread."""
 
     def __init__(
         self, window: MainWindow, theme: Theme, arguments: WindowArguments, paths: AppPaths, environ: Mapping[str, str]

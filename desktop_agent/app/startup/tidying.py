@@ -1,4 +1,4 @@
-"""Once a day, while the window has nothing better to do: removal of stored contents that no session names any more."""
+"""Once a day, while the window is idle: removal of stored contents that no session refers to any more."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_f
 from desktop_agent.ui.runtime.garbage import return_memory
 
 DELAY_S: Final = 60.0
-"""After the start of the window: then the user has what they wanted to see, and the first answer is on its way."""
+"""After the window's start: by then the user sees what they wanted, and the first answer is on its way."""
 _INTERVAL: Final = timedelta(days=1)
 _STAMP_NAME: Final = "storage-collected"
 _BREATH_S: Final = 0.002
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class Tidying:
-    """Does what `desktop-agent storage collect` does. Other processes may run and tidy up, too."""
+    """Does what `desktop-agent storage collect` does. Other processes can run and collect, too."""
 
     def __init__(self, blobs: Blobs, sessions: Path, cache: Path, clock: Clock) -> None:
         self._blobs = blobs
@@ -37,7 +37,7 @@ class Tidying:
         self._clock = clock
 
     async def run(self) -> None:
-        """Collect after a while, unless that was done within a day. After a failure it is tried the next day."""
+        """Collect after a delay, unless that was done within a day. After a failure it is retried the next day."""
         await self._clock.sleep(DELAY_S)
         is_stopped = Event()
         try:

@@ -1,7 +1,7 @@
-"""Building the window's frame, which is painted first. What runs it then is in `serving`.
+"""Builds the window's frame, which is painted first; `serving` runs it afterwards.
 
-The order is for the user who waits: the window's frame is built and painted first, then its panels, then the core is
-imported in a thread while the window already answers.
+The order spares the user waiting: the window's frame is built and painted first, then its panels, then the core is
+imported in a thread while the window already responds.
 """
 
 import os
@@ -76,7 +76,7 @@ class Window(QObject):
 
 
 def build(argv: Sequence[str]) -> Window:
-    """Build the real application, whole, without entering its event loop.
+    """Build the complete application without entering its event loop.
 
     `window.main_window` is its `QMainWindow`. Raises `UsageError` when no window can be opened here.
     """

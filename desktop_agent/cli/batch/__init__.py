@@ -1,4 +1,4 @@
 """`desktop-agent batch`: many runs, each with one result."""
 
 WORKER = "desktop_agent.cli.batch.worker"
-"""The module that the processes of workers run, here and on a cluster."""
+"""The module that worker processes run, here and on a cluster."""

@@ -1,7 +1,7 @@
-"""What the workers of a cluster run: one fixed function that they find by its name, so that no code travels.
+"""The one fixed function that a cluster's workers run; they find it by its name, so that no code travels.
 
-A process of its own runs the task, as on this machine: it can be stopped, and what goes wrong in it does not harm
-the cluster's worker. Keys are those of the environment in which that worker was started, or of the keyring there.
+A process of its own runs the task, as on this machine: it can be stopped, and a failure in it does not harm the
+cluster's worker. Keys are those of the environment in which that worker was started, or of the keyring there.
 """
 
 import asyncio
@@ -42,7 +42,10 @@ async def run_task(text: str) -> str:
 
 
 async def _while_wanted(call: RemoteCall, workers: LocalWorkers) -> TaskOutcome:
-    """Run the task. Dask does not stop what runs: it only forgets it, when its client cancels it or has gone."""
+    """Run the task while its call is wanted.
+
+    Dask does not stop a running function: it only forgets it when its client cancels it or has gone.
+    """
     running = asyncio.create_task(workers.run(call.task, call.max_cost), name=call.key)
     tasks = get_worker().state.tasks
     try:

@@ -1,7 +1,8 @@
 """A worker of a batch: runs tasks as `desktop-agent run` would, each in a copy of its folder.
 
 As a process (`python -m desktop_agent.cli.batch.worker`) it reads a JSON object a line, `{"task": …, "max_cost": …}`,
-and writes the outcome of each as a line. It ends, with what it runs, when its input ends: who started it has gone.
+and writes the outcome of each as a line. When its input ends, the process that started it has gone: it stops the
+running task and ends.
 """
 
 import argparse
@@ -37,7 +38,7 @@ from desktop_agent.headless.result import RunResult, describe
 from desktop_agent.headless.runner import HeadlessRun
 
 OWN_OPTIONS = ("json", "workspace", "prompt", "prompt-file", "resume", "continue", "stream", "input-format", "verbose")
-"""Options of `run` that a task says otherwise, or that have no meaning in one."""
+"""Options of `run` that a task states in another way, or that have no meaning in a task."""
 
 
 class Order(Struct, frozen=True, kw_only=True):
@@ -46,7 +47,7 @@ class Order(Struct, frozen=True, kw_only=True):
 
 
 def arguments_of(task: BatchTask, workspace: str) -> argparse.Namespace:
-    """Return the options of `run` that a task asks for. Raises `UsageError` for those that it does not have."""
+    """Return the options of `run` that a task asks for. Raises `UsageError` for options that a task cannot have."""
     words = ["run", f"--workspace={workspace}", f"--prompt={task.prompt}"]  # which may begin with a dash
     for name, value in task.options.items():
         if name in OWN_OPTIONS or not name or name.startswith("-"):

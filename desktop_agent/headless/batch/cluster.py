@@ -28,13 +28,13 @@ _DASKS_OWN = "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …TLS__CLIENT__CERT and …
 
 
 class TlsFiles(Struct, frozen=True, kw_only=True):
-    """Files in PEM format. What is None is looked for in Dask's own configuration."""
+    """Files in PEM format. None means the file in Dask's own configuration."""
 
     ca: Path | None = None
-    """Who vouches for the scheduler and the workers."""
+    """The authority that signed the certificates of the scheduler and the workers."""
     cert: Path | None = None
     key: Path | None = None
-    """The private key of `cert`; it may stand in that file."""
+    """The private key of `cert`; both can be in one file."""
 
 
 def check_address(address: str) -> None:
@@ -82,7 +82,7 @@ def _no_password() -> str:
 
 
 RemoteTask = Callable[[str], Awaitable[str]]
-"""What workers run: a coroutine function of their own, from a `RemoteCall` to a `RemoteReply`, as JSON."""
+"""A coroutine function that workers have, from a `RemoteCall` to a `RemoteReply`, both as JSON."""
 
 _CONNECT_S = 20
 _INSTALL = "Install it: `pip install 'desktop-agent[cluster]'`, here and where the workers run."
@@ -90,19 +90,19 @@ _INSTALL = "Install it: `pip install 'desktop-agent[cluster]'`, here and where t
 
 class RemoteCall(Struct, frozen=True, kw_only=True):
     version: str
-    """Ours: the worker refuses a task of another."""
+    """Our version: a worker refuses a task from another version."""
     key: str
-    """The name of the call; the worker sees by it that the call was cancelled."""
+    """The name of the call, by which the worker sees that it was cancelled."""
     task: BatchTask
     max_cost: float | None
 
 
 class RemoteReply(Struct, frozen=True, kw_only=True):
-    """What comes back, as JSON: one of the three."""
+    """The reply, as JSON: exactly one of `outcome`, `lost` and `refused`."""
 
     outcome: object | UnsetType = UNSET
     lost: str = ""
-    """Why the process that ran the task has gone without one."""
+    """Why the process that ran the task ended without an outcome."""
     refused: str = ""
     """Why this worker runs no task of this batch."""
 
@@ -126,7 +126,7 @@ class ClusterWorkers:
 
     @classmethod
     async def connect(cls, address: str, tls: TlsFiles, environ: Mapping[str, str], function: RemoteTask) -> Self:
-        """Connect to a scheduler. Raises `UsageError` where that can never be, and `AgentError` if it fails."""
+        """Connect to a scheduler. Raises `UsageError` for options that can never work, and `AgentError` if it fails."""
         check_address(address)
         security = await asyncio.to_thread(_security, address, tls, environ)
         from distributed import Client as DaskClient
@@ -167,7 +167,7 @@ class ClusterWorkers:
         return TaskOutcome.read(json.dumps(reply.outcome))
 
     async def aclose(self) -> None:
-        """Leave the cluster, which goes on; what we still wanted of it is stopped."""
+        """Leave the cluster, which goes on; our unfinished tasks on it are stopped."""
         await self._client.close()
 
     async def _answer(self, future: Any) -> str:
@@ -193,7 +193,7 @@ class ClusterWorkers:
 
 
 def _security(address: str, tls: TlsFiles, environ: Mapping[str, str]) -> object:
-    """Return by what Dask is to connect. Blocks."""
+    """Return the security settings with which Dask connects. Blocks."""
     from distributed import Security
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is lost is said by us

@@ -1,6 +1,6 @@
-"""Hands the tasks of a batch to workers, and writes down what each came to: once, and before anything else hears it.
+"""Hands the tasks of a batch to workers, and writes down each result once, before anything else hears it.
 
-The results are a file that gets one line for each task, and is what a batch that was cut goes on from.
+The results file gets one line for each task; an interrupted batch continues from it.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ class Results:
         """`write` gets each line without its end."""
         self._write = write
         self.done: dict[str, TaskOutcome] = {}
-        """What there is, by the ids of the tasks."""
+        """The results so far, by task id."""
 
     def add(self, outcome: TaskOutcome) -> None:
         """Write a result down; it counts when this returns. Blocks. Raises `AgentError` when it cannot be written."""
@@ -42,9 +42,9 @@ class ResultsFile(Results):
         self._lock = FileLock(path.with_name(f"{path.name}.lock"), thread_local=False)
 
     def __enter__(self) -> Self:
-        """Lock the file and read what is there. Blocks. A last line that a kill has cut is removed: it was no result.
+        """Lock the file and read its results. Blocks. A last line that a kill cut off is removed: it was no result.
 
-        Raises `UsageError` when another batch writes the file, or it has something else in it.
+        Raises `UsageError` when another batch writes the file, or it holds something other than results.
         """
         if self._path.exists() and not self._path.is_file():  # a device or pipe may have no end to read to
             raise UsageError(f"The results {self._path} cannot be read: it is no regular file.")
@@ -105,7 +105,7 @@ class BatchOptions(Struct, frozen=True, kw_only=True):
     retries: int = 1
     """How often a task is tried again when its worker died or its provider failed."""
     max_cost_usd: float | None = None
-    """What all tasks together may cost, those of earlier batches in the same file included; None for no limit."""
+    """What all tasks together can cost, including those of earlier batches in the same file; None for no limit."""
 
 
 class BatchSummary(Struct, frozen=True, kw_only=True):
@@ -126,7 +126,7 @@ class BatchSummary(Struct, frozen=True, kw_only=True):
 
 
 class Batch:
-    """One batch. `run` once."""
+    """One batch. Call `run` once."""
 
     def __init__(
         self,
@@ -154,7 +154,10 @@ class Batch:
             pulling.cancel()
 
     async def run(self) -> BatchSummary:
-        """Run every task that has no result yet. Raises `AgentError` when no result can be written, or no task run."""
+        """Run every task that has no result yet.
+
+        Raises `AgentError` when results cannot be written, or no task can be run.
+        """
         self._on_progress(self.summary)
         count = min(self._options.workers, len(self._left))
         if not self._stopped:

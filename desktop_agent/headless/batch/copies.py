@@ -20,10 +20,10 @@ _LOCK = ".lock"
 
 @contextmanager
 def copy_of(workspace: str, scratch: Path) -> Generator[Path]:
-    """Give a copy of a folder, or a clone of a repository, that is gone afterwards. Blocks. Raises `WorkspaceError`.
+    """Make a temporary copy of a folder, or clone of a repository. Blocks. Raises `WorkspaceError`.
 
-    All of the folder is copied, with what is not committed. Git's objects, which never change, are shared by hard links
-    where that is possible. The copy has the name of the folder, which the model sees.
+    The whole folder is copied, including uncommitted changes. Git's objects, which never change, are shared by hard
+    links where that is possible. The copy has the name of the folder, which the model sees.
     """
     place = scratch / secrets.token_hex(6)
     place.mkdir(parents=True)
@@ -87,8 +87,8 @@ def _copy_folder(source: Path, target: Path) -> None:
 def _take_repository_along(source: Path, target: Path) -> None:
     """Give the copy of a worktree or submodule a repository of its own.
 
-    Theirs lies elsewhere and `.git` only names it, so that a commit in the copy would be one in the original.
-    The layout: https://git-scm.com/docs/gitrepository-layout
+    The original's repository lies elsewhere and `.git` only names it, so a commit in the copy would be one in the
+    original. The layout: https://git-scm.com/docs/gitrepository-layout
     """
     link = target / ".git"
     named = link.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("gitdir:").strip()

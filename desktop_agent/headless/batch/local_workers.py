@@ -17,12 +17,12 @@ _LAST_WORDS_BYTES = 2_000
 
 
 class LocalWorkers:
-    """A pool of processes. What a killed coordinator leaves is ended by the guard of its `ProcessRunner`."""
+    """A pool of processes. The guard of its `ProcessRunner` ends those that a killed coordinator leaves behind."""
 
     def __init__(self, module: str, environ: Mapping[str, str], clock: Clock) -> None:
-        """`module` is run by each process: it reads tasks and writes outcomes, a JSON object a line.
+        """Each process runs `module`: it reads tasks and writes outcomes, a JSON object a line.
 
-        `environ` has the keys, as the environment of a run started by hand has.
+        `environ` includes the keys, like the environment of a run started by hand.
         """
         self._module = module
         self._environ = environ
@@ -30,7 +30,7 @@ class LocalWorkers:
         self._idle: list[_Worker] = []
 
     async def run(self, task: BatchTask, max_cost_usd: float | None) -> TaskOutcome:
-        """Run a task in a process that has nothing to do. Raises `WorkerLostError`; cancelling ends the process."""
+        """Run a task in an idle process. Raises `WorkerLostError`; cancelling ends the process."""
         worker = self._idle.pop() if self._idle else await self._start()
         try:
             outcome = await worker.run(task, max_cost_usd)

@@ -1,4 +1,4 @@
-"""The tasks of a batch, one JSON object a line; what each came to, a line of its results; and who runs them."""
+"""The tasks of a batch, one JSON object a line, their outcomes, one line each, and the interface of the workers."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -76,7 +76,7 @@ def _with_place(task: BatchTask, folder: Path) -> BatchTask:
 
 
 class TaskOutcome(Struct, frozen=True, kw_only=True):
-    """One result. Without a run, because its worker died or there was no folder, `session_id` is None."""
+    """One result. `session_id` is None when there was no run, because the worker died or there was no folder."""
 
     id: str
     exit_code: int
@@ -104,7 +104,7 @@ class TaskOutcome(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def read(cls, line: str | bytes) -> "TaskOutcome":
-        """Return the outcome that a line describes; what is not known is left out. Raises `ValueError`."""
+        """Return the outcome that a line describes; unknown fields are ignored. Raises `ValueError`."""
         try:
             return convert(json.loads(line), learned(cls))
         except ValidationError as error:
@@ -116,14 +116,14 @@ def failed(task_id: str, reason: str, problem: str, *, exit_code: int = 1, attem
 
 
 class WorkerLostError(Exception):
-    """What ran a task has gone, and said nothing of it. The task may be tried again."""
+    """The worker of a task has gone without reporting an outcome. The task can be tried again."""
 
 
 class Workers(Protocol):
-    """A pool: as many tasks at once as the coordinator gives it."""
+    """A pool of workers. It runs as many tasks at once as the coordinator gives it."""
 
     async def run(self, task: BatchTask, max_cost_usd: float | None) -> TaskOutcome:
-        """Run a task to its end, which may cost so much. Cancelling stops it.
+        """Run a task to its end, at a cost of at most `max_cost_usd`. Cancelling stops it.
 
         Raises `WorkerLostError`, and `AgentError` when no task can be run any more.
         """
