@@ -364,10 +364,20 @@ class _Draft:
             for case in self._cases:
                 if case.reason:
                     continue
-                if other := next((one for one in self._bound_to(case) if one.reason and _needs(case, one)), None):
+                refused = [one for one in self._bound_to(case) if one.reason]
+                if other := next((one for one in refused if _needs(case, one)), None):
                     case.refuse(RENAMED_TOGETHER.format(other.place))
                     is_growing = True
+                elif other := next((one for one in refused if self._leaves_disk_to(case, one)), None):
+                    case.refuse(other.reason)
+                    is_growing = True
             is_growing = self._refuse_full() or self._keep_folders() or is_growing
+
+    def _leaves_disk_to(self, case: _Case, other: _Case) -> bool:
+        """Whether `case` is removed without a look at what others wrote to its path, because `other` comes there."""
+        if case.base is None or case.wanted is not None or other.wanted is None:
+            return False
+        return other.wanted.path == case.base.path and not self._is_at(case.base.path, case.base)
 
     def _refuse_covered(self) -> bool:
         """Refuse the files that would be written through a link that stays, or below a file that stays."""

@@ -223,10 +223,20 @@ class User:
         named = self.named()
         different = {name for name in first.keys() | tree.keys() if first.get(name) != tree.get(name)}
         agents = {name for name in different - self.touched if not any(is_below(name, other) for other in self.touched)}
+        agents -= self.gone_with_a_renaming()
         agents -= {name for name in agents if is_mine(tree.get(name))}  # it was renamed, and goes where the file goes
         agents -= {name for name in agents if is_held(name, tree, named)}
         silent = {name: (first.get(name), tree.get(name)) for name in agents if not is_named(name, named)}
         assert silent == {}, "lost without a word"
+
+    def gone_with_a_renaming(self) -> set[Name]:
+        """The names that files had before they were renamed to where the user removed or replaced them."""
+        found: set[Name] = set()
+        for record in reversed(self.stage.s.session.transcript.changes.values()):
+            name, to = (os.fsencode(path) for path in (record.change.path, record.change.moved_to))
+            if to and (to in self.touched | found or any(is_below(to, other) for other in self.touched)):
+                found.add(name)
+        return found
 
     def named(self) -> set[str]:
         """What the session says it could not record, and what the last undo left alone."""

@@ -446,6 +446,20 @@ def test_a_redo_does_not_bring_back_what_the_user_had_removed_before_the_undo(hi
     assert history.tree() == after
 
 
+def test_a_redo_leaves_the_users_file_where_one_that_it_removes_makes_room_for_one_that_is_refused(
+    history: History,
+) -> None:
+    changes = [*history.rename("a", "d/c"), *history.set("a", b"new\n")]
+    shutil.rmtree(history.root / "d")
+    history.user("d", MINE)
+    history.undo(changes)
+    assert history.read("a") == TEXT
+    history.user("a", MINE)
+    outcomes = history.redo(changes)
+    assert history.read("a") == MINE
+    assert states(outcomes) == {"conflict"}
+
+
 def test_an_edit_of_a_renamed_file_is_redone_after_the_renaming_though_the_user_had_removed_the_file(
     history: History,
 ) -> None:
