@@ -306,8 +306,8 @@ class ServersPage(Page):
         self._import.setAccessibleName(self.tr("Import the servers of another tool"))
         self._list = QVBoxLayout()
         self._list.setSpacing(Space.S)
-        self._empty.setHidden(bool(self._view.servers))
         add_parts(self.column, self._empty, self._problems)
+        self._empty.setHidden(bool(self._view.servers))
         yield
         self.column.addLayout(hbox(self._add, self._import, STRETCH, spacing=Space.S))
         yield

@@ -4,7 +4,6 @@ A body provides its text, whether it is open at first, and what is placed around
 not a widget shows it, because it is also searched and copied.
 """
 
-import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import ClassVar, Literal, NamedTuple, Protocol, TypeVar
@@ -46,6 +45,8 @@ class CardLoader(NamedTuple):
 
 
 async def in_thread(work: Callable[[], Result]) -> Result:
+    import asyncio  # not before the window is painted (ADR 5)
+
     return await asyncio.to_thread(work)
 
 
