@@ -376,8 +376,15 @@ _QUIET_OPTIONS = re.compile(r"--version|--help|--headless|--?batch|-[A-Za-z]*[Ee
 """Options that make one of these programs do its work and exit: `vim -es`, `emacs --batch`, `top -bn1`."""
 
 
+_LONGEST_READ = 4_000
+"""Characters of a command that are searched for an interactive program, because it is parsed on the event loop."""
+
+_NOT_PLAIN = re.compile(r"[^\n\t -~]")
+"""Characters for which the parser refuses a whole line, such as a carriage return."""
+
+
 def interactive_program(command: str) -> str | None:
-    for segment in parse(command).segments:
+    for segment in parse(_NOT_PLAIN.sub(" ", command[:_LONGEST_READ])).segments:
         name = segment.program.rpartition("/")[2]
         is_quiet = any(_QUIET_OPTIONS.fullmatch(word) for word in segment.words[1:])
         if name in _PROGRAMS and not is_quiet and "ssh" not in segment.wrappers:

@@ -48,7 +48,10 @@ Measure = Callable[[os.stat_result], int]
 async def list_paths(folder: Path, name: str, context: SearchGround, *, depth: int | None = None) -> FileListing:
     """List files, hidden ones too, down to `depth` levels. Raises `ToolError` after a minute or on failure."""
     known = await list_known(folder, name, context, depth=depth)
-    return FileListing(await asyncio.to_thread(_present, folder, known.paths), known.is_partial)
+    present = await asyncio.to_thread(_present, folder, known.paths)
+    if known.is_partial and len(present) < len(known.paths):  # absent files took the place of others in the part
+        return await _from_ripgrep(folder, name, context, depth)
+    return FileListing(present, known.is_partial)
 
 
 async def list_known(folder: Path, name: str, context: SearchGround, *, depth: int | None = None) -> FileListing:
@@ -69,7 +72,8 @@ def missing(folder: Path, paths: list[str]) -> bool:
 
 def _present(folder: Path, paths: list[str]) -> list[str]:
     base = f"{folder}/"  # plain text: a Path for each of a hundred thousand entries takes a second
-    return [path for path in paths if os.path.lexists(base + path)]
+    # A name that is not UTF-8 is listed with replacement characters, by which it cannot be looked up.
+    return [path for path in paths if "\ufffd" in path or os.path.lexists(base + path)]
 
 
 def within_limits(paths: list[str], limit: int, max_bytes: int) -> list[str]:

@@ -41,6 +41,7 @@ class ListPopup(QListView):
         self.setObjectName(name)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.ring = set_up_list(self)
+        self.viewport().setMouseTracking(True)  # the list has another viewport by now
         self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.setModel(model)

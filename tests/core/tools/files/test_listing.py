@@ -88,6 +88,26 @@ async def test_a_sparse_checkout_lists_what_is_there(repository: "Workspace") ->
         assert "src/deep/x.py" not in paths
 
 
+async def test_what_is_absent_takes_the_place_of_nothing_in_a_partial_list(
+    repository: "Workspace", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(10):
+        repository.write(f"a{number}", "x")
+    git(repository, "add", ".")
+    for number in range(10):
+        (repository.root / f"a{number}").unlink()
+    monkeypatch.setattr(listing, "MOST_COLLECTED", 12)
+    assert {*ALL} - {"forced.log"} <= {*await listed(repository)}  # an ignored file only git lists
+
+
+@pytest.mark.parametrize("is_tracked", [True, False])
+async def test_a_file_whose_name_is_no_unicode_is_listed(repository: "Workspace", *, is_tracked: bool) -> None:
+    (repository.root / os.fsdecode(b"caf\xe9.txt")).write_text("x")
+    if is_tracked:
+        git(repository, "add", ".")
+    assert "caf\ufffd.txt" in await listed(repository)
+
+
 async def test_a_broken_repository_is_listed_without_git(repository: "Workspace") -> None:
     (repository.root / ".git/HEAD").write_text("nonsense")
     assert "src/main.py" in await listed(repository)
