@@ -35,19 +35,8 @@ class BackgroundTasks:
         self._banner = banner
 
     def __call__(self, work: Coroutine[object, object, object]) -> None:
-        """Return at once; an `AgentError` of `work` is shown in the banner. Work is dropped once the window
-        has ended.
-        """
-        if self._spawner.is_closed:
-            work.close()  # what would report its errors is never started, and never closes it
-        else:
-            self._spawner.spawn(self._report_errors(work))
-
-    async def _report_errors(self, work: Coroutine[object, object, object]) -> None:
-        try:
-            await work
-        except AgentError as error:
-            self._banner.show_error(error)
+        """Return at once. `work` is dropped once the window has ended."""
+        self._spawner.spawn(work, self._banner.show_error)
 
 
 class OneAtATime:

@@ -15,14 +15,17 @@ import sys
 from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 from PySide6.QtCore import QAbstractEventDispatcher
 from PySide6.QtWidgets import QApplication
 
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.ui.runtime.garbage import WindowThreadCollector
 
-Work = Coroutine[object, object, None]
+Work = Coroutine[object, object, object]
+ShowError = Callable[[AgentError], None]
 
 GRACE_S: Final = 10.0
 """How long cancelled tasks may take to clean up: enough to kill a process group and close a journal."""
@@ -185,8 +188,8 @@ class TaskSpawner:
 
     def __init__(self, on_error: Callable[[BaseException], None]) -> None:
         self._on_error = on_error
-        self._waiting: list[Work] = []
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._waiting: list[tuple[Work, ShowError | None]] = []
+        self._tasks: set[asyncio.Task[object]] = set()
         self._is_started = False
         self.is_closed = False
 
@@ -197,21 +200,21 @@ class TaskSpawner:
         """Start the work that waits. Call it with the loop running."""
         self._is_started = True
         waiting, self._waiting = self._waiting, []
-        for work in waiting:
-            self._start(work)
+        for work, show_error in waiting:
+            self._start(work, show_error)
 
-    def spawn(self, work: Work) -> None:
-        """Run `work` in the background. After `aclose` it is dropped without being started."""
+    def spawn(self, work: Work, show_error: ShowError | None = None) -> None:
+        """Run `work` in the background; `show_error` gets its `AgentError`. After `aclose` it is dropped unstarted."""
         if self.is_closed:
             work.close()
         elif self._is_started:
-            self._start(work)
+            self._start(work, show_error)
         else:
-            self._waiting.append(work)
+            self._waiting.append((work, show_error))
 
     def cancel_all(self) -> None:
         waiting, self._waiting = self._waiting, []
-        for work in waiting:
+        for work, _ in waiting:
             work.close()
         for task in self._tasks:
             task.cancel()
@@ -223,12 +226,16 @@ class TaskSpawner:
         if self._tasks:
             await asyncio.wait(set(self._tasks))
 
-    def _start(self, work: Work) -> None:
+    def _start(self, work: Work, show_error: ShowError | None) -> None:
         task = asyncio.get_running_loop().create_task(work, name=getattr(work, "__qualname__", None))
         self._tasks.add(task)
-        task.add_done_callback(self._on_done)
+        task.add_done_callback(partial(self._on_done, show_error))
 
-    def _on_done(self, task: asyncio.Task[None]) -> None:
+    def _on_done(self, show_error: ShowError | None, task: asyncio.Task[object]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        if show_error is not None and isinstance(error, AgentError):
+            show_error(error)
+        else:
             self._on_error(error)
