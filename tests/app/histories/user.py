@@ -263,8 +263,8 @@ def lines_of_mine(tree: Tree) -> set[bytes]:
 
 
 def stands(node: Node, name: Name, tree: Tree) -> bool:
-    """Whether it stands at its name; a file or link in the place of a renamed one goes where the renaming goes."""
-    return tree.get(name) == node or (node.kind in ("file", "link") and node in tree.values())
+    """Whether it stands at its name; a thing in the place of a renamed file goes where the renaming goes."""
+    return tree.get(name) == node or (node.kind != "folder" and node in tree.values())
 
 
 def is_mine(node: Node | None) -> bool:
