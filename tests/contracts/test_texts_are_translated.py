@@ -12,6 +12,7 @@ ELSEWHERE = {
     "ui/settings/setting_controls.py": "declared settings",
     "ui/settings/settings_dialog.py": "declared settings",
     "ui/settings/generated_page.py": "declared settings",
+    "ui/settings/page_parts.py": "declared settings",
     "ui/settings/model_page.py": "the labels of providers",
     "ui/settings/project_page.py": "declared settings",
     "app/palette.py": "declared settings",

@@ -134,9 +134,9 @@ class Setup(QObject):
         if dialog is None:
             dialog = self._dialog = self._accounts.dialog = self._new_dialog()
             dialog.finished.connect(self._forget)
-            self._servers.begin(dialog.pages.show_servers, dialog.foot.show_note)
+            self._servers.begin(dialog.pages.servers.show_servers, dialog.foot.show_note)
         self._show_settings()
-        dialog.pages.show_rules(self._rules)
+        dialog.pages.rules.show_rules(self._rules)
         self._actions.show_key(dialog.key.account)
         self._refresh_accounts()
         open_next_turn(dialog)
@@ -179,7 +179,7 @@ class Setup(QObject):
         """Show these rules, now or when the dialog opens."""
         self._rules = rules
         if self._dialog is not None:
-            self._dialog.pages.show_rules(rules)
+            self._dialog.pages.rules.show_rules(rules)
 
     # --- showing --------------------------------------------------------------------------------------------------
 

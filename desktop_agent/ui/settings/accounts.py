@@ -21,7 +21,7 @@ from desktop_agent.ui.settings.settings_view import AccountsView, SettingsAction
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.account_fields import AccountFields, ApiKeyField, BrowserWait
 from desktop_agent.ui.widgets.buttons import Picker, make_button
-from desktop_agent.ui.widgets.labels import Note, make_label
+from desktop_agent.ui.widgets.labels import Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 
 _sign_in_tr = partial(QCoreApplication.translate, "SignInPanel")
@@ -53,21 +53,21 @@ class KeyEditor(QWidget):
         self.field = ApiKeyField()
         self._save = make_button(self.tr("Save key"), "saveKeyButton", clicked=self._on_save)
         self._check = make_button(self.tr("Check key"), "checkKeyButton", clicked=self._on_check)
-        remove = make_button(self.tr("Remove key"), "removeKeyButton", variant="destructive")
-        confirm = make_button(
-            self.tr("Remove permanently"),
-            object_name="reallyRemoveKeyButton",
-            clicked=self.field.take_focus,  # before it is hidden: else the focus wanders, and the page scrolls after it
-            variant="destructive",
-        )
-        self._removal = removal = Removal(
-            remove, confirm, "keepKeyButton", remove=self._on_removed, changed=self._update
+        self._removal = Removal(
+            "removeKeyButton",
+            "reallyRemoveKeyButton",
+            "keepKeyButton",
+            (self.tr("Remove key"), self.tr("Remove permanently")),
+            remove=self._on_removed,
+            changed=self._update,
+            home=self.field,
         )
         self._where = Note("")
         self._result = Note("")
         heading = make_label(self.tr("API key"), role="strong")
         entry = hbox((self.field, 1), self._save, spacing=Space.S)
-        deeds = hbox(self._check, remove, confirm, removal.keep, STRETCH, spacing=Space.S)
+        removal = self._removal
+        deeds = hbox(self._check, removal.button, removal.confirm, removal.keep, STRETCH, spacing=Space.S)
         vbox(heading, self._where, entry, deeds, self._result, on=self, spacing=Space.S)
         self.field.changed.connect(self._update)
         self.field.confirmed.connect(self._on_save)
@@ -338,7 +338,7 @@ class AccountForm(AddingForm):
     def _on_add(self) -> None:
         account = self._fields.account(self._provider)
         if problem := self._fields.why_not(account, self._others):
-            self.say(problem)
+            show_text(self.problem, problem)
             return
         self.added.emit(account)
 
@@ -358,17 +358,19 @@ class AccountChooser(QWidget):
         self._box = Picker(object_name="accountPicker", accessible_name=self.tr("Account"), min_chars=24)
         self._add = make_button(self.tr("Add…"), "newAccountButton", clicked=self._on_new)
         self._add.setAccessibleName(self.tr("Add an account"))
-        remove = make_button(
-            object_name="removeAccountButton", accessible_name=self.tr("Remove this account"), variant="destructive"
-        )
-        confirm = make_button(object_name="reallyRemoveAccountButton", variant="destructive")
         self._removal = removal = Removal(
-            remove, confirm, "keepAccountButton", remove=self._on_removed, changed=self._update
+            "removeAccountButton",
+            "reallyRemoveAccountButton",
+            "keepAccountButton",
+            remove=self._on_removed,
+            changed=self._update,
+            accessible_name=self.tr("Remove this account"),
         )
         self._purpose = Note("", object_name="accountPurpose")
         self.form = form
         form.hide()
-        row = hbox((self._box, 1), self._add, remove, confirm, removal.keep, STRETCH, spacing=Space.S)
+        buttons = (self._add, removal.button, removal.confirm, removal.keep, STRETCH)
+        row = hbox((self._box, 1), *buttons, spacing=Space.S)
         vbox(row, self._purpose, on=self, spacing=Space.S)
         removal.ask(is_asking=False)
         self._box.currentIndexChanged.connect(self._on_chosen)

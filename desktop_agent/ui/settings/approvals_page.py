@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.settings.values import declared_settings
-from desktop_agent.ui.settings.generated_page import SettingRows, settings_of, shown
-from desktop_agent.ui.settings.page_parts import Page, form, name_of, pick
+from desktop_agent.ui.settings.generated_page import settings_of
+from desktop_agent.ui.settings.page_parts import Page, form, name_of, shown
 from desktop_agent.ui.settings.setting_controls import words
-from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsView, section_title
-from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.settings.settings_view import SettingsView
+from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import Picker
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.labels import Note, show_text
@@ -22,17 +22,11 @@ _HAND_MADE = ("execution.approval", "execution.sandbox")
 class ApprovalsPage(Page):
     """One card per policy, the sandbox, and what applies to all policies."""
 
-    def __init__(self, theme: Theme, actions: SettingsActions) -> None:
-        super().__init__(section_title("approvals"))
-        self._theme = theme
-        self._actions = actions
-        self._rows = SettingRows(settings_of("execution", _HAND_MADE), theme, actions)
-
     def _build(self) -> Iterator[None]:
         self._project = Note("", "warning")
         self._project.hide()
         about = Note(self.tr("For new sessions. A session's own choice is below its composer."))
-        self._cards = {policy: ChoiceCard(self._theme, *approval_words(policy)) for policy in POLICIES}
+        self._cards = {policy: ChoiceCard(self.theme, *approval_words(policy)) for policy in POLICIES}
         group = QWidget()
         vbox(*self._cards.values(), on=group, spacing=Space.S)
         add_parts(self.column, about, self._project, group)
@@ -50,13 +44,8 @@ class ApprovalsPage(Page):
         self._sandbox.currentIndexChanged.connect(self._on_sandbox)
         self._show_consequence()
         yield
-        self.column.addLayout(self._rows)
-        yield from self._rows.build()
+        yield from self.add_rows(settings_of("execution", _HAND_MADE))
         self.column.addStretch()
-
-    def show_view(self, view: SettingsView) -> None:
-        self._rows.show_view(view)
-        super().show_view(view)
 
     def _show(self, view: SettingsView) -> None:
         settings = view.settings.execution
@@ -64,7 +53,7 @@ class ApprovalsPage(Page):
         card = self._cards.get(settings.approval)
         if card is not None:
             card.setChecked(True)
-        pick(self._sandbox, settings.sandbox)
+        self._sandbox.pick(settings.sandbox)
         self._show_consequence()
 
     def _show_project(self, view: SettingsView) -> None:
@@ -85,8 +74,8 @@ class ApprovalsPage(Page):
     def _on_chosen(self) -> None:
         policy = next((policy for policy, card in self._cards.items() if card.isChecked()), None)
         if policy is not None:
-            self._actions.change("execution.approval", policy)
+            self.settings_actions.change("execution.approval", policy)
 
     def _on_sandbox(self) -> None:
         self._show_consequence()
-        self._actions.change("execution.sandbox", self._sandbox.currentData())
+        self.settings_actions.change("execution.sandbox", self._sandbox.currentData())

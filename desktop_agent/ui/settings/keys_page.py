@@ -20,8 +20,8 @@ from desktop_agent.ui.settings.key_list import (
 )
 from desktop_agent.ui.settings.page_parts import Page
 from desktop_agent.ui.settings.setting_controls import title_of
-from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsView, section_title
-from desktop_agent.ui.theme import Space
+from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsView
+from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import Note, make_label, show_text
@@ -177,9 +177,8 @@ class ResetQuestion(QFrame):
 class KeysPage(Page):
     """Lets the user change keys, and shows the result."""
 
-    def __init__(self, actions: SettingsActions) -> None:
-        super().__init__(section_title("keyboard"))
-        self._actions = actions
+    def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
+        super().__init__(title, theme, actions)
         self._table = KeyTable({}, {})
         self._is_more = False
         self._list: KeyList | None = None
@@ -274,7 +273,7 @@ class KeysPage(Page):
         self._give(self._chosen, ())
 
     def _on_reset(self) -> None:
-        self._actions.reset(key_settings()[self._chosen].key)
+        self.settings_actions.reset(key_settings()[self._chosen].key)
 
     def _on_reset_all(self) -> None:
         self._buttons.hide()
@@ -283,11 +282,11 @@ class KeysPage(Page):
     def _reset_all_keys(self) -> None:
         self._end()
         for action in self._table.changed:
-            self._actions.reset(key_settings()[action].key)
+            self.settings_actions.reset(key_settings()[action].key)
 
     def _give(self, action: str, keys: tuple[str, ...]) -> None:
         setting = key_settings()[action]
         if keys == setting.default:
-            self._actions.reset(setting.key)
+            self.settings_actions.reset(setting.key)
         else:
-            self._actions.change(setting.key, keys)
+            self.settings_actions.change(setting.key, keys)

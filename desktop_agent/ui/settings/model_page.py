@@ -1,6 +1,7 @@
 """The section about the model: provider and model, account, address and key."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from PySide6.QtWidgets import QLabel, QWidget
 
@@ -17,10 +18,10 @@ from desktop_agent.core.models.vendors import (
 )
 from desktop_agent.core.settings.model_choice import name_in
 from desktop_agent.ui.settings.accounts import AccountChooser, AccountForm, KeyEditor, SignInPanel
-from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
-from desktop_agent.ui.settings.page_parts import Page, form, name_of, pick
+from desktop_agent.ui.settings.generated_page import settings_of
+from desktop_agent.ui.settings.page_parts import Page, form, name_of
 from desktop_agent.ui.settings.setting_controls import words
-from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView, section_title
+from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
 from desktop_agent.ui.widgets.labels import Note, show_text
@@ -119,9 +120,8 @@ _HAND_MADE = ("model.provider", "model.account", "model.name", "model.base_url")
 class ModelPage(Page):
     """Provider, account, model, address, key, and how much the model can read and write."""
 
-    def __init__(self, theme: Theme, actions: SettingsActions) -> None:
-        super().__init__(section_title("model"))
-        self._actions = actions
+    def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
+        super().__init__(title, theme, actions)
         self.key = KeyEditor(usual_account(VENDORS[0].id), actions)
         self.sign_in = SignInPanel(actions)
         self._accounts = AccountsView()
@@ -129,11 +129,6 @@ class ModelPage(Page):
         """The provider whose key is entered although another is chosen; else empty."""
         self._known_name = ""
         self._found: tuple[Account, LocalServer] | None = None
-        self._rows = SettingRows(settings_of("model", _HAND_MADE), theme, actions)
-
-    def show_view(self, view: SettingsView) -> None:
-        self._rows.show_view(view)
-        super().show_view(view)
 
     def _show(self, view: SettingsView) -> None:
         variables = [variable for key in _HAND_MADE if (variable := view.variable_of(key))]
@@ -144,18 +139,21 @@ class ModelPage(Page):
     def connect_provider(self, provider: str) -> None:
         """Show the key of a provider without choosing it."""
         self._connecting = provider
-        if self.is_built and self.view is not None:
-            self._show_provider(self.view)
+        self._show_again()
 
     def show_accounts(self, accounts: AccountsView) -> None:
         self._accounts = accounts
+        self._show_again()
+
+    def _show_again(self) -> None:
         if self.is_built and self.view is not None:
             self._show_provider(self.view)
 
     def show_server(self, account: Account, server: LocalServer) -> None:
+        self.show_later("server", partial(self._show_server, account, server))
+
+    def _show_server(self, account: Account, server: LocalServer) -> None:
         self._found = (account, server)
-        if not self.is_built:
-            return
         self._server.show_server(account, server)
         if self.view is not None and account == self._chooser.account:
             self._show_name(self.view)
@@ -174,7 +172,7 @@ class ModelPage(Page):
         if self._connecting == settings.provider:
             self._connecting = ""
         vendor = known_vendor(self._connecting or settings.provider)
-        pick(self._provider, self._connecting or settings.provider)
+        self._provider.pick(self._connecting or settings.provider)
         self._asked.setVisible(vendor is not None)
         self._demo.setVisible(vendor is None)
         self._show_unchosen(settings.provider)
@@ -234,20 +232,16 @@ class ModelPage(Page):
             yield
         self._demo = Note(self.tr("The demo follows a script. It needs no key, no network and no address."))
         self._demo.setVisible(self._asked.isHidden())
-        add_parts(self.column, self._demo, hairline(), self._rows)
-        yield from self._rows.build()
+        add_parts(self.column, self._demo, hairline())
+        yield from self.add_rows(settings_of("model", _HAND_MADE))
         self.column.addStretch()
         self._connect()
-
-    def _on_built(self) -> None:
-        if self._found is not None:
-            self.show_server(*self._found)
 
     def _build_provider(self) -> None:
         choices = [(words(PROVIDER_LABELS[known]), known) for known in PROVIDER_IDS]
         self._provider = Picker(accessible_name=self.tr("Provider"), choices=choices, min_chars=24)
         if self.view is not None:
-            pick(self._provider, self._connecting or self.view.settings.model.provider)
+            self._provider.pick(self._connecting or self.view.settings.model.provider)
         self._provider.currentIndexChanged.connect(self._on_provider)
         who = form()
         self.column.addLayout(who)
@@ -258,9 +252,9 @@ class ModelPage(Page):
         self._which.setLayout(which)
         form_of_account = AccountForm()
         yield
-        self._chooser = AccountChooser(self._actions, form_of_account)
+        self._chooser = AccountChooser(self.settings_actions, form_of_account)
         yield
-        self._server = ServerNote(self._actions)
+        self._server = ServerNote(self.settings_actions)
         account = QWidget(self._which)
         which.addRow(_name_of_first_line(self.tr("Account"), self._provider.height()), account)
         vbox(self._chooser, self._server, on=account, spacing=Space.S)
@@ -271,7 +265,7 @@ class ModelPage(Page):
         self._name.edit.setPlaceholderText(self.tr("As the server calls it"))
         which.addRow(name_of(name), self._name)
         yield
-        self._address = AddressEditor(self._actions, self._which)
+        self._address = AddressEditor(self.settings_actions, self._which)
         which.addRow(_name_of_first_line(self.tr("Address"), self._provider.height()), self._address)
         yield
 
@@ -287,13 +281,13 @@ class ModelPage(Page):
         if self.is_built:
             self._asked.setVisible(provider != DEMO)
             self._demo.setVisible(provider == DEMO)
-        self._actions.change("model.provider", provider)
+        self.settings_actions.change("model.provider", provider)
 
     def _on_account(self, name: str) -> None:
         if name:
-            self._actions.change("model.account", name)
+            self.settings_actions.change("model.account", name)
         else:
-            self._actions.reset("model.account")
+            self.settings_actions.reset("model.account")
 
     def _on_grown(self) -> None:
         content = self.widget()
@@ -306,7 +300,7 @@ class ModelPage(Page):
         name = self._name.currentText().strip()
         if name and name != self._known_name:
             self._known_name = name
-            self._actions.change("model.name", name)
+            self.settings_actions.change("model.name", name)
 
 
 def _name_of_first_line(text: str, height: int) -> QLabel:

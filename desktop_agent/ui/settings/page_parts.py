@@ -1,19 +1,84 @@
-"""The parts of the settings pages."""
+"""What the settings pages are made of: the page itself, the row of one setting, forms, and removals."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import cast
 
-from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QFormLayout, QLabel, QPushButton, QScrollArea, QWidget
+from PySide6.QtWidgets import QFormLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
+from desktop_agent.core.settings.values import Setting
 from desktop_agent.ui.runtime.pacing import GradualWork, in_next_turn
-from desktop_agent.ui.settings.settings_view import SettingsView
-from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import Picker, make_button
-from desktop_agent.ui.widgets.labels import Note, make_label
-from desktop_agent.ui.widgets.layouts import scroll_down, vbox
+from desktop_agent.ui.settings.setting_controls import TextsControl, control_for, words
+from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsView
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import compact_button, make_button
+from desktop_agent.ui.widgets.labels import Note, make_label, show_text
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, scroll_down, vbox
 
-_NAME_WIDTH = 92
+_rows_tr = partial(QCoreApplication.translate, "SettingRows")
+
+
+class SettingRow(QWidget):
+    """One setting: its name, what it does, its control, the source of its value, and a way back to the default."""
+
+    def __init__(self, setting: Setting, theme: Theme, actions: SettingsActions, *, section: str = "") -> None:
+        """`section` is shown before the title where rows of several sections are mixed."""
+        super().__init__()
+        self.setting = setting
+        self.setObjectName(f"setting_{setting.key}")
+        about = setting.about
+        title = QLabel(f"{section} · {words(about.title)}" if section else words(about.title))
+        title.setToolTip(setting.key)
+        self.control = control_for(setting, theme)
+        self.control.changed.connect(partial(actions.change, setting.key))
+        self._problem, self._origin, self._state = Note(role="error"), Note(role="warning"), Note()
+        self._state.setWordWrap(False)
+        name = self.tr("Reset {0}").format(words(about.title))
+        reset = partial(actions.reset, setting.key)
+        self._reset = compact_button(self.tr("Reset"), accessible_name=name, clicked=reset, variant="flat")
+        top = hbox((vbox(title, Note(words(about.text)), spacing=2), 1), spacing=Space.L)
+        below = [self.control] if isinstance(self.control, TextsControl) else []  # lists are as wide as the page
+        if not below:
+            top.addWidget(self.control, 0, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight)
+        state = hbox(self._state, self._reset, STRETCH, spacing=Space.XS)
+        margins = (0, Space.XS, 0, Space.XS)
+        vbox(top, *below, self._problem, self._origin, state, on=self, spacing=Space.XS, margins=margins)
+        for widget in (self._problem, self._origin, self._state, self._reset):
+            widget.hide()
+
+    def show_view(self, view: SettingsView) -> None:
+        key, default = self.setting.key, self.setting.default
+        value, variable = view.values[key], view.variable_of(key)
+        self.control.show_value(value)
+        self.control.setEnabled(not variable)
+        self._state.setText(self.tr("Changed. Default: {0}").format(shown(self.setting, default)))
+        for widget in (self._state, self._reset):
+            widget.setVisible(value != default and not variable)
+        origin = ""
+        if variable:
+            origin = self.tr("Set by the environment variable {0}, which overrides the file.").format(variable)
+        elif key in view.project:
+            text = self.tr("The project sets this to “{0}”, which applies here.")
+            origin = text.format(shown(self.setting, view.project[key]))
+        show_text(self._problem, view.problem_of(key))
+        show_text(self._origin, origin)
+
+
+def shown(setting: Setting, value: object) -> str:
+    about = setting.about
+    if value is None or value in ("", ()):
+        return words(about.unset or "nothing")
+    if setting.kind == "choice":
+        return words(about.words.get(str(value), str(value)))
+    if setting.kind == "switch":
+        return words("on") if value else words("off")
+    if isinstance(value, tuple):
+        return ", ".join(map(str, cast("tuple[object, ...]", value)))
+    if isinstance(value, int | float):
+        return f"{value / about.per_unit:,g} {words(about.unit)}".strip()
+    return str(value)
 
 
 class Page(QScrollArea):
@@ -23,20 +88,23 @@ class Page(QScrollArea):
     page would be laid out and painted again with each part.
     """
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
         super().__init__()
         self.title = title
+        self.theme = theme
+        self.settings_actions = actions
         self.view: SettingsView | None = None
-        self._is_begun = False
+        self.rows: list[SettingRow] = []
         self.is_built = False
+        self._is_begun = False
+        self._shows: dict[str, Callable[[], object]] = {}
         self._when_built: list[Callable[[], object]] = []
         self._building = GradualWork(self)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        content = QWidget()
-        self.column = vbox(on=content, spacing=Space.M, margins=(Space.XL, Space.XL, Space.XL, Space.XL))
-        scroll_down(self, content)
-        self._content = content
-        content.hide()
+        self._content = QWidget()
+        self.column = vbox(on=self._content, spacing=Space.M, margins=(Space.XL, Space.XL, Space.XL, Space.XL))
+        scroll_down(self, self._content)
+        self._content.hide()
 
     def build(self) -> None:
         if not self._is_begun:
@@ -51,6 +119,38 @@ class Page(QScrollArea):
             self._when_built.append(do)
             self.build()
 
+    def show_later(self, what: str, show: Callable[[], object]) -> None:
+        """Call `show` now, or when the page is built; then only the last call for the same `what` counts."""
+        if self.is_built:
+            show()
+        else:
+            self._shows[what] = show
+
+    def show_view(self, view: SettingsView) -> None:
+        """Show the settings in force, as far as they are on this page. Emits nothing."""
+        self.view = view
+        for row in self.rows:
+            row.show_view(view)
+        self.show_later("view", partial(self._show, view))
+
+    def add_row(self, setting: Setting, column: QVBoxLayout, *, section: str = "") -> SettingRow:
+        row = SettingRow(setting, self.theme, self.settings_actions, section=section)
+        self.rows.append(row)
+        column.addWidget(row)
+        if self.view is not None:
+            row.show_view(self.view)
+        return row
+
+    def add_rows(self, settings: Iterable[Setting]) -> Iterator[None]:
+        """Add a row for each setting, one per step; advanced ones come last, under a heading."""
+        is_advanced = False
+        for setting in sorted(settings, key=lambda setting: setting.about.is_advanced):
+            if setting.about.is_advanced and not is_advanced:
+                is_advanced = True
+                add_parts(self.column, Space.XS, make_label(_rows_tr("Advanced"), role="heading"))
+            self.add_row(setting, self.column)
+            yield
+
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         in_next_turn(self, self.build)  # the dialog is shown first
@@ -60,9 +160,8 @@ class Page(QScrollArea):
         yield
         yield from self._build()
         self.is_built = True
-        if self.view is not None:
-            self._show(self.view)
-        self._on_built()
+        for show in self._shows.values():
+            show()
         self._content.show()
         for do in self._when_built:
             do()
@@ -71,17 +170,11 @@ class Page(QScrollArea):
         """Add the content, a little in each step."""
         yield from ()
 
-    def _on_built(self) -> None:
-        """Show what else arrived before the page was built."""
-
-    def show_view(self, view: SettingsView) -> None:
-        """Show the settings in force, as far as they are on this page. Emits nothing."""
-        self.view = view
-        if self.is_built:
-            self._show(view)
-
     def _show(self, view: SettingsView) -> None:
-        """Show the settings; called only once the page is built."""
+        """Show the settings beside those in rows; called only once the page is built."""
+
+
+_NAME_WIDTH = 92
 
 
 def form() -> QFormLayout:
@@ -101,14 +194,6 @@ def name_of(text: str) -> QLabel:
     return name
 
 
-def pick(box: Picker, value: object) -> None:
-    """Show `value`, adding it if it is missing. Emits nothing."""
-    with QSignalBlocker(box):
-        if box.findData(value) < 0:
-            box.addItem(str(value), value)
-        box.setCurrentIndex(box.findData(value))
-
-
 class AddingForm(QWidget):
     """Asks for something to add. Escape closes the form, not the dialog around it."""
 
@@ -119,10 +204,6 @@ class AddingForm(QWidget):
         self.problem = Note("", "error", object_name=problem_name)
         self.problem.hide()
 
-    def say(self, problem: str) -> None:
-        self.problem.setText(problem)
-        self.problem.show()
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
             self.cancelled.emit()
@@ -131,31 +212,45 @@ class AddingForm(QWidget):
 
 
 class Removal(QObject):
-    """A button that removes something, and the two that stand beside it until the user confirms or keeps it."""
+    """A button that removes something, and the two that stand beside it until the user confirms or keeps it.
+
+    Its owner lays the three buttons out, and then calls `ask`.
+    """
 
     def __init__(
         self,
-        button: QPushButton,
-        confirm: QPushButton,
+        button_name: str,
+        confirm_name: str,
         keep_name: str,
+        texts: tuple[str, str] = ("", ""),
         *,
         remove: Callable[[], None],
         changed: Callable[[], None],
+        accessible_name: str = "",
         is_compact: bool = False,
+        home: QWidget | None = None,
     ) -> None:
-        """`changed` updates what depends on `is_asking`, including `button`."""
-        super().__init__(button)
+        """`texts` are those of the button and of the one that confirms; `changed` updates what depends on `is_asking`,
+        including `button`. `home` gets the focus before the confirmation is hidden: else the focus wanders, and the
+        page scrolls after it.
+        """
+        super().__init__()
         self.is_asking = False
-        self.button = button
-        self.confirm = confirm
+        text, confirm = texts
+        self.button = make_button(
+            text, button_name, accessible_name=accessible_name, variant="destructive", is_compact=is_compact
+        )
+        self.confirm = make_button(
+            confirm, confirm_name, clicked=self._on_confirmed, variant="destructive", is_compact=is_compact
+        )
         self.keep = make_button(self.tr("Keep it"), keep_name, clicked=self._on_keep, is_compact=is_compact)
         self._remove = remove
         self._changed = changed
-        button.clicked.connect(self._on_remove)
-        confirm.clicked.connect(self._on_confirmed)
+        self._home = home
+        self.button.clicked.connect(self._on_remove)
+        self.setParent(self.button)
 
     def ask(self, *, is_asking: bool) -> None:
-        """Show or hide the confirmation; call it when the buttons are in their layout."""
         self.is_asking = is_asking
         self.confirm.setVisible(is_asking)
         self.keep.setVisible(is_asking)
@@ -170,5 +265,7 @@ class Removal(QObject):
         self.button.setFocus()
 
     def _on_confirmed(self) -> None:
+        if self._home is not None:
+            self._home.setFocus(Qt.FocusReason.OtherFocusReason)
         self.ask(is_asking=False)
         self._remove()

@@ -11,10 +11,8 @@ from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
 from desktop_agent.core.settings.loading import FileProblem
 from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.core.settings.workspace_settings import ProjectProposal, Tightened
-from desktop_agent.ui.settings.generated_page import shown
-from desktop_agent.ui.settings.page_parts import Page
+from desktop_agent.ui.settings.page_parts import Page, shown
 from desktop_agent.ui.settings.setting_controls import words
-from desktop_agent.ui.settings.settings_view import SettingsActions, section_title
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import Note, make_label
@@ -30,37 +28,31 @@ _LONG_WORD = re.compile(r"(\S{40})(?=\S)")
 class ProjectPage(Page):
     """Shows exactly what a project's file would change, and takes the answer."""
 
-    def __init__(self, actions: SettingsActions) -> None:
-        super().__init__(section_title("project"))
-        self._actions = actions
-        self._shown: tuple[ProjectProposal, str | None] | None = None
-
     def _build(self) -> Iterator[None]:
         self._path = Note("")
         self._answer = make_label(role="strong")
         self._lines = QVBoxLayout()
         self._lines.setSpacing(Space.S)
-        answer = self._actions.answer_project
-        self.trust = make_button(self.tr("Trust"), "trustProjectButton", clicked=partial(answer, "trusted"))
-        self.trust.setAccessibleName(self.tr("Trust the project's settings"))
-        self.ignore = make_button(self.tr("Ignore"), "ignoreProjectButton", clicked=partial(answer, "ignored"))
-        self.ignore.setAccessibleName(self.tr("Ignore the project's settings"))
+        answer = self.settings_actions.answer_project
+        trust, ignore = self.tr("Trust the project's settings"), self.tr("Ignore the project's settings")
+        self._trust = make_button(
+            self.tr("Trust"), "trustProjectButton", accessible_name=trust, clicked=partial(answer, "trusted")
+        )
+        self._ignore = make_button(
+            self.tr("Ignore"), "ignoreProjectButton", accessible_name=ignore, clicked=partial(answer, "ignored")
+        )
         about = self.tr(
             "A project can only make the rules stricter and define MCP servers, and only after you trusted its "
             "file as it is."
         )
-        buttons = hbox(self.trust, self.ignore, STRETCH, spacing=Space.S)
+        buttons = hbox(self._trust, self._ignore, STRETCH, spacing=Space.S)
         add_parts(self.column, Note(about), self._path, self._answer, self._lines, buttons, STRETCH)
         yield
 
-    def _on_built(self) -> None:
-        if self._shown is not None:
-            self.show_proposal(*self._shown)
-
     def show_proposal(self, proposal: ProjectProposal, answer: str | None) -> None:
-        self._shown = proposal, answer
-        if not self.is_built:
-            return
+        self.show_later("proposal", partial(self._show_proposal, proposal, answer))
+
+    def _show_proposal(self, proposal: ProjectProposal, answer: str | None) -> None:
         self._path.setText(short_path(str(proposal.path)))
         heads = {
             "trusted": self.tr("You trust it. It changes:"),
@@ -81,8 +73,8 @@ class ProjectPage(Page):
         for text in problem_lines((*proposal.problems, *servers.problems)):
             self._lines.addWidget(Note(text, "warning"))
         is_readable = not any(problem.is_about_the_file for problem in proposal.problems)
-        self.trust.setVisible(answer != "trusted" and is_readable)
-        self.ignore.setVisible(answer != "ignored")
+        self._trust.setVisible(answer != "trusted" and is_readable)
+        self._ignore.setVisible(answer != "ignored")
 
     def _show_servers(self, lines: Sequence[str], *, is_trusted: bool) -> None:
         if not lines:
@@ -109,11 +101,8 @@ def change_lines(changes: Sequence[Tightened]) -> list[str]:
 def server_lines(servers: Definitions) -> list[str]:
     """Return one line per server that trust lets start, uncut."""
     off = QCoreApplication.translate("ProjectPage", "{0} (switched off)")
-    lines = [f"{server.name}: {server.in_full}" for server in servers.servers]
-    shown = [
-        line if server.is_enabled else off.format(line) for line, server in zip(lines, servers.servers, strict=True)
-    ]
-    return [_breakable(line) for line in shown]
+    lines = ((server.is_enabled, f"{server.name}: {server.in_full}") for server in servers.servers)
+    return [_breakable(line if is_enabled else off.format(line)) for is_enabled, line in lines]
 
 
 def problem_lines(problems: Sequence[FileProblem]) -> list[str]:

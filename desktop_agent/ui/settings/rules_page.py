@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 
 from PySide6.QtCore import QLocale, Qt, Signal
 from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
 from desktop_agent.core.protocol.model import Rule
 from desktop_agent.ui.settings.page_parts import Page
-from desktop_agent.ui.settings.settings_view import section_title
+from desktop_agent.ui.settings.settings_view import SettingsActions
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import compact_button, make_line
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
@@ -86,60 +87,54 @@ class RuleRow(QFrame):
 class RulesPage(Page):
     """The rules in force in the session that is shown."""
 
-    def __init__(self, theme: Theme, now: Callable[[], datetime], revoke: Callable[[str], None]) -> None:
-        super().__init__(section_title("rules"))
-        self._revoke = revoke
-        self._theme = theme
+    def __init__(self, title: str, theme: Theme, actions: SettingsActions, now: Callable[[], datetime]) -> None:
+        super().__init__(title, theme, actions)
         self._now = now
-        self._rules: tuple[Rule, ...] = ()
-        self._rows: list[RuleRow] = []
+        self._rules: list[RuleRow] = []
+        self.show_rules(())
 
     def _build(self) -> Iterator[None]:
         self._filter = make_line("rulesFilter", self.tr("Filter rules"), self.tr("Filter rules"), is_clearable=True)
         self._filter.textChanged.connect(self._apply_filter)
-        self._empty = Note("", object_name="rulesEmpty")
+        self._empty = Note(object_name="rulesEmpty")
         self._list = QVBoxLayout()
         self._list.setSpacing(0)
         about = Note(self.tr("What your earlier answers allow without a question, in the session that is shown."))
         add_parts(self.column, about, self._filter, self._empty, self._list, STRETCH)
         yield
 
-    def _on_built(self) -> None:
-        self.show_rules(self._rules)
-
     @property
-    def rows(self) -> list[RuleRow]:
-        return [row for row in self._rows if not row.isHidden()]
+    def listed(self) -> list[RuleRow]:
+        return [row for row in self._rules if not row.isHidden()]
 
     def show_rules(self, rules: Sequence[Rule]) -> None:
         """Show these rules. The focus stays in place as far as possible."""
-        self._rules = tuple(rules)
-        if not self.is_built:
-            return
-        focused = next((index for index, row in enumerate(self._rows) if row.button.hasFocus()), None)
-        for row in self._rows:
+        self.show_later("rules", partial(self._show_rules, rules))
+
+    def _show_rules(self, rules: Sequence[Rule]) -> None:
+        focused = next((index for index, row in enumerate(self._rules) if row.button.hasFocus()), None)
+        for row in self._rules:
             self._list.removeWidget(row)
             row.hide()
             row.deleteLater()
         now, locale = self._now(), QLocale()
-        self._rows = [RuleRow(self._theme, rule, now, locale) for rule in self._rules]
-        for row in self._rows:
-            row.revoked.connect(self._revoke)
+        self._rules = [RuleRow(self.theme, rule, now, locale) for rule in rules]
+        for row in self._rules:
+            row.revoked.connect(self.settings_actions.revoke_rule)
             self._list.addWidget(row)
-        self._filter.setVisible(bool(self._rules))
+        self._filter.setVisible(bool(rules))
         self._apply_filter()
         if focused is not None:
-            place: QWidget = self._rows[min(focused, len(self._rows) - 1)].button if self._rows else self
+            place: QWidget = self._rules[min(focused, len(self._rules) - 1)].button if self._rules else self
             place.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _apply_filter(self) -> None:
         wanted = self._filter.text().strip().casefold()
-        for row in self._rows:
+        for row in self._rules:
             row.setVisible(wanted in row.searched_text)
+        text = "" if self.listed else self.tr("No rule matches.")
         if not self._rules:
             text = self.tr(
                 "There are no rules. When you are asked, choose more than “Only this once”, and it is listed here."
             )
-        else:
-            text = "" if self.rows else self.tr("No rule matches.")
         show_text(self._empty, text)

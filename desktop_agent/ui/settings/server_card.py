@@ -379,20 +379,15 @@ class ServerCard(QFrame):
         self._show_log = compact_button(object_name="serverLogButton", clicked=self._on_log)
         restart = partial(self._actions.restart, name)
         self._restart = compact_button(object_name="restartServerButton", clicked=restart)
-        remove = compact_button(
-            self.tr("Remove"),
-            "removeServerButton",
-            accessible_name=self.tr("Remove the server {0}").format(name),
-            variant="destructive",
-        )
-        confirm = compact_button(self.tr("Remove it"), "reallyRemoveServerButton", variant="destructive")
         self._question = make_label(self.tr("Remove {0} from your settings?").format(name), is_plain=True)
         self._removal = Removal(
-            remove,
-            confirm,
+            "removeServerButton",
+            "reallyRemoveServerButton",
             "keepServerButton",
+            (self.tr("Remove"), self.tr("Remove it")),
             remove=partial(self._actions.remove, name),
             changed=self._update_buttons,
+            accessible_name=self.tr("Remove the server {0}").format(name),
             is_compact=True,
         )
 

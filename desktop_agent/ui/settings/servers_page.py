@@ -9,11 +9,11 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QSizePolicy,
 from desktop_agent.core.mcp.definition import ServerDefinition, ServerSandbox
 from desktop_agent.core.mcp.new_servers import KNOWN_SERVERS, is_address, known_server, typed_definition, typed_sandbox
 from desktop_agent.ui.runtime.pacing import GradualWork
-from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
+from desktop_agent.ui.settings.generated_page import settings_of
 from desktop_agent.ui.settings.page_parts import AddingForm, Page, form, name_of
 from desktop_agent.ui.settings.server_card import ServerCard
 from desktop_agent.ui.settings.setting_controls import Switch
-from desktop_agent.ui.settings.settings_view import ServersView, SettingsActions, SettingsView, section_title
+from desktop_agent.ui.settings.settings_view import ServersView, SettingsActions
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
@@ -269,10 +269,10 @@ class ServerForm(AddingForm):
             else:
                 definition = typed_definition(name, where, self._sandbox.sandbox)
         except ValueError as error:
-            self.say(self.tr("The server cannot be added: {0}.").format(error))
+            show_text(self.problem, self.tr("The server cannot be added: {0}.").format(error))
             return
         if definition.name in self._names:
-            self.say(self.tr("A server with this name already exists."))
+            show_text(self.problem, self.tr("A server with this name already exists."))
             return
         self.added.emit(definition, secret)
 
@@ -280,13 +280,11 @@ class ServerForm(AddingForm):
 class ServersPage(Page):
     """The current servers, in the order of their definitions."""
 
-    def __init__(self, theme: Theme, actions: SettingsActions) -> None:
-        super().__init__(section_title("mcp"))
-        self._theme = theme
+    def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
+        super().__init__(title, theme, actions)
         self._actions = actions.servers
         self._view = ServersView()
         self._cards: dict[str, ServerCard] = {}
-        self._settings = SettingRows(settings_of("mcp"), theme, actions)
         self._work = GradualWork(self)
         self._form: ServerForm | None = None
 
@@ -314,21 +312,16 @@ class ServersPage(Page):
         self._form_place = vbox()
         add_parts(self.column, self._form_place, self._list, hairline())
         yield
-        self.column.addLayout(self._settings)
-        yield from self._settings.build()
+        yield from self.add_rows(settings_of("mcp"))
         self.column.addStretch()
-
-    def _on_built(self) -> None:
-        self.show_servers(self._view)
-
-    def show_view(self, view: SettingsView) -> None:
-        self._settings.show_view(view)
 
     def show_servers(self, view: ServersView) -> None:
         """Show the servers. Cards stay, with what is unfolded, while their server is defined."""
         self._view = view
-        if not self.is_built:
-            return
+        self.show_later("servers", self._show_servers)
+
+    def _show_servers(self) -> None:
+        view = self._view
         names = [server.name for server in view.servers]
         for name in [name for name in self._cards if name not in names]:
             card = self._cards.pop(name)
@@ -346,7 +339,7 @@ class ServersPage(Page):
         for place, server in enumerate(view.servers):
             card = self._cards.get(server.name)
             if card is None:
-                card = self._cards[server.name] = ServerCard(self._theme, server, self._actions)
+                card = self._cards[server.name] = ServerCard(self.theme, server, self._actions)
                 self._list.insertWidget(place, card)
                 card.show()
             else:
@@ -366,7 +359,7 @@ class ServersPage(Page):
         self._actions.add(definition, client_secret)
 
     def _build_form(self) -> ServerForm:
-        form = self._form = ServerForm(self._theme)
+        form = self._form = ServerForm(self.theme)
         form.hide()
         form.added.connect(self._on_added)
         form.cancelled.connect(self._on_cancelled)

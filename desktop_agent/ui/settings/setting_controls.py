@@ -8,7 +8,6 @@ from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QFileDialog, QListWidget, QSizePolicy, QWidget
 
 from desktop_agent.core.settings.values import Setting
-from desktop_agent.ui.settings.page_parts import pick
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
 from desktop_agent.ui.widgets.labels import make_label
@@ -186,7 +185,7 @@ class ChoiceControl(SettingControl):
         self.setFixedHeight(Height.BUTTON + 4)  # the style sheet's padding comes on top of the picker's own height
 
     def show_value(self, value: object) -> None:
-        pick(self._box, value)
+        self._box.pick(value)
 
     def _on_chosen(self) -> None:
         self.changed.emit(self._box.currentData())

@@ -5,7 +5,7 @@ The dialog changes nothing itself: it emits what the user wants, and `app/settin
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Final
+from typing import Final, Literal
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QFontMetrics, QKeySequence, QPainter, QShortcut
@@ -18,15 +18,14 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.protocol.model import Rule
 from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.core.settings.workspace_settings import ProjectProposal
 from desktop_agent.ui.settings.approvals_page import ApprovalsPage
-from desktop_agent.ui.settings.generated_page import GeneratedPage, SearchPage, shown
+from desktop_agent.ui.settings.generated_page import GeneratedPage, SearchPage
 from desktop_agent.ui.settings.keys_page import KeysPage
 from desktop_agent.ui.settings.model_page import ModelPage
-from desktop_agent.ui.settings.page_parts import Page
+from desktop_agent.ui.settings.page_parts import Page, shown
 from desktop_agent.ui.settings.project_page import ProjectPage
 from desktop_agent.ui.settings.rules_page import RulesPage
 from desktop_agent.ui.settings.servers_page import ServersPage
@@ -34,7 +33,6 @@ from desktop_agent.ui.settings.setting_controls import title_of, words
 from desktop_agent.ui.settings.settings_view import (
     SECTIONS,
     Section,
-    ServersView,
     SettingsActions,
     SettingsView,
     section_title,
@@ -60,23 +58,27 @@ _GENERATED: Final[Mapping[Section, tuple[str, ...]]] = {
 
 
 class Pages(QStackedWidget):
-    """Shows one page at a time; a page made later gets what came before."""
+    """Shows one page at a time. A page is small until it is first shown, and builds itself then."""
 
     def __init__(
         self, theme: Theme, now: Callable[[], datetime], actions: SettingsActions, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._now = now
         self._actions = actions
         self._view: SettingsView | None = None
-        self._rules: tuple[Rule, ...] = ()
-        self._servers = ServersView()
-        self._proposal: tuple[ProjectProposal, str | None] | None = None
-        self._made: dict[Section, Page] = {}
-        self._found: SearchPage | None = None
-        self.model = ModelPage(theme, actions)
-        self._keep("model", self.model)
+        self.model = ModelPage(section_title("model"), theme, actions)
+        self.rules = RulesPage(section_title("rules"), theme, actions, now)
+        self.servers = ServersPage(section_title("mcp"), theme, actions)
+        self.project = ProjectPage(section_title("project"), theme, actions)
+        self._made: dict[Section | Literal["search"], Page] = {
+            "model": self.model,
+            "rules": self.rules,
+            "mcp": self.servers,
+            "project": self.project,
+        }
+        for page in self._made.values():
+            self.addWidget(page)
 
     @property
     def page(self) -> Page:
@@ -88,66 +90,32 @@ class Pages(QStackedWidget):
         self.setCurrentWidget(self._made.get(section) or self._keep(section, self._make(section)))
 
     def search(self, text: str) -> None:
-        if self._found is None:
-            self._found = SearchPage(self._theme, self._actions)
-            self._add(self._found)
-        self._found.search(text)
-        self.setCurrentWidget(self._found)
-
-    # --- what is shown on them ------------------------------------------------------------------------------------
+        page = self._made.get("search") or self._keep("search", SearchPage(self._theme, self._actions))
+        assert isinstance(page, SearchPage)
+        page.search(text)
+        self.setCurrentWidget(page)
 
     def show_view(self, view: SettingsView) -> None:
         self._view = view
-        for page in filter(None, (*self._made.values(), self._found)):
+        for page in self._made.values():
             page.show_view(view)
 
-    def show_rules(self, rules: tuple[Rule, ...]) -> None:
-        self._rules = rules
-        if isinstance(page := self._made.get("rules"), RulesPage):
-            page.show_rules(rules)
-
-    def show_servers(self, servers: ServersView) -> None:
-        self._servers = servers
-        if isinstance(page := self._made.get("mcp"), ServersPage):
-            page.show_servers(servers)
-
-    def show_proposal(self, proposal: ProjectProposal, answer: str | None) -> None:
-        self._proposal = proposal, answer
-        if isinstance(page := self._made.get("project"), ProjectPage):
-            page.show_proposal(proposal, answer)
-
     def _make(self, section: Section) -> Page:
-        theme, actions = self._theme, self._actions
+        title, theme, actions = section_title(section), self._theme, self._actions
         match section:
             case "keyboard":
-                return KeysPage(actions)
+                return KeysPage(title, theme, actions)
             case "approvals":
-                return ApprovalsPage(theme, actions)
-            case "rules":
-                rules = RulesPage(theme, self._now, actions.revoke_rule)
-                rules.show_rules(self._rules)
-                return rules
-            case "mcp":
-                servers = ServersPage(theme, actions)
-                servers.show_servers(self._servers)
-                return servers
-            case "project":
-                project = ProjectPage(actions)
-                if self._proposal is not None:
-                    project.show_proposal(*self._proposal)
-                return project
+                return ApprovalsPage(title, theme, actions)
             case _:
-                return GeneratedPage(section, _GENERATED[section], theme, actions)
+                return GeneratedPage(title, theme, actions, _GENERATED[section])
 
-    def _keep(self, section: Section, page: Page) -> Page:
-        self._made[section] = page
-        self._add(page)
-        return page
-
-    def _add(self, page: Page) -> None:
+    def _keep(self, name: Section | Literal["search"], page: Page) -> Page:
+        self._made[name] = page
         self.addWidget(page)
         if self._view is not None:
             page.show_view(self._view)
+        return page
 
 
 class SettingsNavigation(QListWidget):
@@ -310,7 +278,7 @@ class SettingsDialog(QDialog):
     def show_project(self, proposal: ProjectProposal | None, answer: str | None) -> None:
         self._sections.item(self._row_of("project")).setHidden(proposal is None)
         if proposal is not None:
-            self.pages.show_proposal(proposal, answer)
+            self.pages.project.show_proposal(proposal, answer)
 
     def _lay_out(self) -> None:
         navigation = QWidget(self)

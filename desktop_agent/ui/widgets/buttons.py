@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from PySide6.QtCore import QRectF, Qt, QTimer, SignalInstance
+from PySide6.QtCore import QRectF, QSignalBlocker, Qt, QTimer, SignalInstance
 from PySide6.QtGui import QColor, QFont, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -184,6 +184,13 @@ class Picker(QComboBox):
         edit = self.lineEdit()
         assert edit is not None
         return edit
+
+    def pick(self, value: object) -> None:
+        """Show `value`, adding it if it is missing. Emits nothing."""
+        with QSignalBlocker(self):
+            if self.findData(value) < 0:
+                self.addItem(str(value), value)
+            self.setCurrentIndex(self.findData(value))
 
     def fit(self, *, most_chars: int = 100) -> None:
         """Fit the width to the widest choice, up to this many characters: some scripts have wide ones."""

@@ -14,7 +14,7 @@ from desktop_agent.core.settings.loading import LoadedSettings
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.settings.accounts import KeyStatus
-from desktop_agent.ui.settings.generated_page import SettingRow
+from desktop_agent.ui.settings.page_parts import SettingRow
 from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from desktop_agent.ui.settings.settings_view import AccountsView, Section, ServerActions, SettingsActions, SettingsView

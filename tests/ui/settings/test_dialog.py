@@ -14,8 +14,7 @@ from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.loading import FileProblem, SettingSource
 from desktop_agent.core.settings.sections import ExecutionSettings, ModelSettings, Settings, UiSettings
 from desktop_agent.core.settings.values import declared_settings, with_setting
-from desktop_agent.ui.settings.generated_page import SettingRow
-from desktop_agent.ui.settings.page_parts import Page
+from desktop_agent.ui.settings.page_parts import Page, SettingRow
 from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_view import Section
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
@@ -84,17 +83,22 @@ def test_every_setting_has_its_control_on_a_page(desk: Desk) -> None:
     assert on_rows | by_hand | keys == set(declared_settings())
 
 
-def test_a_page_is_made_when_it_is_turned_to_and_shows_what_came_before(desk: Desk) -> None:
-    assert len(desk.dialog.findChildren(Page)) == 1
+def built_pages(desk: Desk) -> list[str]:
+    pages = desk.dialog.pages
+    return [page.title for page in map(pages.widget, range(pages.count())) if isinstance(page, Page) and page.is_built]
+
+
+def test_a_page_is_built_when_it_is_turned_to_and_shows_what_came_before(desk: Desk) -> None:
+    assert built_pages(desk) == ["Model"]
     desk.show(with_setting(Settings(), "compaction.auto", value=False))
     rule = Rule(id="r-1", effect="allow", kind="edit", pattern="src/**", scope="always", created_at=NOW)
-    desk.dialog.pages.show_rules((rule,))
+    desk.dialog.pages.rules.show_rules((rule,))
     desk.turn_to("conversations")
     assert not desk.setting("compaction.auto").control.findChildren(Switch)[0].isChecked()
     desk.turn_to("rules")
     assert desk.button("revokeRuleButton").isVisible()
     desk.turn_to("conversations")
-    assert len(desk.dialog.findChildren(Page)) == 3
+    assert built_pages(desk) == ["Model", "Rules", "Long conversations"]
 
 
 def test_a_page_is_seen_when_all_of_it_is_there(desk: Desk) -> None:
@@ -256,7 +260,7 @@ def test_the_sandbox_of_new_sessions_is_chosen_and_its_consequence_said(desk: De
 def test_the_rules_in_force_are_listed_and_revoked(desk: Desk) -> None:
     rule = Rule(id="r-1", effect="allow", kind="command", pattern="git push", scope="always", created_at=NOW)
     desk.turn_to("rules")
-    desk.dialog.pages.show_rules((rule,))
+    desk.dialog.pages.rules.show_rules((rule,))
     desk.click("revokeRuleButton")
     assert desk.revoked == ["r-1"]
 

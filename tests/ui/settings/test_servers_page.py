@@ -35,7 +35,7 @@ class Page(Struct):
     asked: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
 
     def show(self, *servers: ServerView, problems: tuple[str, ...] = ()) -> None:
-        self.desk.dialog.pages.show_servers(ServersView(servers=servers, problems=problems))
+        self.desk.dialog.pages.servers.show_servers(ServersView(servers=servers, problems=problems))
         self.desk.settle()
 
     @property
