@@ -31,7 +31,6 @@ from desktop_agent.ui.chat.cards.tool_body import (
     one_line,
 )
 from desktop_agent.ui.chat.entries.entry import EntryRow
-from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import LINK_TINT, MUTED_TINT, TextMark, Tint
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.text_colours import Lexer, Lexers, colour_code
@@ -227,11 +226,11 @@ class ChangeBody(ToolBody):
 
     # -- painting --
 
-    def paint(self, painter: QPainter, column: Column, width: int) -> None:
+    def paint_beside(self, painter: QPainter, width: int) -> None:
         shown = self._shown()
         painter.setFont(self._number_font)
-        for index in range(len(column.text.blocks)):
-            for (top, height), line in zip(column.line_areas(index), shown, strict=False):
+        for index in range(len(self.column.text.blocks)):
+            for (top, height), line in zip(self.column.line_areas(index), shown, strict=False):
                 if line.tone in ("added", "removed"):
                     painter.fillRect(QRectF(1, top, width - 2, height), self.styles.colour(f"{line.tone}_line"))
                 if line.number:

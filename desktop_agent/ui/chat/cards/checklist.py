@@ -10,7 +10,6 @@ from desktop_agent.core.transcript import ToolEntry, todos_of
 from desktop_agent.ui.chat.cards.tool_body import Content, ContentWriter, ToolBody, entry_of, one_line
 from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
-from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import MUTED_TINT, Tint
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.wording.visible_text import utf16_length
@@ -57,14 +56,14 @@ class PlanBody(ToolBody):
     def left(self) -> int:
         return Space.M + _MARK_WIDTH
 
-    def paint(self, painter: QPainter, column: Column, width: int) -> None:
+    def paint_beside(self, painter: QPainter, width: int) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         steps = iter(_steps(self.row))
-        for index in range(len(column.text.blocks)):
+        for index in range(len(self.column.text.blocks)):
             at = 0
-            for line in column.text.shown(index).split(LINE_BREAK):
+            for line in self.column.text.shown(index).split(LINE_BREAK):
                 step = next(steps, None)
-                area = column.rects(index, at, at + 1)
+                area = self.column.rects(index, at, at + 1)
                 if step is not None and area:
                     middle = area[0].center().y()
                     self._paint_mark(painter, QPointF(Space.M + _RADIUS, middle), step.status)

@@ -145,7 +145,7 @@ class PicturesBody(ToolBody):
         for button in self._buttons:
             button.setVisible(is_shown)
 
-    def place(self, area: QRect) -> int:
+    def place_widgets(self, area: QRect) -> int:
         for button in self._buttons:
             button.set_room(area.width())
         return flow(self._buttons, area)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
-from PySide6.QtCore import QObject, QRect, QSize, Signal
+from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter
 from shiboken6 import isValid
 
@@ -17,12 +17,13 @@ from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import BlobRef, FileChange, FileDiff
 from desktop_agent.core.terminal.rows import PrintedStyle
 from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.content_chip import CardPicture, read_picture
 from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.markdown.blocks import Block, code_parts
-from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import TextMark, Tint
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.text_colours import Lexers
 from desktop_agent.ui.wording.visible_text import utf16_length
 
@@ -134,8 +135,13 @@ class Bar(NamedTuple):
     is_above: bool = False
 
 
+_BAR = 26
+
+
 class ToolBody(QObject):
-    """The inside of one card. What it says comes from the entry; what the user opened in it is kept in the row."""
+    """The inside of one card: it reads the text of its family into the card's column, and paints around it, below the
+    card's line. What it says comes from the entry; what the user opened in it is kept in the row.
+    """
 
     changed = Signal()  # it says something else now, by itself
     unfolded = Signal()  # it says more or less now, because the user wanted it
@@ -150,10 +156,24 @@ class ToolBody(QObject):
         self.row = card.row
         self.styles = card.styles
         self.actions = card.entry_actions
+        self.column = card.column
+        self.content = Content()
         self._loader = loader
         self._loading: set[str] = set()
+        self._bar: Bar | None = None
+        self._widgets_height = 0
+        self._text_top = 0
+        more = self.tr("Show all output")
+        self._more = make_button(more, clicked=self.on_bar_clicked, variant="flat", parent=card, is_compact=True)
+        self._more.hide()
 
-    # -- what it says; needs no widget --
+    def drop(self) -> None:
+        self.set_shown(is_shown=False)
+        self._more.hide()
+        self._more.deleteLater()
+        self.deleteLater()
+
+    # -- what a family says; needs no widget --
 
     @classmethod
     def fits(cls, entry: ToolEntry) -> bool:
@@ -171,7 +191,7 @@ class ToolBody(QObject):
     def is_open_at_first(cls, row: EntryRow) -> bool:
         return cls.is_result or entry_of(row).state != "completed"
 
-    # -- around the text --
+    # -- what a family places around its text --
 
     @property
     def left(self) -> int:
@@ -186,6 +206,26 @@ class ToolBody(QObject):
 
     def load(self) -> None:
         """Load what it needs; emits `changed` when it is there. Called whenever it is unfolded."""
+
+    @property
+    def has_widgets(self) -> bool:
+        return False
+
+    def place_widgets(self, area: QRect) -> int:
+        return 0
+
+    def set_shown(self, *, is_shown: bool) -> None: ...
+
+    def paint_beside(self, painter: QPainter, width: int) -> None:
+        """Paint below and beside the text; the painter's origin is the card's left edge, at the top of the text."""
+
+    def follow(self, href: str) -> None: ...
+
+    def colour(self, lexers: Lexers) -> bool:
+        """Colour visible code if its lexer is loaded; return whether colours were added."""
+        return False
+
+    # -- loading --
 
     def fetch(self, key: str, work: Callable[[CardSource], Coroutine[object, object, object]]) -> None:
         """Keep the result of `work`, or its `AgentError`, in the row under `key`; only once per key."""
@@ -203,23 +243,91 @@ class ToolBody(QObject):
         if isValid(self):
             self.changed.emit()
 
-    def place(self, area: QRect) -> int:
-        return 0
+    # -- for the card --
 
-    def set_shown(self, *, is_shown: bool) -> None: ...
+    def show_content(self) -> None:
+        self.content = self.read(self.row)
+        blocks, marks = self.content.blocks()
+        self.column.set_blocks(blocks, {}, 0, marks)
+
+    def show(self, *, is_asked_about: bool) -> None:
+        is_shown = self.is_shown and not is_asked_about
+        self._bar = self.bar() if is_shown else None
+        self.set_shown(is_shown=is_shown)
+        if self._is_wanted and not is_asked_about:
+            self.load()
 
     @property
-    def has_widgets(self) -> bool:
-        return False
+    def _is_there(self) -> bool:
+        return bool(self.content.text) or self.has_widgets
 
-    def paint(self, painter: QPainter, column: Column, width: int) -> None:
-        """Paint below and beside the text; the painter's origin is the card's left edge, at the top of the text."""
+    @property
+    def _is_wanted(self) -> bool:
+        """Whether the body should be visible, loaded or not."""
+        unfolded = self.row.is_unfolded
+        return self.is_open_at_first(self.row) if unfolded is None else unfolded
 
-    def follow(self, href: str) -> None: ...
+    @property
+    def is_foldable(self) -> bool:
+        return self._is_there or bool(entry_words.asked(entry_of(self.row)))
 
-    def colour(self, lexers: Lexers) -> bool:
-        """Colour visible code if its lexer is loaded; return whether colours were added."""
-        return False
+    @property
+    def is_unfolded(self) -> bool:
+        """Whether the body, or what else there is to say, is unfolded."""
+        return self._is_wanted if self._is_there else bool(self.row.is_unfolded)
+
+    @property
+    def is_shown(self) -> bool:
+        return self._is_there and self._is_wanted
+
+    def place(self, width: int) -> QPoint:
+        """Lay out for a card this wide; return where the column begins."""
+        self.column.set_width(width - self.left - Space.M)
+        above = _BAR if self._bar is not None and self._bar.is_above else 0
+        self._text_top = self.styles.card_line + Space.S + above
+        self._widgets_height = 0
+        if self.is_shown and self.has_widgets:
+            area = QRect(Space.M, self.styles.card_line + Space.M, width - 2 * Space.M, 0)
+            self._widgets_height = self.place_widgets(area) + Space.S
+        return QPoint(self.left, self._text_top)
+
+    @property
+    def bottom(self) -> int:
+        """Where the card's line or, if it is unfolded, the body ends."""
+        if not self.is_shown:
+            return self.styles.card_line
+        bar = _BAR if self._bar is not None else 0
+        return self.styles.card_line + 2 * Space.S + self.column.height + self._widgets_height + bar
+
+    def arrange(self, width: int) -> None:
+        offer = self._bar.button if self._bar is not None else ""
+        if offer:
+            if self._more.text() != offer:
+                self._more.setText(offer)
+                self._more.setAccessibleName(offer)
+            size = self._more.sizeHint()
+            self._more.setGeometry(QRect(QPoint(width - size.width() - Space.XS, self._bar_top()), size))
+        self._more.setVisible(bool(offer))
+
+    def _bar_top(self) -> int:
+        is_above = self._bar is not None and self._bar.is_above
+        return self.styles.card_line + Space.XS if is_above else self.bottom - _BAR - Space.XS // 2
+
+    def paint(self, painter: QPainter, width: int) -> None:
+        top = self.styles.card_line
+        ground = QRectF(0, top, width, self.bottom - top)
+        painter.fillRect(ground, self.styles.colour(self.ground))
+        painter.save()
+        painter.translate(0, self._text_top)
+        self.paint_beside(painter, width)
+        painter.restore()
+        painter.setPen(self.styles.colour("border"))
+        painter.drawLine(ground.topLeft(), ground.topRight())
+        if self._bar is not None:
+            painter.setFont(self.styles.secondary)
+            painter.setPen(self.styles.colour("muted"))
+            line = QRectF(Space.M, self._bar_top(), width, 22)
+            painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, self._bar.text)
 
 
 def entry_of(row: EntryRow) -> ToolEntry:

@@ -1,7 +1,4 @@
-"""The line of a tool call's card: the action, its state as a mark and in words, its buttons; and the notes.
-
-The notes are at the bottom of the card: what was asked, what the call destroyed, what it did not get.
-"""
+"""The line of a tool call's card: the action, its state as a mark and in words, and its buttons."""
 
 from functools import partial
 from typing import Literal
@@ -15,9 +12,7 @@ from desktop_agent.core.transcript import ToolEntry, explanation_of
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.tool_body import entry_of
 from desktop_agent.ui.chat.entries.entry import FOLDED, UNFOLDED, EntryWidget, FoldLine
-from desktop_agent.ui.chat.markdown.inline import RichText
-from desktop_agent.ui.chat.text.passage import TextPassage
-from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
+from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.wording.visible_text import explained, one_line, plain_tooltip, visible
@@ -223,35 +218,3 @@ class CallButtons(QObject):
 
     def tab_stops(self) -> list[QWidget]:
         return [self._stop, self._recover, self._change]
-
-
-class CallNotes:
-    """Lines of text at the lower end of a card."""
-
-    def __init__(self, styles: TextStyles) -> None:
-        self._styles = styles
-        self._notes: list[tuple[TextPassage, str]] = []
-
-    def read(self, entry: ToolEntry, width: int, *, says_answer: bool) -> None:
-        """Read the entry for a card this wide; `says_answer` adds its purpose and how it was allowed."""
-        purpose = explained(explanation_of(entry.call))
-        said = filter(None, (purpose, entry_words.asked(entry))) if says_answer else ()
-        texts = [*((text, "muted") for text in said), *entry_words.notes(entry)]
-        font, room = self._styles.secondary, width - 2 * Space.M
-        self._notes = [
-            (TextPassage(RichText(text), font, (), width=room, line_height=CODE_LINE), role) for text, role in texts
-        ]
-
-    @property
-    def height(self) -> int:
-        return sum(note.height for note, _ in self._notes) + 2 * Space.S if self._notes else 0
-
-    def paint(self, painter: QPainter, top: int) -> None:
-        y = top + Space.S - 1
-        for note, role in self._notes:
-            painter.save()
-            painter.translate(Space.M, y)
-            painter.setPen(self._styles.colour(role))
-            note.draw(painter, ())
-            painter.restore()
-            y += note.height
