@@ -5,7 +5,7 @@ accident: see `approval`.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Protocol
 
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QTextOption
@@ -129,31 +129,50 @@ def _file_list(request: ApprovalRequest) -> str:
     return LINE_BREAK.join(lines)
 
 
+class CardPart(Protocol):
+    def place(self, x: int, y: int, width: int) -> int:
+        """Move to this point with this width; return the height."""
+        ...
+
+
 class RequestCard(QuestionCard):
-    """What a server asks while its call runs. Subclasses make their parts, then call `set_answers`."""
+    """What a server asks while its call runs: parts in a column, and buttons below them.
+
+    Subclasses make the parts, each with the gap below it, then call `set_answers`.
+    """
 
     def __init__(self, request: ApprovalRequest, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
         super().__init__(request, styles, actions, parent)
+        self.parts: list[tuple[CardPart, int]] = []
+        self._must_see: CardCommand | None = None
+        self._consents: Sequence[QPushButton] = ()
         self._buttons: Sequence[QPushButton] = ()
         self._yes_words = ""
         self.yes = make_button(clicked=self.on_yes, variant="primary", parent=self)
         self._shortcuts = (answer_shortcut(ALLOW_KEYS, self.on_yes, self), answer_shortcut(DENY_KEYS, self.on_no, self))
 
-    def set_answers(self, yes_words: str, *others: QPushButton) -> None:
+    def set_answers(self, yes_words: str, *others: QPushButton, no: QPushButton) -> None:
+        """Offer a yes, perhaps `others` that consent as well, and `no`."""
         self._yes_words = yes_words
-        self._buttons = (self.yes, *others)
+        self._consents = (self.yes, *others)
+        self._buttons = (*self._consents, no)
         self.set_shortcut(is_enabled=True)
+        self._update_answers()
 
-    def paragraph(self, words: str, role: Literal["title", "muted", "text"] = "text") -> Paragraph:
+    def add_paragraph(self, words: str, role: Literal["title", "muted", "text"] = "text", *, gap: int = 0) -> str:
+        """Add a paragraph below the parts there are; return what it says."""
         styles = self.styles
         font = {"title": styles.strong, "muted": styles.secondary, "text": styles.body}[role]
-        return Paragraph(words, styles, self, role="muted" if role == "muted" else "text", font=font)
+        paragraph = Paragraph(words, styles, self, role="muted" if role == "muted" else "text", font=font)
+        self.parts.append((paragraph, gap))
+        return paragraph.accessibleName()
 
-    def whole_text(self, text: str, name: str) -> CardCommand:
-        """Return a text that must be seen whole before a yes is possible."""
-        field = CardCommand(text, self.styles, self, name)
-        field.fold.changed.connect(self.update_answers)
+    def add_whole_text(self, text: str, name: str) -> CardCommand:
+        """Add a text that must be seen whole before a yes is possible."""
+        field = self._must_see = CardCommand(text, self.styles, self, name)
+        field.fold.changed.connect(self._update_answers)
         field.fold.resize_wanted.connect(self.fit)
+        self.parts.append((field, Space.S))
         return field
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
@@ -165,7 +184,9 @@ class RequestCard(QuestionCard):
             self.set_width(self._width)
 
     def place_all(self, y: int, width: int) -> int:
-        y = self.place_parts(y, width) + Space.S + 2
+        for part, gap in self.parts:
+            y += part.place(PADDING, y, width) + gap
+        y += Space.S + 2
         return y + flow(list(self._buttons), QRect(PADDING, y, width, 0))
 
     def stop(self) -> None:
@@ -175,13 +196,10 @@ class RequestCard(QuestionCard):
     def on_no(self) -> None:
         self.answer(Denied())
 
-    # -- what a card decides --
-
-    def place_parts(self, y: int, width: int) -> int:
-        """Place everything above the buttons, from `y` on; return where it ends."""
-        raise NotImplementedError
-
-    def update_answers(self) -> None: ...
-
     def on_yes(self) -> None:
         raise NotImplementedError
+
+    def _update_answers(self) -> None:
+        is_all_seen = self._must_see is None or self._must_see.fold.is_all_seen
+        for button in self._consents:
+            button.setEnabled(is_all_seen and not self.is_answered)

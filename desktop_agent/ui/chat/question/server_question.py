@@ -21,8 +21,7 @@ from desktop_agent.core.protocol.model import (
     ServerQuestion,
 )
 from desktop_agent.ui.chat.entries.entry import EntryActions
-from desktop_agent.ui.chat.entries.questions import PADDING
-from desktop_agent.ui.chat.question.request_card import CardCommand, RequestCard, shown_lines
+from desktop_agent.ui.chat.question.request_card import RequestCard, shown_lines
 from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
@@ -58,46 +57,38 @@ class FormRow(QObject):
         self._mistake.hide()
 
     def _make_controls(self, card: QWidget) -> list[QWidget]:
-        field = self.field
+        field, kept = self.field, self._drafts.get(self._key)
         match field.kind:
             case "text" | "number" | "integer":
-                shown = "" if field.default is None else str(field.default)
-                line = QLineEdit(self._drafts.get(self._key, shown), card)
+                line = QLineEdit(("" if field.default is None else str(field.default)) if kept is None else kept, card)
                 line.setAccessibleName(field.label)
                 line.textChanged.connect(self._on_changed)
                 return [line]
             case "choice":
-                return [self._make_picker(card)]
+                picker = _Picker(card)
+                picker.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+                picker.setAccessibleName(field.label)
+                picker.addItems([self.tr("Choose…"), *(option.label for option in field.options)])
+                values = [option.value for option in field.options]
+                first = values.index(field.default) + 1 if field.default in values else 0
+                picker.setCurrentIndex(first if kept is None else int(kept))
+                picker.currentIndexChanged.connect(self._on_changed)
+                return [picker]
             case "boolean":
-                return [self._make_tick(field.label, "1", is_on=field.default is True, card=card)]
+                options = [(field.label, field.default is True)]
             case "choices":
                 chosen = field.default if isinstance(field.default, tuple) else ()
-                return [
-                    self._make_tick(option.label, str(at), is_on=option.value in chosen, card=card)
-                    for at, option in enumerate(field.options)
-                ]
+                options = [(option.label, option.value in chosen) for option in field.options]
             case _:
                 assert_never(field.kind)
-
-    def _make_picker(self, card: QWidget) -> QComboBox:
-        picker = _Picker(card)
-        picker.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        picker.setAccessibleName(self.field.label)
-        picker.addItem(self.tr("Choose…"))
-        picker.addItems([option.label for option in self.field.options])
-        values = [option.value for option in self.field.options]
-        first = values.index(self.field.default) + 1 if self.field.default in values else 0
-        picker.setCurrentIndex(int(self._drafts.get(self._key, first)))
-        picker.currentIndexChanged.connect(self._on_changed)
-        return picker
-
-    def _make_tick(self, label: str, draft: str, *, is_on: bool, card: QWidget) -> QCheckBox:
-        tick = QCheckBox(label.replace("&", "&&"), card)
-        tick.setAccessibleName(label)
-        kept = self._drafts.get(self._key)
-        tick.setChecked(is_on if kept is None else draft in kept.split())
-        tick.toggled.connect(self._on_changed)
-        return tick
+        ticks: list[QWidget] = []
+        for at, (label, is_on) in enumerate(options):
+            tick = QCheckBox(label.replace("&", "&&"), card)
+            tick.setAccessibleName(label)
+            tick.setChecked(is_on if kept is None else str(at) in kept.split())
+            tick.toggled.connect(self._on_changed)
+            ticks.append(tick)
+        return ticks
 
     @property
     def answer(self) -> Answer | None:
@@ -133,6 +124,7 @@ class FormRow(QObject):
             control.setEnabled(False)
 
     def place(self, x: int, y: int, width: int) -> int:
+        top = y
         if not self._has_tick:
             self._label.setGeometry(x, y, width, self._label.sizeHint().height())
             y += self._label.height() + Space.XS
@@ -147,7 +139,7 @@ class FormRow(QObject):
             y += Space.XS
             self._mistake.setGeometry(x, y, width, self._mistake.heightForWidth(width))
             y += self._mistake.height()
-        return y + Space.M
+        return y - top + Space.M
 
     def _on_changed(self) -> None:
         match self._controls[0]:
@@ -156,9 +148,7 @@ class FormRow(QObject):
             case QComboBox() as picker:
                 self._drafts[self._key] = str(picker.currentIndex())
             case _:
-                names = ["1"] if self._has_tick else list(map(str, range(len(self._controls))))
-                kept = [name for tick, name in zip(self._ticks, names, strict=True) if tick.isChecked()]
-                self._drafts[self._key] = " ".join(kept)
+                self._drafts[self._key] = " ".join(str(at) for at, tick in enumerate(self._ticks) if tick.isChecked())
         if not self._mistake.isHidden():
             self.check()
 
@@ -198,19 +188,18 @@ class ServerQuestionCard(RequestCard):
             if question.address
             else self.tr("{server} asks you something")
         )
-        self._title = self.paragraph(title.format(server=question.server), "title")
-        self._message = self.paragraph(shown_lines(question.message))
-        self._address: CardCommand | None = None
+        said = self.add_paragraph(title.format(server=question.server), "title", gap=Space.XS)
+        message = self.add_paragraph(shown_lines(question.message), gap=Space.M)
         if question.address:
-            self._address = self.whole_text(question.address, self.tr("Address"))
-            self._address.mark((urlsplit(question.address).netloc,))
+            self.add_whole_text(question.address, self.tr("Address")).mark((urlsplit(question.address).netloc,))
         self._rows = [FormRow(field, drafts, styles, self) for field in question.fields]
         for row in self._rows:
             row.resized.connect(self.fit)
-        self._note = self.paragraph(self._note_words(), "muted")
+            self.parts.append((row, 0))
+        self.add_paragraph(self._note_words(), "muted")
         decline = make_button(self.tr("Decline"), clicked=self.on_no, variant="destructive", parent=self)
-        self.set_answers(self.tr("Open in browser") if question.address else self.tr("Send"), decline)
-        self.setAccessibleName(f"{self._title.accessibleName()}. {self._message.accessibleName()}")
+        self.set_answers(self.tr("Open in browser") if question.address else self.tr("Send"), no=decline)
+        self.setAccessibleName(f"{said}. {message}")
 
     def _note_words(self) -> str:
         if self._question.address:
@@ -219,19 +208,6 @@ class ServerQuestionCard(RequestCard):
                 host=host
             )
         return self.tr("The words above are the server's. What you answer goes to it: write no password or key here.")
-
-    def place_parts(self, y: int, width: int) -> int:
-        y += self._title.place(PADDING, y, width) + Space.XS
-        y += self._message.place(PADDING, y, width) + Space.M
-        if self._address is not None:
-            y += self._address.place(PADDING, y, width) + Space.S
-        for row in self._rows:
-            y = row.place(PADDING, y, width)
-        return y + self._note.place(PADDING, y, width)
-
-    def update_answers(self) -> None:
-        is_all_seen = self._address is None or self._address.fold.is_all_seen
-        self.yes.setEnabled(is_all_seen and not self.is_answered)
 
     def on_yes(self) -> None:
         if not self.is_listening or not self.yes.isEnabled():
@@ -263,28 +239,25 @@ class SamplingCard(RequestCard):
         parent: QWidget,
     ) -> None:
         super().__init__(request, styles, actions, parent)
-        self._title = self.paragraph(request.title, "title")
-        self._facts = self.paragraph(self._fact_words(sampling), "muted")
+        said = self.add_paragraph(request.title, "title", gap=Space.XS)
+        facts = self.add_paragraph(self._fact_words(sampling), "muted", gap=Space.S)
         roles = {
             "system": self.tr("— Instructions —"),
             "user": self.tr("— As the user —"),
             "assistant": self.tr("— As the model —"),
         }
         asked = "\n\n".join(f"{roles[text.role]}\n{text.text}" for text in sampling.texts)
-        self._asked = self.whole_text(asked, self.tr("What is sent to the model"))
+        self.add_whole_text(asked, self.tr("What is sent to the model"))
         note = self.tr(
             "The words above are the server's. The model sees nothing of the conversation and has no tools. "
             "Its answer goes to the server."
         )
-        self._note = self.paragraph(note, "muted")
-        self._always = make_button(
-            self.tr("Allow in this session"), clicked=partial(self._allow, "session"), parent=self
-        )
-        self._always.setToolTip(self.tr("The server may ask the model without a question until the session is closed"))
+        self.add_paragraph(note, "muted")
+        always = make_button(self.tr("Allow in this session"), clicked=partial(self._allow, "session"), parent=self)
+        always.setToolTip(self.tr("The server may ask the model without a question until the session is closed"))
         deny = make_button(self.tr("Deny"), clicked=self.on_no, variant="destructive", parent=self)
-        self.set_answers(self.tr("Allow once"), self._always, deny)
-        self.update_answers()
-        self.setAccessibleName(f"{self._title.accessibleName()}. {self._facts.accessibleName()}")
+        self.set_answers(self.tr("Allow once"), always, no=deny)
+        self.setAccessibleName(f"{said}. {facts}")
 
     def _fact_words(self, sampling: SamplingQuestion) -> str:
         words = [
@@ -299,17 +272,6 @@ class SamplingCard(RequestCard):
         else:
             words.append(self.tr("What it costs is not known."))
         return " ".join((*words, *sampling.notes))
-
-    def place_parts(self, y: int, width: int) -> int:
-        y += self._title.place(PADDING, y, width) + Space.XS
-        y += self._facts.place(PADDING, y, width) + Space.S
-        y += self._asked.place(PADDING, y, width) + Space.S
-        return y + self._note.place(PADDING, y, width)
-
-    def update_answers(self) -> None:
-        may = self._asked.fold.is_all_seen and not self.is_answered
-        self.yes.setEnabled(may)
-        self._always.setEnabled(may)
 
     def on_yes(self) -> None:
         self._allow("once")
