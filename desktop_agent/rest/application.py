@@ -178,17 +178,11 @@ def _parameters(endpoint: Endpoint) -> list[JsonObject]:
 
 
 def _one_of(kinds: Iterable[type[Struct]], discriminator: str = "type") -> JsonObject:
-    references = {_tag_of(kind): _REF.format(name=kind.__name__) for kind in kinds}
+    references = {str(kind.__struct_config__.tag): _REF.format(name=kind.__name__) for kind in kinds}
     return {
         "oneOf": [{"$ref": reference} for reference in references.values()],
         "discriminator": {"propertyName": discriminator, "mapping": references},
     }
-
-
-def _tag_of(kind: type[Struct]) -> str:
-    """Return the value of `type` or `outcome` that marks an object of this kind."""
-    tag = kind.__struct_config__.tag
-    return str(tag if tag is not None else kind.__struct_defaults__[-1])
 
 
 def _foreign(kind: type) -> JsonObject:

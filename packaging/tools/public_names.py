@@ -398,11 +398,11 @@ def _family(error: type[AgentError]) -> Iterator[type[AgentError]]:
             yield from _family(child)
 
 
-def _fields(kinds: Iterable[type]) -> Iterator[str]:
+def _fields(kinds: Iterable[type[Struct]]) -> Iterator[str]:
     for kind in kinds:
-        (name,) = get_args(get_type_hints(kind)["type"])
-        yield str(name)
-        yield from _below(kind, str(name), ())
+        name = str(kind.__struct_config__.tag)
+        yield from (name, f"{name}.type")
+        yield from _below(kind, name, ())
 
 
 def _below(hint: object, path: str, outer: tuple[object, ...]) -> Iterator[str]:

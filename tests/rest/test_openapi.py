@@ -22,10 +22,10 @@ async def test_every_op_event_and_decision_is_in_the_document_as_the_codec_has_i
     schemas = document["components"]["schemas"]
     for name, kinds in (("Op", get_args(ops.Op)), ("Event", (*get_args(ev.KnownEvent), *get_args(ev.LiveEvent)))):
         mapping = schemas[name]["discriminator"]["mapping"]
-        assert mapping == {kind.__struct_defaults__[-1]: f"#/components/schemas/{kind.__name__}" for kind in kinds}
+        assert mapping == {kind.__struct_config__.tag: f"#/components/schemas/{kind.__name__}" for kind in kinds}
     assert set(schemas["Decision"]["discriminator"]["mapping"]) == {"allowed", "denied", "aborted"}
     for kind in get_args(ops.Op):
-        assert set(schemas[kind.__name__]["properties"]) == set(kind.__struct_fields__)
+        assert set(schemas[kind.__name__]["properties"]) == {"type", *kind.__struct_fields__}
     assert document["security"] == [{"token": []}]
 
 

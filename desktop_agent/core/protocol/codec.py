@@ -77,7 +77,7 @@ def decode_event(fields: JsonObject) -> JournalEvent:
         raise MalformedLineError("a journal line needs a 'type'")
     if fields.get("v") != FORMAT_VERSION or kind not in _EVENTS:
         seq = fields.get("seq")
-        return UnknownEvent(seq=seq if isinstance(seq, int) else 0, at=UNSTAMPED, payload=fields, type=kind)
+        return UnknownEvent(seq=seq if isinstance(seq, int) else 0, at=UNSTAMPED, payload=fields)
     try:
         return convert(fields, learned(_EVENTS[kind]))
     except ValidationError as error:
@@ -121,8 +121,7 @@ def _encode_other(value: object) -> str:
     raise TypeError(f"no JSON for {type(value).__name__}")
 
 
-_EVENTS: Mapping[str, type[KnownEvent]] = {kind.__struct_defaults__[-1]: kind for kind in get_args(KnownEvent)}
-"""By the default of `type`, which each event declares last."""
+_EVENTS: Mapping[str, type[KnownEvent]] = {kind.__struct_config__.tag: kind for kind in get_args(KnownEvent)}
 
 
 def _explain(error: ValidationError) -> str:

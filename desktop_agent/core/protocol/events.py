@@ -4,6 +4,7 @@ Durable events carry a sequence number (from 1, without gaps) and a time, both s
 Live events exist only while something runs: a durable event later repeats their whole content.
 """
 
+import re
 from datetime import UTC, datetime
 from typing import Final, Literal, Protocol, Self
 
@@ -54,7 +55,19 @@ from desktop_agent.core.protocol.model import (
 UNSTAMPED = datetime.fromtimestamp(0, UTC)
 
 
-class DurableEvent(Struct, frozen=True, kw_only=True):
+def _in_snake_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+class Tagged(Struct, frozen=True, kw_only=True, tag_field="type", tag=_in_snake_case):
+    """An event or an op, which its `type` names in JSON: `tool_call_started` for `ToolCallStarted`."""
+
+    @property
+    def type(self) -> str:
+        return str(self.__struct_config__.tag)
+
+
+class DurableEvent(Tagged, frozen=True, kw_only=True):
     """An event that is written to the journal before any front end receives it."""
 
     seq: int = 0
@@ -101,14 +114,12 @@ class SessionOpened(DurableEvent, frozen=True, kw_only=True):
     format: int = FORMAT_VERSION
     folder: FolderIdentity | None = None
     """The identity of the folder at `workspace`, so that another folder is not mistaken for it later."""
-    type: Literal["session_opened"] = "session_opened"
 
 
 class FolderAccepted(DurableEvent, frozen=True, kw_only=True):
     """The session goes on in this folder at its path. Before, it was another folder, or its identity was not known."""
 
     folder: FolderIdentity
-    type: Literal["folder_accepted"] = "folder_accepted"
 
 
 class SessionRenamed(DurableEvent, frozen=True, kw_only=True):
@@ -117,7 +128,6 @@ class SessionRenamed(DurableEvent, frozen=True, kw_only=True):
     title: str
     is_generated: bool = False
     """Whether the model generated it. A generated title never replaces one that the user gave."""
-    type: Literal["session_renamed"] = "session_renamed"
 
 
 class SessionForked(DurableEvent, frozen=True, kw_only=True):
@@ -128,21 +138,18 @@ class SessionForked(DurableEvent, frozen=True, kw_only=True):
     """The title of the source at that time."""
     before_turn: int | None = None
     """The first turn that was left out; None when everything was copied."""
-    type: Literal["session_forked"] = "session_forked"
 
 
 class SessionArchived(DurableEvent, frozen=True, kw_only=True):
     """The user archived the session, or restored it. It is listed separately; nothing is removed."""
 
     is_archived: bool
-    type: Literal["session_archived"] = "session_archived"
 
 
 class SessionPinned(DurableEvent, frozen=True, kw_only=True):
     """The user pinned the session to the top of the list, or unpinned it."""
 
     is_pinned: bool
-    type: Literal["session_pinned"] = "session_pinned"
 
 
 class ModeSet(DurableEvent, frozen=True, kw_only=True):
@@ -151,7 +158,6 @@ class ModeSet(DurableEvent, frozen=True, kw_only=True):
     model: ModelRef
     approval: ApprovalPolicy
     sandbox: SandboxMode = "restricted"
-    type: Literal["mode_set"] = "mode_set"
 
 
 class Notice(DurableEvent, frozen=True, kw_only=True):
@@ -166,7 +172,6 @@ class Notice(DurableEvent, frozen=True, kw_only=True):
     hint: str = ""
     detail: str = ""
     turn: int | None = None
-    type: Literal["notice"] = "notice"
 
 
 # --- prompts and turns --------------------------------------------------------------------------------------------
@@ -182,14 +187,12 @@ class Queued(DurableEvent, frozen=True, kw_only=True):
     """Whether it waits only for the next request of the turn, or for the turn's end if there is none."""
     before: PromptId = ""
     """The waiting prompt that it comes before; empty if it comes last."""
-    type: Literal["queued"] = "queued"
 
 
 class Unqueued(DurableEvent, frozen=True, kw_only=True):
     """A queued prompt was taken back."""
 
     prompt_id: PromptId
-    type: Literal["unqueued"] = "unqueued"
 
 
 class PromptSubmitted(DurableEvent, frozen=True, kw_only=True):
@@ -199,7 +202,6 @@ class PromptSubmitted(DurableEvent, frozen=True, kw_only=True):
     prompt_id: PromptId
     text: str
     attachments: tuple[Attachment, ...] = ()
-    type: Literal["prompt_submitted"] = "prompt_submitted"
 
 
 class Steered(DurableEvent, frozen=True, kw_only=True):
@@ -209,7 +211,6 @@ class Steered(DurableEvent, frozen=True, kw_only=True):
     prompt_id: PromptId
     text: str
     attachments: tuple[Attachment, ...] = ()
-    type: Literal["steered"] = "steered"
 
 
 class TurnStarted(DurableEvent, frozen=True, kw_only=True):
@@ -217,7 +218,6 @@ class TurnStarted(DurableEvent, frozen=True, kw_only=True):
 
     turn: int
     model: ModelRef
-    type: Literal["turn_started"] = "turn_started"
 
 
 class MessageDone(DurableEvent, frozen=True, kw_only=True):
@@ -228,7 +228,6 @@ class MessageDone(DurableEvent, frozen=True, kw_only=True):
     model: ModelRef
     content: tuple[AssistantBlock, ...]
     stop_reason: StopReason
-    type: Literal["message_done"] = "message_done"
 
 
 class UsageReported(DurableEvent, frozen=True, kw_only=True):
@@ -242,7 +241,6 @@ class UsageReported(DurableEvent, frozen=True, kw_only=True):
     """Whether the request was not part of the conversation, so that it says nothing about how full the context is."""
     cache_miss: CacheMiss | None = None
     """Why the provider's cache was not used, if it should have been."""
-    type: Literal["usage_reported"] = "usage_reported"
 
 
 class TurnEnded(DurableEvent, frozen=True, kw_only=True):
@@ -257,7 +255,6 @@ class TurnEnded(DurableEvent, frozen=True, kw_only=True):
     """Whether the application ended during the turn, for instance because it was killed. The next opening recorded
     this.
     """
-    type: Literal["turn_ended"] = "turn_ended"
 
 
 # --- what the model sees ------------------------------------------------------------------------------------------
@@ -280,7 +277,6 @@ class Compacted(DurableEvent, frozen=True, kw_only=True):
     """Like `tokens_before`, an estimate for the whole request."""
     shortened: tuple[CallId, ...] = ()
     """Kept calls of whose results the model sees only the beginning and the end from now on."""
-    type: Literal["compacted"] = "compacted"
 
 
 class SummaryEdited(DurableEvent, frozen=True, kw_only=True):
@@ -288,21 +284,18 @@ class SummaryEdited(DurableEvent, frozen=True, kw_only=True):
 
     compaction_id: str
     summary: Summary
-    type: Literal["summary_edited"] = "summary_edited"
 
 
 class CompactionUndone(DurableEvent, frozen=True, kw_only=True):
     """The last compaction was taken back: the model sees again what it had summarised."""
 
     compaction_id: str
-    type: Literal["compaction_undone"] = "compaction_undone"
 
 
 class Pinned(DurableEvent, frozen=True, kw_only=True):
     """A text was pinned; one with the same id is replaced."""
 
     pin: Pin
-    type: Literal["pinned"] = "pinned"
 
 
 class Unpinned(DurableEvent, frozen=True, kw_only=True):
@@ -310,14 +303,12 @@ class Unpinned(DurableEvent, frozen=True, kw_only=True):
 
     pin_id: str
     is_expired: bool = False
-    type: Literal["unpinned"] = "unpinned"
 
 
 class GuidanceLoaded(DurableEvent, frozen=True, kw_only=True):
     """All AGENTS.md files in force from now on; recorded whenever one of them changed."""
 
     files: tuple[GuidanceFile, ...]
-    type: Literal["guidance_loaded"] = "guidance_loaded"
 
 
 class CommandRun(DurableEvent, frozen=True, kw_only=True):
@@ -330,7 +321,6 @@ class CommandRun(DurableEvent, frozen=True, kw_only=True):
     is_error: bool = False
     opens: SessionId = ""
     """The session that a front end should show now, if the command created one."""
-    type: Literal["command_run"] = "command_run"
 
 
 # --- tool calls ---------------------------------------------------------------------------------------------------
@@ -346,7 +336,6 @@ class ToolCallStarted(DurableEvent, frozen=True, kw_only=True):
     source: ToolSource
     capabilities: tuple[Capability, ...]
     is_read_only: bool
-    type: Literal["tool_call_started"] = "tool_call_started"
 
 
 class ToolCallFinished(DurableEvent, frozen=True, kw_only=True):
@@ -358,7 +347,6 @@ class ToolCallFinished(DurableEvent, frozen=True, kw_only=True):
     result: ToolResult
     duration_s: Finite
     """Without the time spent waiting for the user."""
-    type: Literal["tool_call_finished"] = "tool_call_finished"
 
 
 class ApprovalRequested(DurableEvent, frozen=True, kw_only=True):
@@ -366,7 +354,6 @@ class ApprovalRequested(DurableEvent, frozen=True, kw_only=True):
 
     turn: int
     request: ApprovalRequest
-    type: Literal["approval_requested"] = "approval_requested"
 
 
 class ApprovalResolved(DurableEvent, frozen=True, kw_only=True):
@@ -375,14 +362,12 @@ class ApprovalResolved(DurableEvent, frozen=True, kw_only=True):
     turn: int
     call_id: CallId
     decision: Decision
-    type: Literal["approval_resolved"] = "approval_resolved"
 
 
 class RuleRevoked(DurableEvent, frozen=True, kw_only=True):
     """The user revoked a rule that an earlier answer had made."""
 
     rule_id: str
-    type: Literal["rule_revoked"] = "rule_revoked"
 
 
 # --- what this program does not know ------------------------------------------------------------------------------
@@ -392,7 +377,10 @@ class UnknownEvent(DurableEvent, frozen=True, kw_only=True):
     """A line of a kind or version that this program does not know. Kept whole, and skipped by every fold."""
 
     payload: JsonObject = field(default_factory=dict[str, object])
-    type: str = "unknown"
+
+    @property
+    def type(self) -> str:
+        return str(self.payload.get("type", "unknown"))
 
 
 ChangePurpose = Literal["apply", "undo", "redo"]
@@ -419,7 +407,6 @@ class ChangesPrepared(DurableEvent, frozen=True, kw_only=True):
     """Whether the command goes on in the background: its changes are looked for repeatedly, until a last time."""
     author: Author = "shell"
     """The author of the changes that the snapshot will reveal."""
-    type: Literal["changes_prepared"] = "changes_prepared"
 
 
 class ChangesRecorded(DurableEvent, frozen=True, kw_only=True):
@@ -440,7 +427,6 @@ class ChangesRecorded(DurableEvent, frozen=True, kw_only=True):
     """Whether the command was a destructive one, and a safety copy was made before it ran."""
     is_last_look: bool = False
     """Whether a background command has ended, so that no more changes of it will come."""
-    type: Literal["changes_recorded"] = "changes_recorded"
 
 
 class ChangesUndone(DurableEvent, frozen=True, kw_only=True):
@@ -457,7 +443,6 @@ class ChangesUndone(DurableEvent, frozen=True, kw_only=True):
     """Branches, tags and stash entries that were put back."""
     outside: tuple[OutsideFile, ...] = ()
     """Files outside the workspace, and git's own, that were put back."""
-    type: Literal["changes_undone"] = "changes_undone"
 
 
 class ChangesRedone(DurableEvent, frozen=True, kw_only=True):
@@ -468,7 +453,6 @@ class ChangesRedone(DurableEvent, frozen=True, kw_only=True):
     outcomes: tuple[FileOutcome, ...]
     changes: tuple[FileChange, ...] = ()
     reason: str = ""
-    type: Literal["changes_redone"] = "changes_redone"
 
 
 class ReviewMarked(DurableEvent, frozen=True, kw_only=True):
@@ -477,21 +461,18 @@ class ReviewMarked(DurableEvent, frozen=True, kw_only=True):
     path: str
     hunks: tuple[HunkKey, ...]
     state: ReviewState
-    type: Literal["review_marked"] = "review_marked"
 
 
 class CommentAdded(DurableEvent, frozen=True, kw_only=True):
     """The user wrote, or rewrote, a remark on lines of a diff."""
 
     comment: LineComment
-    type: Literal["comment_added"] = "comment_added"
 
 
 class CommentsRemoved(DurableEvent, frozen=True, kw_only=True):
     """Remarks were taken back, or sent to the agent."""
 
     comment_ids: tuple[str, ...]
-    type: Literal["comments_removed"] = "comments_removed"
 
 
 class Rewound(DurableEvent, frozen=True, kw_only=True):
@@ -502,7 +483,6 @@ class Rewound(DurableEvent, frozen=True, kw_only=True):
 
     turn: int
     scope: RewindScope
-    type: Literal["rewound"] = "rewound"
 
 
 RequestPurpose = Literal["turn", "summary", "title", "server"]
@@ -512,71 +492,64 @@ RequestPurpose = Literal["turn", "summary", "title", "server"]
 # A provider streams the next four events without `turn` and `at`; the turn adds these when it emits them.
 
 
-class TextDelta(Struct, frozen=True, kw_only=True):
+class TextDelta(Tagged, frozen=True, kw_only=True):
     """More text of the message being written."""
 
     turn: int = 0
     text: str
-    type: Literal["text_delta"] = "text_delta"
 
 
-class ThinkingDelta(Struct, frozen=True, kw_only=True):
+class ThinkingDelta(Tagged, frozen=True, kw_only=True):
     """More thinking of the message being written."""
 
     turn: int = 0
     text: str
-    type: Literal["thinking_delta"] = "thinking_delta"
 
 
-class ToolProgress(Struct, frozen=True, kw_only=True):
+class ToolProgress(Tagged, frozen=True, kw_only=True):
     """The progress of something slow: a call the model is still writing, a search, a scan."""
 
     turn: int = 0
     call_id: CallId
     name: str
     message: str
-    type: Literal["tool_progress"] = "tool_progress"
 
 
-class HostedCallReported(Struct, frozen=True, kw_only=True):
+class HostedCallReported(Tagged, frozen=True, kw_only=True):
     """One of the provider's own tools began or ended, in the message being written."""
 
     turn: int = 0
     at: datetime = UNSTAMPED
     call: HostedCall
-    type: Literal["hosted_call_reported"] = "hosted_call_reported"
 
 
-class ToolOutputDelta(Struct, frozen=True, kw_only=True):
+class ToolOutputDelta(Tagged, frozen=True, kw_only=True):
     """More output of a running call, as it was written."""
 
     turn: int
     call_id: CallId
     text: str
-    type: Literal["tool_output_delta"] = "tool_output_delta"
 
 
-class PromptRejected(Struct, frozen=True, kw_only=True):
+class PromptRejected(Tagged, frozen=True, kw_only=True):
     """A prompt was rejected: nothing can be written, or a mention could not be fetched, as a notice says.
 
     The event returns its text, so that it is not lost.
     """
 
     text: str
-    type: Literal["prompt_rejected"] = "prompt_rejected"
 
 
-class RetryWaitReported(Struct, frozen=True, kw_only=True):
+class RetryWaitReported(Tagged, frozen=True, kw_only=True):
     """A turn waits before it asks the model again, as the preceding notice `retrying` says, or no longer waits."""
 
     turn: int
     is_waiting: bool
     delay_s: Finite = 0.0
     """How long it waits from now, unless the user skips it; 0 when it no longer waits."""
-    type: Literal["retry_wait_reported"] = "retry_wait_reported"
 
 
-class ModelRequestReported(Struct, frozen=True, kw_only=True):
+class ModelRequestReported(Tagged, frozen=True, kw_only=True):
     """A request was sent to a model, or has ended; reported for each try, also for requests beside the conversation."""
 
     turn: int
@@ -592,38 +565,33 @@ class ModelRequestReported(Struct, frozen=True, kw_only=True):
     stop_reason: StopReason | None = None
     usage: Usage | None = None
     """What it used; `usage_reported` records it again."""
-    type: Literal["model_request_reported"] = "model_request_reported"
 
 
-class JobsReported(Struct, frozen=True, kw_only=True):
+class JobsReported(Tagged, frozen=True, kw_only=True):
     """The session's background commands as they are now, oldest first."""
 
     jobs: tuple[Job, ...]
-    type: Literal["jobs_reported"] = "jobs_reported"
 
 
-class RulesReported(Struct, frozen=True, kw_only=True):
+class RulesReported(Tagged, frozen=True, kw_only=True):
     """The rules in force in this session, the session's own first."""
 
     rules: tuple[Rule, ...]
-    type: Literal["rules_reported"] = "rules_reported"
 
 
-class ContextMeasured(Struct, frozen=True, kw_only=True):
+class ContextMeasured(Tagged, frozen=True, kw_only=True):
     """How full the context is now."""
 
     use: ContextUse
-    type: Literal["context_measured"] = "context_measured"
 
 
-class ContextInspected(Struct, frozen=True, kw_only=True):
+class ContextInspected(Tagged, frozen=True, kw_only=True):
     """What the model would see now; the answer to `InspectContext`."""
 
     report: ContextReport
-    type: Literal["context_inspected"] = "context_inspected"
 
 
-class CommandJudged(Struct, frozen=True, kw_only=True):
+class CommandJudged(Tagged, frozen=True, kw_only=True):
     """What is known about a command as the user edits it: the answer to `JudgeCommand`, in one or two steps."""
 
     call_id: CallId
@@ -633,7 +601,6 @@ class CommandJudged(Struct, frozen=True, kw_only=True):
     digest: Digest | None = None
     """What an answer to it must carry (`Allowed.judged`); `None` while the safety copy is still being determined."""
     obstacle: str = ""
-    type: Literal["command_judged"] = "command_judged"
 
 
 LiveEvent = (

@@ -92,9 +92,7 @@ def test_a_record_that_no_reader_would_take_is_not_written(
     ]
     for payload in unwritable:
         with pytest.raises(StorageError, match="cannot be written down"):
-            journal.append(
-                ev.UnknownEvent(type="dreamed", payload={"v": 1, "type": "dreamed"} | payload), is_durable=True
-            )
+            journal.append(ev.UnknownEvent(payload={"v": 1, "type": "dreamed"} | payload), is_durable=True)
     journal.append(record(1), is_durable=True)
     journal.close()
     assert read_journal(path, blobs) == (records(1), [])
