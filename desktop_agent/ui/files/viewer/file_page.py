@@ -1,22 +1,66 @@
-"""One file of the viewer: its text or picture, and above it messages, and questions before something is lost."""
+"""One file of the viewer: read, shown, saved, and above it questions before something is lost."""
 
+import asyncio
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from msgspec.structs import replace
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtWidgets import QDialog, QWidget
+from shiboken6 import isValid
 
 from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.protocol.model import FileDiff
+from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.files.viewer.text_page import TextPage
-from desktop_agent.ui.files.viewer.viewer_content import FileContent, obstacle_words
+from desktop_agent.ui.files.viewer.viewer_content import FileContent, obstacle_words, read_content
+from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.review.media.picture_canvas import PictureCanvas, ScaleButtons
 from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, picture_words
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.banner import BannerFrame
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, stack, vbox
+from desktop_agent.ui.widgets.layouts import (
+    STRETCH,
+    hairline,
+    hbox,
+    lay_out_dialog,
+    set_names,
+    set_up_dialog,
+    stack,
+    vbox,
+)
+
+
+class FileStore(Protocol):
+    """Reads and writes files off the window's thread."""
+
+    async def save(self, root: Path, path: str, expected: str | None, content: bytes) -> str:
+        """Write a file below `root` if its digest is `expected` (`None`: the file does not exist).
+
+        Return why it was not written; empty when it was.
+        """
+        ...
+
+    async def compare(self, path: str, before: bytes | None, after: bytes) -> FileDiff: ...
+
+
+class DifferenceDialog(QDialog):
+    """Shows the difference between the file on disk and the user's text. Show it with `open()`."""
+
+    def __init__(self, theme: Theme, diff: FileDiff, parent: QWidget) -> None:
+        super().__init__(parent)
+        set_up_dialog(self, "viewerDifferenceDialog", self.tr("From the file on disk to yours"))
+        view = DiffView(theme)
+        view.setObjectName("viewerDiffView")
+        close = make_button(self.tr("Close"), clicked=self.accept)
+        title = make_label(self.windowTitle(), role="title")
+        lay_out_dialog(self, title, (view, 1), answers=(close,), spacing=Space.M)
+        self.resize(parent.size() * 0.9)
+        view.show_diff(diff)
+        view.setFocus()
 
 
 class PicturePage(QWidget):
@@ -81,26 +125,30 @@ class SaveBar(BannerFrame):
 
 
 class FilePage(QWidget):
-    """Shows the file at `path` below `root` once it is given the content."""
+    """Shows the file at `path` below `root` once it is read, and saves it through `store`.
+
+    Asks before it overwrites a file that was changed elsewhere.
+    """
 
     changed = Signal()  # its title, or what can be done with it
-    save_pressed = Signal()
+    close_requested = Signal(object)  # itself
 
-    def __init__(self, theme: Theme, root: Path, path: str, spawn: Spawn) -> None:
+    def __init__(self, theme: Theme, root: Path, path: str, store: FileStore, spawn: Spawn) -> None:
         super().__init__()
         self.root = root
         self.path = path
         self.content: FileContent | None = None
         self.text: TextPage | None = None
         self.wanted_line = 1
-        self.reading = 0
-        """Number of read requests: only the answer to the last one counts."""
-        self.found: FileContent | None = None
-        """The content on disk, where it differs from what the user edits."""
-        self.saving_digest: str | None = None
         self.bar = SaveBar()
         self._theme = theme
+        self._store = store
         self._spawn = spawn
+        self._reading = 0
+        """Number of read requests: only the answer to the last one counts."""
+        self._found: FileContent | None = None
+        """The content on disk, where it differs from what the user edits."""
+        self._saving_digest: str | None = None
         self._message = make_label(role="secondary", object_name="viewerMessage", wraps=True, is_plain=True)
         self._message.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         note = QWidget()
@@ -108,6 +156,11 @@ class FilePage(QWidget):
         self._note = note
         self._pages = stack(note, on=self)
         vbox(self.bar, (self._pages, 1), on=self)
+        self.bar.compare.clicked.connect(self._compare)
+        self.bar.overwrite.clicked.connect(self._overwrite)
+        self.bar.reload.clicked.connect(self._reload)
+        self.bar.save.clicked.connect(self._save_and_close)
+        self.bar.discard.clicked.connect(self._discard)
 
     @property
     def file(self) -> Path:
@@ -121,7 +174,15 @@ class FilePage(QWidget):
     def is_dirty(self) -> bool:
         return self.text is not None and self.text.is_dirty
 
-    def show_content(self, content: FileContent) -> None:
+    def read(self) -> None:
+        self._reading += 1
+        self._spawn(self._read(self._reading))
+
+    def save(self) -> None:
+        if self.is_dirty and self._saving_digest is None:
+            self._spawn(self._save())
+
+    def _show_content(self, content: FileContent) -> None:
         before = self.content
         if before is not None and (before.path, before.obstacle, before.digest) == (
             content.path,
@@ -158,7 +219,7 @@ class FilePage(QWidget):
         if content.text is not None:
             self.text = TextPage(self._theme, content, self._spawn, line)
             self.text.editor.document().modificationChanged.connect(self.changed)
-            self.text.editor.save_pressed.connect(self.save_pressed)
+            self.text.editor.save_pressed.connect(self.save)
             return self.text
         if content.picture is not None and content.picture.is_shown:
             return PicturePage(self._theme, content.picture)
@@ -174,3 +235,97 @@ class FilePage(QWidget):
         if old is not None and old is not self._note and old is not page:
             self._pages.removeWidget(old)
             old.deleteLater()
+
+    # -- what is on disk, and what the user wrote --
+
+    async def _read(self, reading: int) -> None:
+        content = await asyncio.to_thread(read_content, self.root, self.path)
+        if isValid(self) and reading == self._reading:
+            self._take(content)
+
+    def _take(self, content: FileContent) -> None:
+        """Show the content that was read; ask first if that would drop the user's changes."""
+        if not self.is_dirty or self.content is None:
+            self._found = None
+            self._show_content(content)
+            return
+        is_as_read = content.digest in (self.content.digest, self._saving_digest) and not content.obstacle
+        if is_as_read:
+            self._found = None
+            if self.bar.stage in ("stale", "gone"):
+                self.bar.close_bar()
+        elif self.bar.stage != "closing":
+            self._found = content
+            self.bar.ask("gone" if content.obstacle == "gone" else "stale")
+
+    def _save_and_close(self) -> None:
+        self._spawn(self._save(closes=True))
+
+    def _discard(self) -> None:
+        if self.text is not None:
+            self.text.editor.document().setModified(False)
+        self.close_requested.emit(self)
+
+    def _reload(self) -> None:
+        if self._found is not None:
+            self.bar.close_bar()
+            self._show_content(self._found)
+            self._found = None
+
+    def _overwrite(self) -> None:
+        if self._found is not None and self.content is not None:
+            self.content = replace(self.content, digest=self._found.digest)  # what the user knows to be there
+            self._found = None
+            self.bar.close_bar()
+            self._spawn(self._save())
+
+    def _compare(self) -> None:
+        self._spawn(self._show_difference())
+
+    async def _save(self, *, closes: bool = False) -> None:
+        text, known = self.text, self.content
+        if text is None or known is None:
+            return
+        document = text.editor.document()
+        written, revision = text.editor.content(), document.revision()
+        try:
+            content = await asyncio.to_thread(text.encode, written)
+        except UnicodeEncodeError:
+            words = "A character does not fit the encoding of this file."
+            self.bar.ask("failed", QCoreApplication.translate("PageSaving", words))
+            return
+        self._saving_digest = await asyncio.to_thread(digest_of, content)
+        on_disk = await asyncio.to_thread(read_content, self.root, self.path)
+        reason = ""
+        if (is_current := on_disk.digest == known.digest) and on_disk.digest != self._saving_digest:
+            reason = await self._store.save(self.root, known.path, known.digest, content)
+        if not isValid(self) or self.text is not text:
+            return
+        saved, self._saving_digest = self._saving_digest, None
+        if not is_current:
+            self.bar.close_bar()
+            self._take(on_disk)
+        elif reason:
+            self.bar.ask("failed", reason)
+        else:
+            self.content = replace(self.content or known, digest=saved)
+            self.bar.close_bar()
+            if document.revision() == revision:
+                document.setModified(False)
+            if closes:
+                self.close_requested.emit(self)
+
+    async def _show_difference(self) -> None:
+        if (text := self.text) is None:
+            return
+        mine = await asyncio.to_thread(text.encode, text.editor.content())
+        diff = await self._store.compare(self.path, await asyncio.to_thread(_bytes_of, self.file), mine)
+        if isValid(self):
+            DifferenceDialog(self._theme, diff, self.window()).open()
+
+
+def _bytes_of(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return None

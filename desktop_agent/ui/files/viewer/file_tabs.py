@@ -1,6 +1,6 @@
 """The open files, each in a tab, and the actions on the current file between the tabs and the file."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,9 +9,10 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QPushButton, QStackedWidget, QTabBar, QToolButton, QWidget
 
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.ui.files.viewer.file_page import FilePage
+from desktop_agent.ui.files.viewer.file_page import FilePage, FileStore
 from desktop_agent.ui.part_keys import PartKeys
-from desktop_agent.ui.theme import Space
+from desktop_agent.ui.review.diff_source import Spawn
+from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import Slot, compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, vbox
@@ -35,11 +36,12 @@ class FileTabs(QWidget):
 
     current_changed = Signal()
     opened_changed = Signal()
-    close_requested = Signal(object)  # a `FilePage` in which something is not saved
 
-    def __init__(self, make_page: Callable[[Path, str], FilePage]) -> None:
+    def __init__(self, theme: Theme, store: FileStore, spawn: Spawn, keys: PartKeys) -> None:
         super().__init__()
-        self._make_page = make_page
+        self._theme = theme
+        self._store = store
+        self._spawn = spawn
         self._closed: list[ClosedTab] = []
         self._looked_at: list[FilePage] = []
         self.bar = QTabBar()
@@ -51,8 +53,8 @@ class FileTabs(QWidget):
         self.bar.setElideMode(Qt.TextElideMode.ElideNone)
         self.bar.installEventFilter(self)
         self._stack = QStackedWidget()
-        self._head = vbox()
-        vbox(self.bar, hairline(), self._head, (self._stack, 1), on=self)
+        self.head = ViewerHead(self, keys)
+        vbox(self.bar, hairline(), self.head, (self._stack, 1), on=self)
         self.bar.currentChanged.connect(self._on_current_changed)
         self.bar.tabMoved.connect(self._on_moved)
 
@@ -69,8 +71,10 @@ class FileTabs(QWidget):
     def open(self, root: Path, path: str) -> FilePage:
         page = next((page for page in self.pages if (page.root, page.path) == (root, path)), None)
         if page is None:
-            page = self._make_page(root, path)
+            page = FilePage(self._theme, root, path, self._store, self._spawn)
+            page.changed.connect(self.head.refresh)
             page.changed.connect(self._name_tabs)
+            page.close_requested.connect(self.close_page)
             index = self.bar.currentIndex() + 1
             with QSignalBlocker(self.bar):
                 self._stack.insertWidget(index, page)
@@ -99,9 +103,6 @@ class FileTabs(QWidget):
         ]
         self.opened_changed.emit()
 
-    def set_head(self, head: QWidget) -> None:
-        self._head.addWidget(head)
-
     def show_page(self, page: FilePage) -> None:
         index = self.pages.index(page)
         if index == self.bar.currentIndex():
@@ -109,8 +110,10 @@ class FileTabs(QWidget):
         self.bar.setCurrentIndex(index)
 
     def close_page(self, page: FilePage) -> None:
+        """Close the file's tab; if something in it is not saved, ask there first."""
         if page.is_dirty:
-            self.close_requested.emit(page)
+            self.show_page(page)
+            page.bar.ask("closing")
         else:
             self.drop(page)
 
@@ -191,18 +194,19 @@ class ViewerHead(QWidget):
 
     application_requested = Signal(object)  # an absolute path
 
-    def __init__(self, tabs: FileTabs, keys: PartKeys, save: Slot) -> None:
+    def __init__(self, tabs: FileTabs, keys: PartKeys) -> None:
         super().__init__(tabs)
         self._keys = keys
         self._tabs = tabs
         self._path = ElidedLabel(Qt.TextElideMode.ElideMiddle, role="secondary", object_name="viewerPath")
-        self._save = compact_button(self.tr("Save"), "viewerSaveButton", clicked=save, variant="primary")
+        self._save = compact_button(self.tr("Save"), "viewerSaveButton", clicked=self.save, variant="primary")
         self._find = self._button(self.tr("Find"), self._on_find)
         self._line = self._button(self.tr("Go to line"), self._on_line)
         outside = self._button(self.tr("Open with its application"), self._on_outside)
         margins = (Space.M, Space.XS, Space.S, Space.XS)
         parts = (self._path, STRETCH, self._save, self._find, self._line, outside)
         hbox(*parts, on=self, margins=margins, spacing=Space.XS)
+        keys.bind("save", self.save, self)
         keys.bind("find", self._find.click, self)
         keys.bind("go_to_line", self._line.click, self)
         keys.changed.connect(self._show_keys)
@@ -218,6 +222,10 @@ class ViewerHead(QWidget):
         self._path.setToolTip(plain_tooltip(str(page.file)))
         self._find.setEnabled(page.text is not None)
         self._line.setEnabled(page.text is not None)
+
+    def save(self) -> None:
+        if (page := self._tabs.current) is not None:
+            page.save()
 
     def _show_keys(self) -> None:
         for button, action in ((self._save, "save"), (self._find, "find"), (self._line, "go_to_line")):

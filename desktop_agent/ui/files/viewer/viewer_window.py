@@ -1,6 +1,5 @@
-"""The viewer's window: files in tabs, read off the window's thread, and again when they change on disk."""
+"""The viewer's window: files in tabs, read again when they change on disk."""
 
-import asyncio
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -8,14 +7,11 @@ from pathlib import Path
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QCloseEvent, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
-from shiboken6 import isValid
 
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.files.tree_reader import PathWatch
-from desktop_agent.ui.files.viewer.file_page import FilePage
-from desktop_agent.ui.files.viewer.file_tabs import FileTabs, ViewerHead
-from desktop_agent.ui.files.viewer.page_saving import FileStore, PageSaving
-from desktop_agent.ui.files.viewer.viewer_content import read_content
+from desktop_agent.ui.files.viewer.file_page import FileStore
+from desktop_agent.ui.files.viewer.file_tabs import FileTabs
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.theme import Theme
@@ -36,20 +32,15 @@ class ViewerWindow(QWidget):
         self.setObjectName("viewerWindow")
         self.setProperty("role", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._theme = theme
-        self._spawn = spawn
-        self.tabs = FileTabs(self._make_page)
-        self._saving = PageSaving(theme, self.tabs, store, spawn)
+        keys = PartKeys("viewer", self)
+        self.tabs = FileTabs(theme, store, spawn, keys)
+        self.head = self.tabs.head
         self._watch = PathWatch(self, settle_ms=SETTLE_MS)
         self._watch.changed.connect(self.refresh)
-        keys = PartKeys("viewer", self)
-        self.head = ViewerHead(self.tabs, keys, self._saving.save_current)
-        self.tabs.set_head(self.head)
         vbox((self.tabs, 1), on=self)
         self.tabs.current_changed.connect(self._on_current_changed)
         self.tabs.opened_changed.connect(self._on_opened_changed)
         for action, slot in (
-            ("save", self._saving.save_current),
             ("close_tab", self._on_close_tab),
             ("reopen_tab", self._on_reopen),
             ("next_tab", partial(self._go_on, 1)),
@@ -62,7 +53,7 @@ class ViewerWindow(QWidget):
         """Show the file at `path` below `root`, at `line` (from 1); 0 keeps the user's place in it."""
         page = self.tabs.open(root, path)
         page.go_to(line)
-        self._read(page)
+        page.read()
         self.show()
         self.raise_()
         self.activateWindow()
@@ -83,26 +74,11 @@ class ViewerWindow(QWidget):
             self.show()
             self.raise_()
             self.activateWindow()
-            self._saving.ask_before_closing(page)
+            self.tabs.close_page(page)
 
     def refresh(self) -> None:
         for page in self.tabs.pages:
-            self._read(page)
-
-    def _make_page(self, root: Path, path: str) -> FilePage:
-        page = FilePage(self._theme, root, path, self._spawn)
-        page.changed.connect(self.head.refresh)
-        self._saving.attach(page)
-        return page
-
-    def _read(self, page: FilePage) -> None:
-        page.reading += 1
-        self._spawn(self._read_page(page, page.reading))
-
-    async def _read_page(self, page: FilePage, reading: int) -> None:
-        content = await asyncio.to_thread(read_content, page.root, page.path)
-        if isValid(page) and reading == page.reading:
-            self._saving.take(page, content)
+            page.read()
 
     def _on_close_tab(self) -> None:
         if (page := self.tabs.current) is not None:

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from desktop_agent.ui.files.viewer.page_saving import DifferenceDialog
+from desktop_agent.ui.files.viewer.file_page import DifferenceDialog
 from tests.ui.files.viewer.conftest import Reader
 
 
