@@ -18,7 +18,7 @@ from desktop_agent.core.system.git.repository import FileState, FileStatus
 from desktop_agent.core.system.workspace import FolderListing, FolderMark
 from desktop_agent.ui.chat.entries.tool_line import ToolLine
 from desktop_agent.ui.files.file_marks import LETTERS, FileMarks
-from desktop_agent.ui.files.file_rows import FileRows, TreeDelegate
+from desktop_agent.ui.files.file_rows import FileRows
 from desktop_agent.ui.files.file_tree_model import FileTreeModel, edits_between
 from desktop_agent.ui.jobs_panel import JobRow
 from desktop_agent.ui.review.changed_file_list import FileList
@@ -109,22 +109,20 @@ def test_sessions(theme: Theme, qtbot: QtBot) -> None:
 def test_files_and_folders(theme: Theme, qtbot: QtBot) -> None:
     folders: dict[str, FolderMark] = {mark: mark for mark in get_args(FolderMark)}
     states: list[FileState] = list(LETTERS)
-    rows = FileRows()
+    model = FileTreeModel()
+    rows = FileRows(model, theme)
     qtbot.addWidget(rows)
     rows.resize(240, 500)
-    model = FileTreeModel(rows)
     model.reset()
-    top = model.outline.find("")
+    top = model.find("")
     assert top is not None
     listing = FolderListing(list(folders), [f"{state}.py" for state in states])
     model.put(top, listing, edits_between(top, listing))
     model.set_marks(FileMarks({f"{state}.py": FileStatus(state=state) for state in states}, folders, []))
-    rows.setModel(model)
-    rows.setItemDelegate(TreeDelegate(model, theme, rows.ring, rows))
     rows.show()
 
     def mark_of(path: str) -> Shape:
-        area = rows.visualRect(model.index(row_of(model.outline, path), 0))
+        area = rows.visualRect(model.index(row_of(model, path), 0))
         return shape_of(rows.viewport(), area.adjusted(area.width() - 30, 0, 0, 0))
 
     assert alike({state: mark_of(f"{state}.py") for state in states}) == []

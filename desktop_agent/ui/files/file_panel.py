@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QLineEdit, QToolButton, QWidget
 from desktop_agent.core.base.matching import Matches
 from desktop_agent.core.system.git.repository import NoStatus, RepoStatus
 from desktop_agent.ui.files.file_marks import why_no_marks
-from desktop_agent.ui.files.file_rows import FileRows, ShownRows
+from desktop_agent.ui.files.file_rows import FileRows
 from desktop_agent.ui.files.file_tree_model import FileTreeModel
 from desktop_agent.ui.files.path_actions import PathActions
 from desktop_agent.ui.files.tree_reader import FolderWatch, Spawn, TreeReader
@@ -111,7 +111,7 @@ class FileTree(QWidget):
         self._watch.nudge()
 
     def refresh(self) -> None:
-        for folder in self._model.outline.folders():
+        for folder in self._model.folders():
             self._reader.read_folder(folder.path)
         self._reader.read_repository()
 
@@ -134,9 +134,8 @@ class FileTree(QWidget):
         self._filter.setPlaceholderText(self.tr("Filter files"))
         self._filter.setEnabled(False)
 
-        self._rows = FileRows()
+        self._rows = FileRows(self._model, theme)
         set_names(self._rows, "fileTree", self.tr("Files"))
-        self._shown = ShownRows(self._model, self._rows, theme, self)
         theme.changed.connect(self._rows.viewport().update)
 
         # git and file names have a say in these words
@@ -154,10 +153,8 @@ class FileTree(QWidget):
 
     def _connect(self) -> None:
         self._filter.textChanged.connect(self._on_filter_changed)
-        self.file_actions = PathActions(self._rows, self._shown, self, lambda: self._reader.workspace)
+        self.file_actions = PathActions(self._rows, self, lambda: self._reader.workspace)
         self._filter.returnPressed.connect(self.file_actions.choose)
-        self._rows.opened.connect(self._shown.step_in)
-        self._rows.closed.connect(self._shown.step_out)
         self._rows.typed.connect(self._on_typed)
         self._model.folders_changed.connect(self._watch_folders)
         self._model.was_read.connect(self._update_message)
@@ -174,19 +171,19 @@ class FileTree(QWidget):
 
     def _on_filter_changed(self, text: str) -> None:
         if not text.strip():
-            if self._shown.is_filtering:
-                self._shown.show_tree()
+            if self._rows.is_filtering:
+                self._rows.show_tree()
                 self._note.hide()
             self._update_message()
             return
-        if not self._shown.is_filtering:
+        if not self._rows.is_filtering:
             self._reader.forget_files()
         self._reader.find(text)
 
     def _on_matches_found(self, matches: Matches) -> None:
         if not self._filter.text().strip():
             return
-        self._shown.show_matches(matches)
+        self._rows.show_matches(matches)
         self._update_message()
         if matches.best:
             self._rows.select_row(0)
@@ -197,7 +194,7 @@ class FileTree(QWidget):
 
     def _watch_folders(self) -> None:
         if self._reader.workspace is not None:
-            self._watch.watch_folders(self._reader.workspace / folder.path for folder in self._model.outline.folders())
+            self._watch.watch_folders(self._reader.workspace / folder.path for folder in self._model.folders())
 
     def _on_folder_changed(self, folder: str) -> None:
         if self._reader.workspace is not None:
@@ -207,13 +204,13 @@ class FileTree(QWidget):
     def _on_repository_read(self, answer: RepoStatus | NoStatus) -> None:
         repository = self._reader.repository
         self._watch.watch_repository(None if repository is None else repository.git_dir)
-        if not self._shown.is_filtering:
+        if not self._rows.is_filtering:
             show_text(self._note, why_no_marks(answer) if isinstance(answer, NoStatus) else "")
         self.repository_changed.emit(answer)
 
     def _update_message(self) -> None:
-        workspace = self._model.outline.root
-        if self._shown.is_filtering:
+        workspace = self._model.root
+        if self._rows.is_filtering:
             text = "" if self._rows.model().rowCount() else self.tr("No file matches.")
         elif self._reader.workspace is None:
             text = self.tr("Choose a folder to see its files.")

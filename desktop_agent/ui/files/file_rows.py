@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QMimeData, QObject, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QMimeData, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QDrag, QFontMetricsF, QKeyEvent, QKeySequence, QPainter, QPolygonF
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyleOptionViewItem, QTableView
 
 from desktop_agent.core.base.matching import Match, Matches
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.files.file_marks import COLOUR_OF_STATE, LETTERS, FileMark, FileMarks, describe_mark
-from desktop_agent.ui.files.file_tree_model import FileTreeModel
+from desktop_agent.ui.files.file_tree_model import FileRow, FileTreeModel
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.popup import ChoiceModel
 from desktop_agent.ui.widgets.rows import (
@@ -21,78 +21,6 @@ from desktop_agent.ui.widgets.rows import (
     draw_line,
     set_up_list,
 )
-
-
-class FileRows(QTableView):
-    """Rows of equal height: scrolling and inserting cost the same for any number of rows."""
-
-    chosen = Signal()
-    opened = Signal()  # by the right arrow key
-    closed = Signal()  # by the left arrow key
-    copied = Signal()
-    renamed = Signal()
-    deleted = Signal()
-    typed = Signal(str)  # text typed while the list has the focus
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ring = set_up_list(self)
-        self.dragged: Callable[[], QMimeData | None] = lambda: None
-        self.setDragDropMode(QAbstractItemView.DragDropMode.DragOnly)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.horizontalHeader().hide()
-        self.horizontalHeader().setStretchLastSection(True)
-        rows = self.verticalHeader()
-        rows.hide()
-        rows.setMinimumSectionSize(Height.LIST_ROW)
-        rows.setDefaultSectionSize(Height.LIST_ROW)
-        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-
-    @property
-    def row(self) -> int:
-        return self.currentIndex().row()
-
-    def select_row(self, row: int) -> None:
-        self.setCurrentIndex(self.model().index(row, 0))
-
-    def startDrag(self, supportedActions: Qt.DropAction) -> None:
-        if (data := self.dragged()) is not None:
-            drag = QDrag(self)
-            drag.setMimeData(data)
-            drag.exec(Qt.DropAction.CopyAction)  # the file itself stays where it is
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
-        match event.key():
-            case Qt.Key.Key_Return | Qt.Key.Key_Enter if plain:
-                self.chosen.emit()
-            case Qt.Key.Key_Right if plain:
-                self.opened.emit()
-            case Qt.Key.Key_Left if plain:
-                self.closed.emit()
-            case Qt.Key.Key_F2 if plain:
-                self.renamed.emit()
-            case Qt.Key.Key_Delete if plain:
-                self.deleted.emit()
-            case _ if event.matches(QKeySequence.StandardKey.Copy):
-                self.copied.emit()
-            case _ if event.text().isprintable() and event.text().strip() and not _is_command(event):
-                self.typed.emit(event.text())
-            case _:
-                super().keyPressEvent(event)
-
-
-def _is_command(event: QKeyEvent) -> bool:
-    commands = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
-    return bool(event.modifiers() & commands)
-
 
 INDENT = 18
 """Indent per folder level, in device-independent pixels, like all sizes here."""
@@ -218,69 +146,133 @@ def _elided_left(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, 
     return "", len(text)
 
 
-class ShownRows(QObject):
-    """Switches a list between the tree and the matches, and moves through the tree. Rows count from 0."""
+class FileRows(QTableView):
+    """Lists the tree, or the matches of the filter. Rows count from 0.
 
-    def __init__(self, tree: FileTreeModel, rows: FileRows, theme: Theme, parent: QObject) -> None:
-        super().__init__(parent)
+    They have equal height: scrolling and inserting cost the same for any number of rows.
+    """
+
+    chosen = Signal()
+    copied = Signal()
+    renamed = Signal()
+    deleted = Signal()
+    typed = Signal(str)  # text typed while the list has the focus
+
+    def __init__(self, tree: FileTreeModel, theme: Theme) -> None:
+        super().__init__()
+        ring = self._ring = set_up_list(self)
         self._tree = tree
-        self._rows = rows
         self._theme = theme
-        self._tree_delegate = TreeDelegate(tree, theme, rows.ring, self)
+        self._tree_delegate = TreeDelegate(tree, theme, ring, self)
         self._matches: tuple[MatchesModel, MatchDelegate] | None = None
         self.is_filtering = False
-        rows.setModel(tree)
-        rows.setItemDelegate(self._tree_delegate)
+        self.dragged: Callable[[], QMimeData | None] = lambda: None
+        self.setModel(tree)
+        self.setItemDelegate(self._tree_delegate)
+        self.clicked.connect(self._on_clicked)
+        self.setDragDropMode(QAbstractItemView.DragDropMode.DragOnly)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.horizontalHeader().hide()
+        self.horizontalHeader().setStretchLastSection(True)
+        rows = self.verticalHeader()
+        rows.hide()
+        rows.setMinimumSectionSize(Height.LIST_ROW)
+        rows.setDefaultSectionSize(Height.LIST_ROW)
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
 
-    def path_at(self, row: int) -> str:
-        if self.is_filtering and self._matches is not None:
-            return self._matches[0].rows[row].text
-        return self._tree.outline.place(row).path
+    @property
+    def current(self) -> FileRow | None:
+        """The selected row."""
+        row = self.currentIndex().row()
+        if row < 0:
+            return None
+        if not self.is_filtering or self._matches is None:
+            return self._tree.row_at(row)
+        path = self._matches[0].rows[row].text
+        mark = self._tree.marks.of(path, is_dir=False)
+        return FileRow(path, path.rpartition("/")[2], mark=mark)
 
-    def is_folder(self, row: int) -> bool:
-        return not self.is_filtering and self._tree.row_at(row).is_dir
+    def select_row(self, row: int) -> None:
+        self.setCurrentIndex(self.model().index(row, 0))
 
-    def is_open_folder(self, row: int) -> bool:
-        return self.is_folder(row) and self._tree.row_at(row).is_open
-
-    def is_touched_file(self, row: int) -> bool:
-        return not self.is_folder(row) and self._tree.marks.of(self.path_at(row), is_dir=False).is_touched
-
-    def toggle(self, row: int) -> None:
-        if not self.is_filtering:
-            self._tree.toggle(row)
-
-    def step_in(self) -> None:
-        row = self._rows.row
-        if not self.is_filtering and row >= 0:
-            shown = self._tree.row_at(row)
-            if shown.is_open and self._tree.outline.parent_row(min(row + 1, self._tree.rowCount() - 1)) == row:
-                self._rows.select_row(row + 1)
-            elif shown.is_dir:
-                self._tree.open(row)
-
-    def step_out(self) -> None:
-        row = self._rows.row
-        if not self.is_filtering and row >= 0:
-            if self._tree.row_at(row).is_open:
-                self._tree.close(row)
-            elif (parent := self._tree.outline.parent_row(row)) >= 0:
-                self._rows.select_row(parent)
+    def toggle(self) -> None:
+        """Open or close the selected folder."""
+        self._on_clicked(self.currentIndex())
 
     def show_matches(self, matches: Matches) -> None:
         if self._matches is None:  # with the first filter: the window's first paint does not wait for it
             model = MatchesModel(self)
-            self._matches = model, MatchDelegate(model, self._theme, self._rows.ring, self)
+            self._matches = model, MatchDelegate(model, self._theme, self._ring, self)
         model, delegate = self._matches
         model.marks = self._tree.marks
         model.show(matches.best)
         if not self.is_filtering:
             self.is_filtering = True
-            self._rows.setModel(model)
-            self._rows.setItemDelegate(delegate)
+            self.setModel(model)
+            self.setItemDelegate(delegate)
 
     def show_tree(self) -> None:
         if self.is_filtering:
             self.is_filtering = False
-            self._rows.setModel(self._tree)
-            self._rows.setItemDelegate(self._tree_delegate)
+            self.setModel(self._tree)
+            self.setItemDelegate(self._tree_delegate)
+
+    def _on_clicked(self, index: AnyIndex) -> None:
+        if not self.is_filtering:
+            self._tree.toggle(index.row())
+
+    def _step_in(self) -> None:
+        row, shown = self.currentIndex().row(), self.current
+        if self.is_filtering or shown is None:
+            return
+        if shown.is_open and self._tree.parent_row(min(row + 1, self._tree.rowCount() - 1)) == row:
+            self.select_row(row + 1)
+        elif shown.is_dir:
+            self._tree.open(row)
+
+    def _step_out(self) -> None:
+        row, shown = self.currentIndex().row(), self.current
+        if self.is_filtering or shown is None:
+            return
+        if shown.is_open:
+            self._tree.close(row)
+        elif (parent := self._tree.parent_row(row)) >= 0:
+            self.select_row(parent)
+
+    def startDrag(self, supportedActions: Qt.DropAction) -> None:
+        if (data := self.dragged()) is not None:
+            drag = QDrag(self)
+            drag.setMimeData(data)
+            drag.exec(Qt.DropAction.CopyAction)  # the file itself stays where it is
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+        match event.key():
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter if plain:
+                self.chosen.emit()
+            case Qt.Key.Key_Right if plain:
+                self._step_in()
+            case Qt.Key.Key_Left if plain:
+                self._step_out()
+            case Qt.Key.Key_F2 if plain:
+                self.renamed.emit()
+            case Qt.Key.Key_Delete if plain:
+                self.deleted.emit()
+            case _ if event.matches(QKeySequence.StandardKey.Copy):
+                self.copied.emit()
+            case _ if event.text().isprintable() and event.text().strip() and not _is_command(event):
+                self.typed.emit(event.text())
+            case _:
+                super().keyPressEvent(event)
+
+
+def _is_command(event: QKeyEvent) -> bool:
+    commands = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
+    return bool(event.modifiers() & commands)

@@ -44,8 +44,31 @@ class Folder:
     def open_at(self, position: int) -> "Folder | None":
         return next((folder for folder in self.open_folders if folder.position == position), None)
 
+    def row(self, position: int) -> int:
+        """Return the row of an entry; `position` may be one past the last."""
+        before = sum(child.span for child in self.open_folders if child.position < position)
+        start = 0 if self.parent is None else self.parent.row(self.position) + 1
+        return start + position + before
 
-class OutlineRow(NamedTuple):
+    def apply(self, edit: "ListingEdit") -> None:
+        """Replace entries. Folders among the old ones must be closed."""
+        growth = len(edit.names) - (edit.end - edit.start)
+        self.names[edit.start : edit.end] = edit.names
+        if edit.are_folders:
+            self.folder_count += growth
+        for child in self.open_folders:
+            if child.position >= edit.end:
+                child.position += growth
+        self.grow(growth)
+
+    def grow(self, rows: int) -> None:
+        folder: Folder | None = self
+        while folder is not None:
+            folder.span += rows
+            folder = folder.parent
+
+
+class TreePlace(NamedTuple):
     """Identifies what a row shows: the entry at `position` of `folder`."""
 
     folder: Folder
@@ -64,7 +87,7 @@ class OutlineRow(NamedTuple):
         return self.position < self.folder.folder_count
 
 
-class OutlineEdit(NamedTuple):
+class ListingEdit(NamedTuple):
     """Replaces the entries `start:end` of a folder with `names`, which are all folders or all files."""
 
     start: int
@@ -73,71 +96,7 @@ class OutlineEdit(NamedTuple):
     are_folders: bool
 
 
-class FileOutline:
-    """All rows, from the first entry of the workspace to the last visible one."""
-
-    def __init__(self) -> None:
-        self.root = Folder("", None, 0)
-
-    def __len__(self) -> int:
-        return self.root.span
-
-    def place(self, row: int) -> OutlineRow:
-        folder, left = self.root, row
-        while True:
-            for child in folder.open_folders:
-                if left <= child.position:
-                    return OutlineRow(folder, left)
-                if left <= child.position + child.span:
-                    folder, left = child, left - child.position - 1
-                    break
-                left -= child.span
-            else:
-                return OutlineRow(folder, left)
-
-    def row(self, folder: Folder, position: int) -> int:
-        """Return the row of an entry of an open folder; `position` may be one past the last."""
-        before = sum(child.span for child in folder.open_folders if child.position < position)
-        start = 0 if folder.parent is None else self.row(folder.parent, folder.position) + 1
-        return start + position + before
-
-    def open(self, place: OutlineRow) -> Folder:
-        """Open the folder at `place`; it has no rows until its entries are put in."""
-        child = Folder(place.name, place.folder, place.position)
-        insort(place.folder.open_folders, child, key=attrgetter("position"))
-        return child
-
-    def close(self, folder: Folder) -> None:
-        assert folder.parent is not None
-        folder.parent.open_folders.remove(folder)
-        _grow(folder.parent, -folder.span)
-
-    def apply(self, folder: Folder, edit: OutlineEdit) -> None:
-        """Replace entries of a folder. Folders among the old entries must be closed."""
-        growth = len(edit.names) - (edit.end - edit.start)
-        folder.names[edit.start : edit.end] = edit.names
-        if edit.are_folders:
-            folder.folder_count += growth
-        for child in folder.open_folders:
-            if child.position >= edit.end:
-                child.position += growth
-        _grow(folder, growth)
-
-    def find(self, path: str) -> Folder | None:
-        return next((folder for folder in self.folders() if folder.path == path), None)
-
-    def parent_row(self, row: int) -> int:
-        folder = self.place(row).folder
-        return -1 if folder.parent is None else self.row(folder.parent, folder.position)
-
-    def folders(self) -> Iterator[Folder]:
-        waiting = [self.root]
-        for folder in waiting:
-            yield folder
-            waiting.extend(folder.open_folders)
-
-
-def edits_between(folder: Folder, listing: FolderListing) -> list[OutlineEdit]:
+def edits_between(folder: Folder, listing: FolderListing) -> list[ListingEdit]:
     """Return the edits that make `folder` show `listing`, last edit first, so that applying one does not move the next.
 
     Entries in both stay where they are. Only reads the folder, so it can run in a thread.
@@ -149,13 +108,13 @@ def edits_between(folder: Folder, listing: FolderListing) -> list[OutlineEdit]:
     return edits
 
 
-def _edits(old: Sequence[str], new: Sequence[str], offset: int, *, are_folders: bool) -> list[OutlineEdit]:
-    edits: list[OutlineEdit] = []
+def _edits(old: Sequence[str], new: Sequence[str], offset: int, *, are_folders: bool) -> list[ListingEdit]:
+    edits: list[ListingEdit] = []
     at_old = at_new = start_old = start_new = 0
     while at_old < len(old) or at_new < len(new):
         if at_old < len(old) and at_new < len(new) and old[at_old] == new[at_new]:
             if at_old > start_old or at_new > start_new:
-                edits.append(OutlineEdit(offset + start_old, offset + at_old, new[start_new:at_new], are_folders))
+                edits.append(ListingEdit(offset + start_old, offset + at_old, new[start_new:at_new], are_folders))
             at_old += 1
             at_new += 1
             start_old, start_new = at_old, at_new
@@ -164,14 +123,8 @@ def _edits(old: Sequence[str], new: Sequence[str], offset: int, *, are_folders: 
         else:
             at_new += 1
     if at_old > start_old or at_new > start_new:
-        edits.append(OutlineEdit(offset + start_old, offset + at_old, new[start_new:at_new], are_folders))
+        edits.append(ListingEdit(offset + start_old, offset + at_old, new[start_new:at_new], are_folders))
     return edits
-
-
-def _grow(folder: Folder | None, rows: int) -> None:
-    while folder is not None:
-        folder.span += rows
-        folder = folder.parent
 
 
 class FileRow(NamedTuple):
@@ -179,12 +132,12 @@ class FileRow(NamedTuple):
 
     path: str
     name: str
-    depth: int
-    is_dir: bool
-    is_open: bool
-    is_symlink: bool
-    mark: FileMark
-    problem: str
+    depth: int = 0
+    is_dir: bool = False
+    is_open: bool = False
+    is_symlink: bool = False
+    mark: FileMark = FileMark()
+    problem: str = ""
 
 
 class FileTreeModel(QAbstractListModel):
@@ -199,17 +152,15 @@ class FileTreeModel(QAbstractListModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.outline = FileOutline()
-        """The open folders and their entries. Read-only outside: views are notified only of changes made by
-        the model.
-        """
+        self.root = Folder("", None, 0)
+        """The workspace. Views are notified only of changes made by the model."""
         self._marks = FileMarks()
         self._open_paths: set[str] = set()
         """Folders to reopen when they appear again: a closed folder remembers which of its folders were open."""
 
     def clear(self) -> None:
         self.beginResetModel()
-        self.outline = FileOutline()
+        self.root = Folder("", None, 0)
         self._marks = FileMarks()
         self._open_paths.clear()
         self.endResetModel()
@@ -219,7 +170,7 @@ class FileTreeModel(QAbstractListModel):
         self.clear()
         self.wanted.emit("")
 
-    def put(self, folder: Folder, listing: FolderListing, edits: Iterable[OutlineEdit]) -> None:
+    def put(self, folder: Folder, listing: FolderListing, edits: Iterable[ListingEdit]) -> None:
         """Show the listing that was read for an open folder; `edits` are `edits_between(folder, listing)`."""
         for edit in edits:
             self._apply(folder, edit)
@@ -238,6 +189,33 @@ class FileTreeModel(QAbstractListModel):
         self._marks = marks
         self._redraw()
 
+    def place(self, row: int) -> TreePlace:
+        folder, left = self.root, row
+        while True:
+            for child in folder.open_folders:
+                if left <= child.position:
+                    return TreePlace(folder, left)
+                if left <= child.position + child.span:
+                    folder, left = child, left - child.position - 1
+                    break
+                left -= child.span
+            else:
+                return TreePlace(folder, left)
+
+    def parent_row(self, row: int) -> int:
+        folder = self.place(row).folder
+        return -1 if folder.parent is None else folder.parent.row(folder.position)
+
+    def folders(self) -> Iterator[Folder]:
+        """Yield the open folders, each before those in it."""
+        waiting = [self.root]
+        for folder in waiting:
+            yield folder
+            waiting.extend(folder.open_folders)
+
+    def find(self, path: str) -> Folder | None:
+        return next((folder for folder in self.folders() if folder.path == path), None)
+
     def toggle(self, row: int) -> None:
         if self.row_at(row).is_open:
             self.close(row)
@@ -245,25 +223,25 @@ class FileTreeModel(QAbstractListModel):
             self.open(row)
 
     def open(self, row: int) -> None:
-        place = self.outline.place(row)
-        if place.is_folder and place.folder.open_at(place.position) is None:
+        folder, position = place = self.place(row)
+        if place.is_folder and folder.open_at(position) is None:
             self._open_paths.add(place.path)
-            folder = self.outline.open(place)
-            self._redraw_row(row)
+            insort(folder.open_folders, Folder(place.name, folder, position), key=attrgetter("position"))
+            self._redraw(row)
             self.folders_changed.emit()
-            self.wanted.emit(folder.path)
+            self.wanted.emit(place.path)
 
     def close(self, row: int) -> None:
-        place = self.outline.place(row)
+        place = self.place(row)
         folder = place.folder.open_at(place.position)
         if folder is not None:
             self._open_paths.discard(folder.path)
             self._close(folder)
-            self._redraw_row(row)
+            self._redraw(row)
             self.folders_changed.emit()
 
     def row_at(self, row: int) -> FileRow:
-        place = self.outline.place(row)
+        place = self.place(row)
         name, path, is_dir = place.name, place.path, place.is_folder
         child = place.folder.open_at(place.position) if is_dir else None
         return FileRow(
@@ -277,30 +255,30 @@ class FileTreeModel(QAbstractListModel):
             problem=child.problem if child is not None else "",
         )
 
-    def _apply(self, folder: Folder, edit: OutlineEdit) -> None:
+    def _apply(self, folder: Folder, edit: ListingEdit) -> None:
         for child in list(folder.open_folders):
             if edit.start <= child.position < edit.end:
                 self._close(child)
-        first = self.outline.row(folder, edit.start)
+        first = folder.row(edit.start)
         removed, added = edit.end - edit.start, len(edit.names)
         if removed:
             self.beginRemoveRows(NO_PARENT, first, first + removed - 1)
-            self.outline.apply(folder, edit._replace(names=()))
+            folder.apply(edit._replace(names=()))
             self.endRemoveRows()
         if added:
             self.beginInsertRows(NO_PARENT, first, first + added - 1)
-            self.outline.apply(folder, edit._replace(end=edit.start))
+            folder.apply(edit._replace(end=edit.start))
             self.endInsertRows()
 
     def _close(self, folder: Folder) -> None:
         assert folder.parent is not None
-        if not folder.span:
-            self.outline.close(folder)
-            return
-        first = self.outline.row(folder, 0)
-        self.beginRemoveRows(NO_PARENT, first, first + folder.span - 1)
-        self.outline.close(folder)
-        self.endRemoveRows()
+        first, span = folder.row(0), folder.span
+        if span:
+            self.beginRemoveRows(NO_PARENT, first, first + span - 1)
+        folder.parent.open_folders.remove(folder)
+        folder.parent.grow(-span)
+        if span:
+            self.endRemoveRows()
 
     def _reopen(self, folder: Folder) -> None:
         """Reopen the folders that were open below a folder before it was closed or its entry disappeared."""
@@ -308,28 +286,26 @@ class FileTreeModel(QAbstractListModel):
         for name in names.intersection(folder.names[: folder.folder_count]):
             position = folder.names.index(name)
             if folder.open_at(position) is None:
-                self.open(self.outline.row(folder, position))
+                self.open(folder.row(position))
 
-    def _redraw(self) -> None:
-        if len(self.outline):
-            self.dataChanged.emit(self.index(0), self.index(len(self.outline) - 1))
-
-    def _redraw_row(self, row: int) -> None:
-        self.dataChanged.emit(self.index(row), self.index(row))
+    def _redraw(self, row: int | None = None) -> None:
+        if self.root.span:
+            first, last = (0, self.root.span - 1) if row is None else (row, row)
+            self.dataChanged.emit(self.index(first), self.index(last))
 
     def flags(self, index: AnyIndex) -> Qt.ItemFlag:
         flags = super().flags(index)
         return flags | Qt.ItemFlag.ItemIsDragEnabled if index.isValid() else flags
 
     def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
-        return 0 if parent.isValid() else len(self.outline)
+        return 0 if parent.isValid() else self.root.span
 
     def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not self.checkIndex(index, QAbstractListModel.CheckIndexOption.IndexIsValid):
             return None
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return named(self.outline.place(index.row()).name)
+                return named(self.place(index.row()).name)
             case Qt.ItemDataRole.AccessibleTextRole:
                 row = self.row_at(index.row())
                 return ", ".join([named(row.name), *self._kind(row), *describe_mark(row.mark)])

@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QModelIndex, QObject, QPoint, Qt, QUrl, Signal
+from PySide6.QtCore import QMimeData, QObject, QPoint, Qt, QUrl, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QDialog, QMenu, QWidget
 
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.files.file_history import FileTurn, turn_words
-from desktop_agent.ui.files.file_rows import FileRows, ShownRows
+from desktop_agent.ui.files.file_rows import FileRows
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button, make_line
 from desktop_agent.ui.widgets.labels import make_label
@@ -79,15 +79,13 @@ class PathActions(QObject):
     rename_requested = Signal(object, object)  # the path, and the new one
     delete_requested = Signal(object)
 
-    def __init__(self, rows: FileRows, shown: ShownRows, parent: QWidget, workspace: Callable[[], Path | None]) -> None:
+    def __init__(self, rows: FileRows, parent: QWidget, workspace: Callable[[], Path | None]) -> None:
         super().__init__(parent)
         self._rows = rows
-        self._shown = shown
         self._widget = parent
         self._workspace = workspace
         self.history: Callable[[str], Sequence[FileTurn]] = lambda _path: ()
         rows.dragged = self._dragged
-        rows.clicked.connect(self._on_clicked)
         rows.doubleClicked.connect(self._on_double_clicked)
         rows.chosen.connect(self.choose)
         rows.renamed.connect(self._rename)
@@ -96,18 +94,14 @@ class PathActions(QObject):
         rows.customContextMenuRequested.connect(self._show_menu)
 
     def choose(self) -> None:
-        if self._rows.row < 0:
-            return
-        if self._shown.is_folder(self._rows.row):
-            self._shown.toggle(self._rows.row)
-        elif (path := self._absolute()) is not None:
-            self.file_activated.emit(str(path))
+        if (row := self._rows.current) is not None:
+            if row.is_dir:
+                self._rows.toggle()
+            elif (path := self._absolute()) is not None:
+                self.file_activated.emit(str(path))
 
-    def _on_clicked(self, index: QModelIndex) -> None:
-        self._shown.toggle(index.row())
-
-    def _on_double_clicked(self, index: QModelIndex) -> None:
-        if not self._shown.is_folder(index.row()):
+    def _on_double_clicked(self) -> None:
+        if (row := self._rows.current) is not None and not row.is_dir:
             self.choose()
 
     def _show_menu(self, at: QPoint) -> None:
@@ -115,60 +109,47 @@ class PathActions(QObject):
         if not index.isValid():
             return
         self._rows.setCurrentIndex(index)
+        row = self._rows.current
+        assert row is not None
         menu = QMenu(self._widget)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction(self.tr("Close") if self._shown.is_open_folder(index.row()) else self.tr("Open"), self.choose)
-        if not self._shown.is_folder(index.row()):
+        menu.addAction(self.tr("Close") if row.is_open else self.tr("Open"), self.choose)
+        if not row.is_dir:
             menu.addAction(self.tr("Open with its application"), self._open_outside)
-        if self._shown.is_touched_file(index.row()):  # the review has nothing else
-            menu.addAction(self.tr("Show changes"), self._show_changes)
-        menu.addAction(self.tr("Mention in the message"), self._mention)
-        if not self._shown.is_folder(index.row()):
-            self._add_history(menu, self._shown.path_at(index.row()))
+            if row.mark.is_touched:  # the review has nothing else
+                menu.addAction(self.tr("Show changes"), partial(self.show_changes_requested.emit, row.path))
+        mentioned = f"{row.path}/" if row.is_dir else row.path
+        menu.addAction(self.tr("Mention in the message"), partial(self.mention_requested.emit, mentioned))
+        if not row.is_dir and (turns := self.history(row.path)):
+            listed = menu.addMenu(self.tr("History in this conversation"))
+            for turn in turns:
+                listed.addAction(turn_words(turn), partial(self.turn_requested.emit, turn))
         menu.addSeparator()
         menu.addAction(self.tr("Copy path"), self._copy_absolute)
         menu.addAction(self.tr("Copy relative path"), self._copy_relative)
         menu.addSeparator()
-        rename = menu.addAction(self.tr("Rename…"), self._rename)
-        rename.setShortcut(QKeySequence("F2"))
-        if not self._shown.is_folder(index.row()):
-            delete = menu.addAction(self.tr("Delete"), self._delete)
-            delete.setShortcut(QKeySequence("Del"))
+        menu.addAction(self.tr("Rename…"), self._rename).setShortcut(QKeySequence("F2"))
+        if not row.is_dir:
+            menu.addAction(self.tr("Delete"), self._delete).setShortcut(QKeySequence("Del"))
         menu.popup(self._rows.viewport().mapToGlobal(at))
 
-    def _add_history(self, menu: QMenu, path: str) -> None:
-        turns = self.history(path)
-        listed = menu.addMenu(self.tr("History in this conversation")) if turns else menu
-        for turn in turns:
-            listed.addAction(turn_words(turn), partial(self.turn_requested.emit, turn))
-
     def _rename(self) -> None:
-        if (row := self._rows.row) >= 0:
-            path, is_folder = self._shown.path_at(row), self._shown.is_folder(row)
-            dialog = RenameDialog(path, self._widget.window(), is_folder=is_folder)
+        if (row := self._rows.current) is not None:
+            dialog = RenameDialog(row.path, self._widget.window(), is_folder=row.is_dir)
             dialog.chosen.connect(self.rename_requested)
             dialog.open()
 
     def _delete(self) -> None:
-        if (row := self._rows.row) >= 0 and not self._shown.is_folder(row):
-            self.delete_requested.emit(self._shown.path_at(row))
+        if (row := self._rows.current) is not None and not row.is_dir:
+            self.delete_requested.emit(row.path)
 
     def _absolute(self) -> Path | None:
-        workspace = self._workspace()
-        return workspace / self._shown.path_at(self._rows.row) if self._rows.row >= 0 and workspace else None
+        workspace, row = self._workspace(), self._rows.current
+        return workspace / row.path if workspace is not None and row is not None else None
 
     def _open_outside(self) -> None:
         if (path := self._absolute()) is not None:
             self.application_requested.emit(str(path))
-
-    def _show_changes(self) -> None:
-        if self._rows.row >= 0:
-            self.show_changes_requested.emit(self._shown.path_at(self._rows.row))
-
-    def _mention(self) -> None:
-        if self._rows.row >= 0:
-            slash = "/" if self._shown.is_folder(self._rows.row) else ""
-            self.mention_requested.emit(f"{self._shown.path_at(self._rows.row)}{slash}")
 
     def _dragged(self) -> QMimeData | None:
         if (path := self._absolute()) is None:
@@ -182,5 +163,5 @@ class PathActions(QObject):
             QGuiApplication.clipboard().setText(str(path))
 
     def _copy_relative(self) -> None:
-        if self._rows.row >= 0:
-            QGuiApplication.clipboard().setText(self._shown.path_at(self._rows.row))
+        if (row := self._rows.current) is not None:
+            QGuiApplication.clipboard().setText(row.path)

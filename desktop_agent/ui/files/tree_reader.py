@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from PySide6.QtCore import QElapsedTimer, QFileSystemWatcher, QObject, Qt, QTimer, Signal
 
@@ -12,7 +12,7 @@ from desktop_agent.core.base.matching import NarrowingSearch
 from desktop_agent.core.system.git.repository import NoStatus, Repository, RepoStatus, find_repository
 from desktop_agent.core.system.workspace import FolderListing, roll_up, scan_directory, walk_files
 from desktop_agent.ui.files.file_marks import FileMarks
-from desktop_agent.ui.files.file_tree_model import FileTreeModel, Folder, OutlineEdit, edits_between
+from desktop_agent.ui.files.file_tree_model import FileTreeModel, Folder, ListingEdit, edits_between
 
 SETTLE_MS = 300
 """A checkout or a build changes many files: read once it has been quiet for this long."""
@@ -256,13 +256,13 @@ class TreeReader(QObject):
         return job.generation == self._generation
 
     async def _read_folder(self, job: _Job) -> None:
-        folder = self._model.outline.find(job.key)
+        folder = self._model.find(job.key)
         if folder is None:
             return
-        listing, edits = await _in_thread(partial(_scan, job.workspace / job.key, folder))
+        listing, edits = await asyncio.to_thread(_scan, job.workspace / job.key, folder)
         if not self._is_current(job):
             return
-        if self._model.outline.find(job.key) is folder:
+        if self._model.find(job.key) is folder:
             self._model.put(folder, listing, edits)
         else:
             self._running[job.key] = True  # closed and opened again meanwhile: these edits start from other rows
@@ -271,14 +271,14 @@ class TreeReader(QObject):
         from desktop_agent.core.system.git.git_process import status_of
 
         self._repository_timer.start()
-        repository = await _in_thread(partial(find_repository, job.workspace))
+        repository = await asyncio.to_thread(find_repository, job.workspace)
         if repository is None:
             answer = NoStatus(reason="not_a_repository")
         else:
             answer = await status_of(repository)
         is_long = isinstance(answer, RepoStatus) and len(answer.files) > _FEW_FILES
         work = partial(_compare, self._answer, answer)
-        marks, is_news = await _in_thread(work) if is_long else work()
+        marks, is_news = await asyncio.to_thread(work) if is_long else work()
         self._took_ms = self._repository_timer.restart()
         if self._is_current(job):
             self._repository, self._answer = repository, answer
@@ -290,11 +290,11 @@ class TreeReader(QObject):
     async def _find(self, job: _Job) -> None:
         if self._files is None:
             files = await _all_files(job.workspace)
-            search = await _in_thread(partial(_search, files, self._model.marks))
+            search = await asyncio.to_thread(_search, files, self._model.marks)
             if not self._is_current(job):
                 return
             self._files = search
-        matches = await _in_thread(partial(self._files.find, self._query, limit=MAX_MATCHES))
+        matches = await asyncio.to_thread(self._files.find, self._query, limit=MAX_MATCHES)
         if self._is_current(job):
             self.matches_found.emit(matches)
 
@@ -310,10 +310,7 @@ MAX_MATCHES = 200
 """Further matches are not listed; the count includes them."""
 
 
-Result = TypeVar("Result")
-
-
-def _scan(path: Path, folder: Folder) -> tuple[FolderListing, list[OutlineEdit]]:
+def _scan(path: Path, folder: Folder) -> tuple[FolderListing, list[ListingEdit]]:
     listing = scan_directory(path)
     return listing, edits_between(folder, listing)
 
@@ -323,14 +320,10 @@ def _compare(before: RepoStatus | NoStatus | None, now: RepoStatus | NoStatus) -
     return marks, now != before
 
 
-async def _in_thread(work: Callable[[], Result]) -> Result:
-    return await asyncio.to_thread(work)
-
-
 async def _all_files(workspace: Path) -> Sequence[str]:
     from desktop_agent.core.system.git.git_process import list_files
 
-    listed = await list_files(workspace) or await _in_thread(partial(walk_files, workspace))
+    listed = await list_files(workspace) or await asyncio.to_thread(walk_files, workspace)
     return listed[0]
 
 

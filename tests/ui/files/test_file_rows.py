@@ -9,7 +9,7 @@ from desktop_agent.core.base.matching import find_matches
 from desktop_agent.core.system.git.repository import FileStatus
 from desktop_agent.core.system.workspace import FolderListing
 from desktop_agent.ui.files.file_marks import FileMarks
-from desktop_agent.ui.files.file_rows import FileRows, MatchDelegate, MatchesModel, TreeDelegate
+from desktop_agent.ui.files.file_rows import FileRows
 from desktop_agent.ui.files.file_tree_model import FileTreeModel, edits_between
 from desktop_agent.ui.theme import Theme, ThemeChoice
 from tests.ui.files.rows import row_of
@@ -40,45 +40,41 @@ def theme(request: pytest.FixtureRequest, qapp: QApplication) -> Theme:
 
 
 @pytest.fixture
-def rows(qtbot: QtBot) -> FileRows:
-    rows = FileRows()
-    qtbot.addWidget(rows)
-    rows.resize(235, 200)
-    return rows
+def tree(theme: Theme) -> FileTreeModel:
+    model = FileTreeModel()
+    model.reset()
+    model.put(model.root, NAMES, edits_between(model.root, NAMES))
+    model.set_marks(MARKS)
+    return model
 
 
 @pytest.fixture
-def tree(rows: FileRows, theme: Theme) -> FileTreeModel:
-    model = FileTreeModel(rows)
-    model.reset()
-    folder = model.outline.find("")
-    assert folder is not None
-    model.put(folder, NAMES, edits_between(folder, NAMES))
-    model.set_marks(MARKS)
-    rows.setModel(model)
-    rows.setItemDelegate(TreeDelegate(model, theme, rows.ring, rows))
+def rows(qtbot: QtBot, tree: FileTreeModel, theme: Theme) -> FileRows:
+    rows = FileRows(tree, theme)
+    qtbot.addWidget(rows)
+    rows.resize(235, 200)
     rows.show()
-    return model
+    return rows
 
 
 def test_a_folder_with_changes_has_their_letter_and_one_without_has_none(
     rows: FileRows, tree: FileTreeModel, theme: Theme
 ) -> None:
     letter = theme.colours.syntax_number.upper()
-    assert letter in colours_of_row(rows, row_of(tree.outline, "src"))
-    assert letter not in colours_of_row(rows, row_of(tree.outline, "calm"))
+    assert letter in colours_of_row(rows, row_of(tree, "src"))
+    assert letter not in colours_of_row(rows, row_of(tree, "calm"))
 
 
 def test_what_the_agent_touched_has_a_diamond_in_the_accent_colour(
     rows: FileRows, tree: FileTreeModel, theme: Theme
 ) -> None:
     for path, is_touched in (("src", True), ("a.py", True), ("calm", False)):
-        assert (theme.colours.accent.upper() in colours_of_row(rows, row_of(tree.outline, path))) == is_touched
+        assert (theme.colours.accent.upper() in colours_of_row(rows, row_of(tree, path))) == is_touched
 
 
 def test_what_git_ignores_is_dimmed(rows: FileRows, tree: FileTreeModel, theme: Theme) -> None:
-    assert theme.colours.faint.upper() in colours_of_row(rows, row_of(tree.outline, "build"))
-    assert theme.colours.faint.upper() not in colours_of_row(rows, row_of(tree.outline, "calm"))
+    assert theme.colours.faint.upper() in colours_of_row(rows, row_of(tree, "build"))
+    assert theme.colours.faint.upper() not in colours_of_row(rows, row_of(tree, "calm"))
 
 
 def test_the_selected_row_has_the_ground_of_a_selection(rows: FileRows, tree: FileTreeModel, theme: Theme) -> None:
@@ -88,12 +84,9 @@ def test_the_selected_row_has_the_ground_of_a_selection(rows: FileRows, tree: Fi
 
 
 def test_the_matched_part_is_emphasised(rows: FileRows, theme: Theme) -> None:
-    model = MatchesModel(rows)
     paths = ["docs/very/deep/folder/that/does/not/fit/into/the/row/page.md", "page.md"]
-    rows.setModel(model)
-    rows.setItemDelegate(MatchDelegate(model, theme, rows.ring, rows))
-    rows.show()
-    model.show(find_matches(paths, "page", limit=5).best)
+    found = find_matches(paths, "page", limit=5)
+    rows.show_matches(found)
     assert theme.colours.accent_text.upper() in colours_of_row(rows, 0)
-    model.show([match._replace(spans=()) for match in find_matches(paths, "page", limit=5).best])
+    rows.show_matches(found._replace(best=tuple(match._replace(spans=()) for match in found.best)))
     assert theme.colours.accent_text.upper() not in colours_of_row(rows, 0)
