@@ -26,7 +26,7 @@ from desktop_agent.core.protocol.model import (
     Reverted,
     Uncaptured,
 )
-from desktop_agent.core.transcript.entries import ChangeRecord, Destroyed, Fold, UndoEntry, is_index
+from desktop_agent.core.transcript.entries import ChangeRecord, Destroyed, Fold, UndoEntry
 
 Undone = frozenset[HunkKey] | None
 """The hunks of a change that are undone; `None` for all of it."""
@@ -168,10 +168,9 @@ class ChangeState(Fold):
     """What was changed but could not be recorded, each with its turn."""
     destroyed: dict[CallId, Destroyed] = field(default_factory=dict[CallId, Destroyed])
     """What each call destroyed that its changes alone do not show."""
-    put_back: set[tuple[CallId, RefChange | OutsideFile]] = field(
-        default_factory=set[tuple[CallId, RefChange | OutsideFile]]
-    )
+    refs_put_back: set[tuple[CallId, RefChange]] = field(default_factory=set[tuple[CallId, RefChange]])
     """What recoveries restored besides changes, each with the call that destroyed it."""
+    files_put_back: set[tuple[CallId, OutsideFile]] = field(default_factory=set[tuple[CallId, OutsideFile]])
     numbers: dict[int, int] = field(default_factory=dict[int, int])
     """By turn, the largest number of any change in the journal, including planned ones."""
     twice: dict[ChangeId, int] = field(default_factory=dict[ChangeId, int])
@@ -315,7 +314,9 @@ class ChangeState(Fold):
             if step := step_of(event, before, self.changes):
                 self.steps.append(step)
             entry.refs, entry.outside = event.refs, event.outside
-            self.put_back.update((event.selection.call_id or "", item) for item in (*event.refs, *event.outside))
+            call_id = event.selection.call_id or ""
+            self.refs_put_back.update((call_id, ref) for ref in event.refs)
+            self.files_put_back.update((call_id, file) for file in event.outside)
         self.undos.append(entry)
         self._note_recovered()
 
@@ -394,8 +395,14 @@ class ChangeState(Fold):
         """Update for which calls everything that they destroyed has been restored."""
         for call_id, known in self.destroyed.items():
             if known.is_recoverable:
-                lost = (*(change for change in known.refs if change.is_loss), *known.outside)
                 records = (self.changes[change_id] for change_id in known.changes if change_id in self.changes)
-                known.is_recovered = all(record.is_undone for record in records) and all(
-                    (call_id, item) in self.put_back for item in lost if not is_index(item)
+                known.is_recovered = (
+                    all(record.is_undone for record in records)
+                    and all((call_id, ref) in self.refs_put_back for ref in known.refs if ref.is_loss)
+                    and all((call_id, file) in self.files_put_back for file in known.outside if not _is_index(file))
                 )
+
+
+def _is_index(file: OutsideFile) -> bool:
+    """Whether it is git's index, which git rewrites when it next looks at the repository."""
+    return file.path.endswith("/index") and "/.git/" in file.path

@@ -410,8 +410,3 @@ def readable(content: Sequence[AssistantBlock]) -> list[Piece]:
 
 def first_line(text: str, limit: int = 80) -> str:
     return shortened(text.strip().partition("\n")[0].strip(), limit)
-
-
-def is_index(item: RefChange | OutsideFile) -> bool:
-    """Whether it is git's index, which git rewrites when it next looks at the repository."""
-    return isinstance(item, OutsideFile) and item.path.endswith("/index") and "/.git/" in item.path

@@ -20,7 +20,7 @@ from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.files import new_hasher
 
 SNAPSHOT_NAME: Final = "snapshot.jsonl"
-VERSION: Final = 9
+VERSION: Final = 10
 """Of the sections' meaning. A snapshot of another version is not read but rebuilt."""
 
 _CHECKED_BYTES: Final = 65_536
