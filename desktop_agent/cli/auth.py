@@ -96,9 +96,8 @@ def _show_status(
             None: problem or _WITHOUT_A_KEY[account.kind],
         }
         server = _server_document(servers.get(Place(provider=account.provider, address=there.address)))
-        documents.append(
-            _document(account, key.source, there) | {"problem": problem, "used_for": used_for, "server": server}
-        )
+        more = {"problem": problem, "used_for": used_for, "server": server}
+        documents.append(_document(account, key.source, there) | more)
         rows.append([vendor.id, account.label, words[key.source], there.words, used_for])
     below = ["", *(server.words for server in found)] if found else []
     console.result({"providers": documents}, "\n".join([table(rows), *below]))

@@ -16,6 +16,7 @@ from desktop_agent.core.changes.attribution import reviewed_diff
 from desktop_agent.core.changes.net import NetChange, net_changes, net_state
 from desktop_agent.core.changes.patch import Contents, patch_of
 from desktop_agent.core.diff.hunks import ENDINGS, MODE, WHOLE_FILE, all_keys, converted_edits, review_hunks
+from desktop_agent.core.protocol.codec import picked
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, JsonObject
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
@@ -179,15 +180,10 @@ def _list(transcript: Transcript, wanted: ChangeSelection, contents: Contents | 
 def _as_json(record: ChangeRecord) -> JsonObject:
     change = record.change
     return {
-        "id": change.id,
-        "path": change.path,
-        "kind": change.kind,
-        "author": change.author,
+        **picked(change, "id", "path", "kind", "author"),
         "turn": record.turn,
         "call": record.call_id,
-        "added": change.added,
-        "removed": change.removed,
-        "is_binary": change.is_binary,
+        **picked(change, "added", "removed", "is_binary"),
         "state": net_state([record]),
         "moved_from": change.moved_from or None,
         "moved_to": change.moved_to or None,
@@ -222,9 +218,7 @@ def _file_as_json(row: NetChange, hunks: Sequence[NumberedHunk], kept: Collectio
         "ids": list(row.change_ids),
         "hunks": [
             {
-                "number": hunk.number,
-                "key": hunk.key,
-                "title": hunk.title,
+                **picked(hunk, "number", "key", "title"),
                 "old_start": hunk.old_start + 1,
                 "old_count": hunk.old_count,
                 "new_start": hunk.new_start + 1,

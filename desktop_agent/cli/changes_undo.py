@@ -13,7 +13,7 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.codec import encode
+from desktop_agent.core.protocol.codec import encode, picked
 from desktop_agent.core.protocol.model import FileOutcome, JsonObject
 from desktop_agent.core.system.workspace import HeldWorkspace
 from desktop_agent.core.transcript import Transcript
@@ -48,15 +48,8 @@ def report(
     is_dry_run: bool,
 ) -> int:
     documents: list[JsonObject] = [
-        {
-            "path": outcome.path,
-            "state": outcome.state,
-            "reason": outcome.reason,
-            "change_ids": list(outcome.change_ids),
-            "hunks": list(outcome.hunks),
-            "removed": outcome.is_removed,
-            "clash": encode(outcome.clash) if outcome.clash else None,
-        }
+        picked(outcome, "path", "state", "reason", "change_ids", "hunks")
+        | {"removed": outcome.is_removed, "clash": encode(outcome.clash) if outcome.clash else None}
         for outcome in outcomes
     ]
     lines = [describe_outcome(outcome) for outcome in outcomes] or [f"There is nothing to {direction}."]

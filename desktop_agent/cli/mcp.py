@@ -6,7 +6,6 @@ import getpass
 import os
 import shlex
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
@@ -28,6 +27,7 @@ from desktop_agent.core.mcp.definition_file import (
 )
 from desktop_agent.core.mcp.new_servers import KNOWN_SERVERS, known_server, servers_in_file
 from desktop_agent.core.mcp.trust import ToolTrust
+from desktop_agent.core.protocol.codec import picked
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
 from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns, define_server, forget_server
@@ -36,8 +36,6 @@ from desktop_agent.core.settings.workspace_settings import ProjectTrust, Workspa
 from desktop_agent.core.system.workspace import current_folder
 
 NOTHING = "No MCP server is defined. `desktop-agent mcp add NAME -- COMMAND ARGS…` defines one."
-
-
 _SECTION = LIST.partition(".")[0]
 
 
@@ -94,21 +92,13 @@ def _list(settings: WorkspaceSettings, console: Console) -> None:
     ]
     problems = [*_unread_files(settings), *map(str, found.problems)]
     waiting = _waiting_for_trust(settings)
-    text = table(rows) if rows else NOTHING
-    document: JsonObject = {"servers": documents, "problems": problems, "waiting_for_trust": waiting}
-    console.result(document, "\n".join([text, *_below(problems, waiting)]))
-
-
-def _below(problems: Sequence[str], waiting: Sequence[str]) -> list[str]:
-    lines: list[str] = []
+    lines = [table(rows) if rows else NOTHING]
     if problems:
         lines += ["", "Not used, because of what is wrong with it:", *problems]
     if waiting:
-        lines += [
-            "",
-            f"Not used before you trust the project's settings (`desktop-agent config trust`): {', '.join(waiting)}.",
-        ]
-    return lines
+        names = ", ".join(waiting)
+        lines += ["", f"Not used before you trust the project's settings (`desktop-agent config trust`): {names}."]
+    console.result({"servers": documents, "problems": problems, "waiting_for_trust": waiting}, "\n".join(lines))
 
 
 def _unread_files(settings: WorkspaceSettings) -> list[str]:
@@ -141,16 +131,7 @@ def _short(server: ServerDefinition) -> str:
 
 
 def _catalogue(console: Console) -> None:
-    known: list[JsonObject] = [
-        {
-            "name": each.name,
-            "about": each.about,
-            "needs": each.needs,
-            "where": each.where,
-            "confinement": each.confinement,
-        }
-        for each in KNOWN_SERVERS
-    ]
+    known = [picked(each, "name", "about", "needs", "where", "confinement") for each in KNOWN_SERVERS]
     rows = [
         f"{each.name}: {each.about}\n  needs  {each.needs}\n  runs   {each.where}"
         + (f"\n  {each.confinement}" if each.confinement else "")

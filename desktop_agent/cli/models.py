@@ -11,8 +11,8 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import KnownModel, ability_words, effort_words, price_words, size_words
-from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.models.vendors import DEMO
+from desktop_agent.core.protocol.codec import picked
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings.model_choice import NamedModel
 
@@ -62,27 +62,6 @@ def _row(model: KnownModel) -> tuple[str, ...]:
 
 
 def _document(account: Account, model: KnownModel) -> JsonObject:
-    return {
-        "provider": model.provider,
-        "account": account.name,
-        "name": model.name,
-        "label": model.label,
-        "context_tokens": model.context_tokens,
-        "output_tokens": model.output_tokens,
-        "takes_images": model.takes_images,
-        "takes_tools": model.takes_tools,
-        "thinks": model.thinks,
-        "efforts": list(model.efforts) if model.efforts is not None else None,
-        "price": _price(model.price),
-    }
-
-
-def _price(price: Rates | None) -> JsonObject | None:
-    if price is None:
-        return None
-    return {
-        "input": price.input,
-        "output": price.output,
-        "cache_read": price.cache_read,
-        "cache_write": price.cache_write,
-    }
+    facts = ("name", "label", "context_tokens", "output_tokens", "takes_images", "takes_tools", "thinks", "efforts")
+    price = picked(model.price, "input", "output", "cache_read", "cache_write") if model.price is not None else None
+    return {"provider": model.provider, "account": account.name, **picked(model, *facts), "price": price}

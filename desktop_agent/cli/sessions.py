@@ -14,7 +14,7 @@ from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.base.plain_text import cost_text, number_of, on_one_line
 from desktop_agent.core.context.history import History
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.codec import encode, encode_event, encode_message
+from desktop_agent.core.protocol.codec import encode, encode_event, encode_message, picked
 from desktop_agent.core.protocol.model import JsonObject, SessionSummary, Usage
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal_reader import read_journal
@@ -75,19 +75,11 @@ def _marks(summary: SessionSummary) -> str:
 
 def _summary_document(summary: SessionSummary) -> JsonObject:
     return {
-        "id": summary.id,
-        "title": summary.title,
-        "workspace": summary.workspace,
-        "created_at": summary.created_at.isoformat(),
-        "updated_at": summary.updated_at.isoformat(),
-        "active_at": summary.active_at.isoformat(),
-        "state": summary.state,
-        "turns": summary.turns,
-        "size_bytes": summary.size_bytes,
+        **picked(summary, "id", "title", "workspace"),
+        **{name: getattr(summary, name).isoformat() for name in ("created_at", "updated_at", "active_at")},
+        **picked(summary, "state", "turns", "size_bytes"),
         "usage": encode(summary.usage),
-        "is_title_given": summary.is_title_given,
-        "is_pinned": summary.is_pinned,
-        "is_archived": summary.is_archived,
+        **picked(summary, "is_title_given", "is_pinned", "is_archived"),
         "forked_from": summary.forked_from or None,
         "purpose": summary.purpose,
     }

@@ -15,6 +15,7 @@ from desktop_agent.core.base.errors import AgentError, StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import number_of, on_one_line
 from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.codec import picked
 from desktop_agent.core.protocol.events import CommandRun, Notice, TurnEnded, TurnEndReason
 from desktop_agent.core.protocol.model import Aborted, ApprovalPolicy, FileOutcome, JsonObject, Usage
 from desktop_agent.core.tools.tool import SKIPPED_KEY
@@ -82,21 +83,16 @@ class RunResult(Struct, frozen=True, kw_only=True):
     def as_json(self) -> JsonObject:
         document: JsonObject = {
             "session_id": self.session_id or None,
-            "final_response": self.final_response,
-            "stopped_reason": self.stopped_reason,
-            "turns_used": self.turns_used,
-            "edited_files": list(self.edited_files),
-            "tools": list(self.tools),
-            "turn_summaries": list(self.turn_summaries),
+            **picked(self, "final_response", "stopped_reason", "turns_used", "edited_files", "tools", "turn_summaries"),
             "usage": asdict(self.usage),
-            "problems": list(self.problems),
+            "problems": self.problems,
         }
         if self.limit:
             document["limit"] = self.limit
         if self.output is not UNSET:
             document["output"] = self.output
         if self.undo_operations is not None:
-            document["undo_operations"] = list(self.undo_operations)
+            document["undo_operations"] = self.undo_operations
         if self.fatal_event is not None:
             document["fatal_event"] = self.fatal_event
         return document

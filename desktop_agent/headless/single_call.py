@@ -16,6 +16,7 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.codec import picked
 from desktop_agent.core.protocol.model import ApprovalPolicy, FileChange, JsonObject, ModelRef, SandboxMode, ToolResult
 from desktop_agent.core.providers.provider import Provider, ProviderSource
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
@@ -54,20 +55,9 @@ class CallReport(Struct, frozen=True, kw_only=True):
         return {
             "tool": self.tool,
             "status": "failed" if self.result.is_error else "completed",
-            "content": self.result.content,
-            "is_error": self.result.is_error,
-            "error_type": self.result.error_type,
-            "metadata": self.result.metadata,
+            **picked(self.result, "content", "is_error", "error_type", "metadata"),
             "changes": [
-                {
-                    "id": change.id,
-                    "path": change.path,
-                    "kind": change.kind,
-                    "author": change.author,
-                    "added": change.added,
-                    "removed": change.removed,
-                    "is_binary": change.is_binary,
-                }
+                picked(change, "id", "path", "kind", "author", "added", "removed", "is_binary")
                 for change in self.changes
             ],
             "session_id": self.session_id or None,

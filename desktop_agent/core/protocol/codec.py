@@ -88,6 +88,11 @@ def encode(value: Struct) -> JsonObject:
     return cast("JsonObject", _lists_for_tuples(to_builtins(value, enc_hook=_encode_other)))
 
 
+def picked(value: object, *names: str) -> JsonObject:
+    """Return these attributes of `value` under their names: the part of it that a JSON document has."""
+    return {name: getattr(value, name) for name in names}
+
+
 def encode_message(message: Message) -> JsonObject:
     return encode(message) | {"content": _encode_blocks(message.content)}
 
