@@ -30,6 +30,7 @@ from desktop_agent.headless.result import RunLogs, RunResult, collect_result, co
 from desktop_agent.library.answering import Answering, Approver
 from desktop_agent.library.output_schema import OutputSchema
 from desktop_agent.library.results import error_of
+from desktop_agent.library.turns import ServedSession
 
 T = TypeVar("T")
 
@@ -137,14 +138,13 @@ class HeadlessRun(_Run):
         super().__init__(workbench, options, logs or RunLogs(), listener)
         self._answering = Answering(approve or unattended, self._submit)
         self._is_attended = approve is not None
-        self._first_turn = 1
+        self._served = ServedSession(workbench.blobs, lambda error: _set(self._ended, error))
         self._has_content = options.resume is not None
         """Whether the session holds more than the output of slash commands."""
         self._include = options.include
         self._is_dropped = False
         self._turn_before = 0
         self._ended: asyncio.Future[ev.TurnEnded | ev.CommandRun] | None = None
-        self._undone: asyncio.Future[tuple[FileOutcome, ...]] | None = None
 
     def interrupt(self) -> None:
         self._is_interrupted = True
@@ -152,22 +152,21 @@ class HeadlessRun(_Run):
 
     async def run(self) -> RunResult:
         """Run the prompts to their end. Raises `AgentError` when the session cannot be opened at all."""
-        self._undone = asyncio.get_running_loop().create_future()
         session = await self._open(is_attended=self._is_attended)
-        self._first_turn = self._transcript.turn + 1
+        first_turn = self._transcript.turn + 1
         before = self._transcript.turns.usage
-        serving = asyncio.create_task(session.run(), name="session")
+        self._served.serve(session)
         try:
-            ended = await self._run_prompts(serving)
-            problem = await self._correct_output(serving, ended)
+            ended = await self._run_prompts()
+            problem = await self._correct_output(ended)
             turns = [end for end in ended if isinstance(end, ev.TurnEnded)]
-            undone = await self._undo(turns[-1], serving) if self._options.undo_last_turn and turns else None
+            undone = await self._undo(first_turn, turns[-1].turn) if self._options.undo_last_turn and turns else None
         except UsageError:
-            await self._close(serving)
+            await self._close()
             await self._drop_empty()  # nothing was sent
             raise
         finally:
-            await self._close(serving)
+            await self._close()
         usage = self._transcript.turns.usage - before
         if not turns:
             assert isinstance(ended[-1], ev.CommandRun)
@@ -175,23 +174,22 @@ class HeadlessRun(_Run):
             return command_result(ended[-1], "" if self._is_dropped else session.id, usage)
         return self._checked(collect_result(self._transcript, turns, usage=usage, undone=undone), problem)
 
-    async def _close(self, serving: asyncio.Task[None]) -> None:
-        self._submit(ops.Shutdown())
-        await serving
+    async def _close(self) -> None:
+        await self._served.aclose()
         await self._answering.aclose()
 
     # -- the prompts --
 
-    async def _run_prompts(self, serving: asyncio.Task[None]) -> list[ev.TurnEnded | ev.CommandRun]:
+    async def _run_prompts(self) -> list[ev.TurnEnded | ev.CommandRun]:
         ended: list[ev.TurnEnded | ev.CommandRun] = []
         for prompt in self._options.prompts:
-            end = await self._take(prompt, serving)
+            end = await self._take(prompt)
             ended.append(end)
             if end.is_error if isinstance(end, ev.CommandRun) else end.reason != "completed":
                 break
         return ended
 
-    async def _take(self, prompt: str, serving: asyncio.Task[None]) -> ev.TurnEnded | ev.CommandRun:
+    async def _take(self, prompt: str) -> ev.TurnEnded | ev.CommandRun:
         self._turn_before = self._transcript.turn
         self._ended = asyncio.get_running_loop().create_future()
         if is_command(prompt):
@@ -202,9 +200,9 @@ class HeadlessRun(_Run):
             self._submit(ops.SubmitPrompt(text=text, include=include))
         if self._is_interrupted:  # before there was a session, or a turn
             self._submit(ops.Interrupt())
-        return await _first(self._ended, serving)
+        return await self._ended
 
-    async def _correct_output(self, serving: asyncio.Task[None], ended: list[ev.TurnEnded | ev.CommandRun]) -> str:
+    async def _correct_output(self, ended: list[ev.TurnEnded | ev.CommandRun]) -> str:
         """Ask the model again while its answer is invalid; return what is still wrong with it."""
         output, problem = self._options.output, ""
         if output is None:
@@ -216,7 +214,7 @@ class HeadlessRun(_Run):
             problem = output.mistake_in(self._transcript, end.turn)
             if not problem or is_last:
                 break
-            ended.append(await self._take(output.correction(problem), serving))
+            ended.append(await self._take(output.correction(problem)))
         return problem
 
     def _checked(self, result: RunResult, output_problem: str) -> RunResult:
@@ -237,17 +235,19 @@ class HeadlessRun(_Run):
                 await self._bench.stored.delete(self._session.id)
                 self._is_dropped = True
 
-    async def _undo(self, last: ev.TurnEnded, serving: asyncio.Task[None]) -> tuple[FileOutcome, ...]:
-        assert self._undone is not None
-        if not any(self._transcript.changed.active(turn) for turn in range(self._first_turn, last.turn + 1)):
+    async def _undo(self, first_turn: int, last_turn: int) -> tuple[FileOutcome, ...]:
+        if not any(self._transcript.changed.active(turn) for turn in range(first_turn, last_turn + 1)):
             return ()
-        self._submit(ops.UndoChanges(selection=ChangeSelection(since_turn=self._first_turn)))
-        return await _first(self._undone, serving)
+        try:
+            return await self._served.changes.undo(ChangeSelection(since_turn=first_turn))
+        except AgentError:  # a notice says why
+            return ()
 
     def _follow(self, event: ev.Event) -> None:
         is_remark = isinstance(event, ev.SessionOpened | ev.CommandRun | ev.Notice | ev.GuidanceLoaded)
         self._has_content = self._has_content or (isinstance(event, ev.DurableEvent) and not is_remark)
         self._answering.hear(event)
+        self._served.hear(event)
         match event:
             case ev.TurnEnded(turn=turn) if turn > self._turn_before:
                 _set(self._ended, event)
@@ -257,15 +257,9 @@ class HeadlessRun(_Run):
                 _set(self._ended, error_of(event))
             case ev.PromptRejected() if self._is_interrupted:
                 _set(self._ended, _unrecorded_end(self._turn_before + 1, "interrupted"))
-            # While the turn has not ended, it is an earlier one, cut off, that recovery concludes.
-            case ev.ChangesUndone(outcomes=outcomes) if self._ended is not None and self._ended.done():
-                _set(self._undone, outcomes)
-            case ev.Notice(code="not_undone" | "nothing_selected") if self._ended is not None and self._ended.done():
-                _set(self._undone, ())
             case ev.Notice(code="storage"):
                 # The end itself cannot be recorded then, so its event may never arrive.
                 _set(self._ended, _unrecorded_end(self._turn_before + 1, "storage_error"))
-                _set(self._undone, ())
             case _:
                 pass
 
@@ -274,17 +268,9 @@ def _unrecorded_end(turn: int, reason: ev.TurnEndReason) -> ev.TurnEnded:
     return ev.TurnEnded(turn=turn, reason=reason, requests=0, duration_s=0.0)
 
 
-async def _first(wanted: "asyncio.Future[T]", serving: asyncio.Task[None]) -> T:
-    """Wait for `wanted`. If the session ends first, that is a defect: its exception is raised."""
-    await asyncio.wait([wanted, serving], return_when=asyncio.FIRST_COMPLETED)
-    if not wanted.done():
-        await serving
-    return await wanted
-
-
-def _set(future: "asyncio.Future[T] | None", value: T | AgentError) -> None:
+def _set(future: "asyncio.Future[T] | None", value: T | Exception) -> None:
     if future is not None and not future.done():
-        if isinstance(value, AgentError):
+        if isinstance(value, Exception):
             future.set_exception(value)
         else:
             future.set_result(value)

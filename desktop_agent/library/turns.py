@@ -241,16 +241,21 @@ class ServedSession:
         if self._session is not None:
             self._session.submit(op)
 
+    def serve(self, session: Session) -> None:
+        """Serve the session from now on; ops submitted at once wait until it accepts them."""
+        self._session = session
+        self._serving = asyncio.create_task(session.run(), name=f"session {session.id}")
+        self._serving.add_done_callback(self._on_served)
+
     async def begin(self, session: Session, *, must_be_stored: bool = True) -> None:
         """Serve the session, and return when it accepts ops. Close it also when this raises or is cancelled.
 
         Raises the error that prevents it; an error of the disk only if `must_be_stored`, since the session can be read
         anyway.
         """
-        self._session, self._must_be_stored = session, must_be_stored
+        self._must_be_stored = must_be_stored
         self._begun = asyncio.get_running_loop().create_future()
-        self._serving = asyncio.create_task(session.run(), name=f"session {session.id}")
-        self._serving.add_done_callback(self._on_served)
+        self.serve(session)
         asyncio.create_task(session.wait_until_ready()).add_done_callback(lambda _: self._settle(None))
         await self._begun
 
