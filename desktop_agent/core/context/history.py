@@ -41,9 +41,7 @@ KEPT_CHARS = 400
 
 
 def shortened(result: ToolResult) -> ToolResult:
-    """Return the shortened form of a result for the model, always the same; pictures cost more, so they are removed
-    too.
-    """
+    """Return the shortened form of a result, always the same, without pictures: they cost more."""
     text, missing = result.content, len(result.content) - 2 * KEPT_CHARS
     parts: list[str] = []
     if missing > 0:
@@ -156,9 +154,7 @@ def guidance_note(path: str, file: GuidanceFile | None) -> str:
 
 
 def _sendable(blocks: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:
-    """Return the blocks a provider takes back: no empty text, unsigned thinking or empty payload, and not thinking
-    alone.
-    """
+    """Return what a provider takes back: no empty text or payload, no unsigned thinking, no thinking alone."""
     kept = tuple(
         block
         for block in blocks

@@ -120,9 +120,7 @@ class Calibration:
 
 
 def family(model: str) -> str:
-    """Return a model's name without its version, because versions usually share a tokenizer: `gpt-5.1-mini`
-    is `gpt`.
-    """
+    """Return a model's name without its version, which usually keeps the tokenizer: `gpt-5.1-mini` is `gpt`."""
     return re.split(r"[-_:.@]?\d", model.strip().lower(), maxsplit=1)[0] or model
 
 

@@ -190,9 +190,7 @@ class _ChangedLines:
             self.edit_of += [number] * (end - start)
 
     def start_at(self, index: int) -> _BlockStart | None:
-        """The first lines of a block that begins here; `None` if it would cross the end of the edit or begins with a
-        blank line.
-        """
+        """The first lines of a block that begins here; `None` if it begins blank, or would leave the edit."""
         last = index + MIN_MOVED_LINES - 1
         if last >= len(self.texts) or self.edit_of[index] != self.edit_of[last] or not self.texts[index]:
             return None

@@ -121,9 +121,7 @@ class Pairs:
 
 
 def _most_alike(shorter: Sequence[str], longer: Sequence[str]) -> list[int]:
-    """Dynamic programming: `best[i][skipped]` is the best score of the first i pairs with up to that many lines left
-    out.
-    """
+    """Dynamic programming: `best[i][skipped]` scores the first i pairs with up to that many lines left out."""
     from rapidfuzz.distance import Indel
 
     spare = len(longer) - len(shorter)

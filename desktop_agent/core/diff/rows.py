@@ -45,9 +45,7 @@ class RowSegment(NamedTuple):
 
 
 class HunkColumns:
-    """The hunks of a diff and the gaps between them, in columns: what does not depend on the mode and on
-    opened gaps.
-    """
+    """The hunks and the gaps between them, in columns: what does not depend on the mode and on opened gaps."""
 
     def __init__(self, diff: FileDiff) -> None:
         self.named = review_hunks(diff)
@@ -225,9 +223,7 @@ class DiffRow(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Folded lines: `size` lines from `old_start` (its name) and `new_start` on; `converted` of them changed only their
-    ending.
-    """
+    """`size` folded lines, whose name is `old_start`; of `converted` ones only the ending changed."""
 
     old_start: int
     new_start: int

@@ -87,9 +87,7 @@ class MentionOffer(Struct, frozen=True, kw_only=True):
     spans: tuple[Span, ...] = ()
     """The parts of `label` that match what was typed."""
     is_close: bool = True
-    """Whether the typed text matches in one piece or at the beginnings of words; otherwise it may not be
-    meant at all.
-    """
+    """Whether the typed text matches in one piece or at the beginnings of words."""
 
     @property
     def is_whole(self) -> bool:
@@ -225,9 +223,7 @@ def _of_server(server: ServerStatus, typed: str) -> Iterator[MentionOffer]:
 
 
 def _fitting(labels: Sequence[str], addresses: Sequence[str], typed: str) -> list[tuple[int, tuple[Span, ...]]]:
-    """Return the index and match of each label that fits, or whose address begins with `typed`; all if nothing is
-    typed.
-    """
+    """Return the index and match of each label that fits, or whose address begins with `typed`; else all."""
     if not typed:
         return [(place, ()) for place in range(len(labels))]
     spans = {match.text: match.spans for match in find_matches(labels, typed, limit=MOST_OFFERED).best}

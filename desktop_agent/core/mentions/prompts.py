@@ -33,9 +33,7 @@ class PromptMentions(Struct, eq=False):
     _pasted: PastedMentions
 
     def found_in(self, text: str) -> tuple[AnyMention, ...]:
-        """Return the possible mentions in a prompt, each once, in order. Looks at no file, so some may turn out to be
-        text.
-        """
+        """Return the possible mentions, each once, in order. Looks at no file, so some may turn out to be text."""
         found: dict[int, AnyMention] = {each.start: each for each in paths_in(text)}
         if sourced := mentions_in(text):
             sources = {*self._resources.names(), SYMBOL_SOURCE, SESSION_SOURCE, PASTED_SOURCE}
@@ -44,9 +42,7 @@ class PromptMentions(Struct, eq=False):
         return tuple(sorted(once.values(), key=lambda mention: mention.start))
 
     async def fetched(self, mentions: Sequence[AnyMention], include: Sequence[str] = ()) -> tuple[Attachment, ...]:
-        """Return the attachments of the mentions, starting servers if needed. Raises `AgentError` and
-        `StorageError`.
-        """
+        """Return the attachments, starting servers if needed. Raises `AgentError` and `StorageError`."""
         certain = sum(not isinstance(each, PathMention) or each.is_certain for each in mentions)
         _require_few(certain + len(include))
         including = [asyncio.create_task(self._include(path)) for path in dict.fromkeys(include)]

@@ -70,9 +70,7 @@ class SessionMentions(Struct, eq=False):
         return named
 
     def _exported(self, found: SessionSummary) -> tuple[str, int]:
-        """Return the text that the model reads, and the size of the whole export in bytes. Keeps only both ends in
-        memory.
-        """
+        """Return what the model reads, and the size of the whole export. Keeps only both ends in memory."""
         head, tail = bytearray(), bytearray()
         size, lines = 0, 0
         for piece in export_text(self._catalog.journal_path(found.id), "md", self._blobs):

@@ -123,9 +123,7 @@ def with_name(symbols: Sequence[FoundSymbol], name: str) -> list[FoundSymbol]:
 
 
 def symbol_offers(symbols: Sequence[FoundSymbol], name: str, limit: int = MOST_OFFERED) -> tuple[MentionOffer, ...]:
-    """Return the best of symbols that contain `name`: exact matches, then prefixes, then prefixes of a word in the
-    name.
-    """
+    """Return the best of symbols with `name` in theirs: exact matches, then beginnings, then those of a word."""
     best = sorted(symbols, key=lambda symbol: _rank(symbol, name))[:limit]
     return tuple(_offers_of(best, name, _ambiguous(symbols)))
 

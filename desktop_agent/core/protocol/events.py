@@ -252,9 +252,7 @@ class TurnEnded(DurableEvent, frozen=True, kw_only=True):
     duration_s: Finite
     """How long it worked, or a lower bound if it `is_cut_off`; 0 if not known."""
     is_cut_off: bool = False
-    """Whether the application ended during the turn, for instance because it was killed. The next opening recorded
-    this.
-    """
+    """Whether the application ended during the turn; then the next opening recorded this."""
 
 
 # --- what the model sees ------------------------------------------------------------------------------------------
@@ -400,9 +398,7 @@ class ChangesPrepared(DurableEvent, frozen=True, kw_only=True):
     purpose: ChangePurpose
     changes: tuple[FileChange, ...]
     snapshot: int | None = None
-    """For a command, whose changes are not known in advance: the snapshot of the folder that reveals them
-    afterwards.
-    """
+    """For a command, whose changes are not known before: the snapshot that reveals them afterwards."""
     is_background: bool = False
     """Whether the command goes on in the background: its changes are looked for repeatedly, until a last time."""
     author: Author = "shell"

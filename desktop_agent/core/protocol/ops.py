@@ -104,9 +104,7 @@ class UndoChanges(Tagged, frozen=True, kw_only=True):
     is_recovery: bool = False
     """Whether branches, tags and stash entries that the selected calls moved or dropped are put back, too."""
     includes_others: bool = False
-    """Whether changes that are not the agent's are undone, too, because the user was asked. Otherwise they are left
-    alone.
-    """
+    """Whether changes that are not the agent's are undone, too, because the user was asked."""
     further: tuple[ChangeSelection, ...] = ()
     """More selections, for other files, to undo in the same step."""
 

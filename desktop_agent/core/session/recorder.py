@@ -74,9 +74,7 @@ class Recorder:
         self._is_sealed = False
 
     async def record(self, event: ev.KnownEvent) -> None:
-        """Write `event` and send it to the front end; see `EventLog.record`. Cancelling the caller does not cancel the
-        write.
-        """
+        """Write `event`, then send it to the front end. Cancelling the caller does not cancel the write."""
         if self._is_sealed:
             return
         captured = _captured.get()

@@ -139,9 +139,7 @@ class Readiness:
             await self.make_ready()
 
     async def settle(self, turn: int, *, is_cut_off: bool = False) -> None:
-        """Record an end for everything open in `turn` but the turn itself; with `is_cut_off`, an earlier process left
-        it.
-        """
+        """Record an end for everything open in `turn` but the turn itself; `is_cut_off`: by an earlier process."""
         unfinished = self.unfinished
         untouched = {call_id for call_id in unfinished.calls if unfinished.is_untouched(call_id)}
         if unfinished.prepared is not None and await self._may_look(unfinished.prepared):

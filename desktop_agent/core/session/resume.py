@@ -240,9 +240,7 @@ def _pieces(section: str, items: Iterable[object]) -> Iterator[Section]:
 
 
 def known_of(sections: Iterable[Section], offset: int, yield_gil: Callable[[], None]) -> ReplayState:
-    """Return the state that `sections_of` was given; it is valid up to `offset`. Raises `ValueError` or `KeyError` for
-    other sections.
-    """
+    """Return the state up to `offset` that `sections_of` was given. Raises `ValueError` or `KeyError`."""
     known = ReplayState(offset=offset)
     parts = _parts_of(known)
     for section, value in sections:
@@ -302,9 +300,7 @@ def renew_snapshot(journal: Path, blobs: Blobs, snapshot: Path, *, yield_gil: Yi
 _SNAPSHOT_PROCESS: Final = "desktop_agent.core.session.resume_process"
 
 LONG_BYTES: Final = 4 * 2**20
-"""The longest part of a journal that is folded in a thread; a longer one is folded in another process, into
-a snapshot.
-"""
+"""The longest part of a journal that is folded in a thread; a longer one needs another process."""
 WORTH_BYTES: Final = 2**20
 """A journal shorter than this has no snapshot: folding it is as quick."""
 FRESH_BYTES: Final = 2**18
@@ -328,9 +324,7 @@ async def resume_beside(journal: Path, blobs: Blobs) -> ReplayState:
 
 
 def start_snapshot(journal: Path, blobs: Path, snapshot: Path) -> subprocess.Popen[bytes]:
-    """Start `resume_process`, which exits with 0 when there is a snapshot. Raises `OSError` when no process can be
-    started.
-    """
+    """Start `resume_process`, which exits with 0 if there is a snapshot. Raises `OSError`."""
     return subprocess.Popen(  # noqa: S603 - our own module
         module_command(_SNAPSHOT_PROCESS, *map(str, (journal, blobs, snapshot))),
         stdin=subprocess.DEVNULL,

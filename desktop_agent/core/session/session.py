@@ -207,9 +207,7 @@ class Session:
         return self._parts.state.transcript
 
     def clear(self) -> None:
-        """Release the conversation after `run`: its parts reference each other, and a window rarely
-        collects garbage.
-        """
+        """Release the conversation after `run`: its parts refer to each other."""
         self._parts.state.clear()
 
     @property

@@ -46,9 +46,7 @@ class TurnLimits(Struct, frozen=True, kw_only=True):
     max_time_s: float | None = None
     """A turn is stopped in the middle of its work after this many seconds; None for no limit."""
     covers_all_turns: bool = False
-    """Whether the limits of cost and time cover all turns since the session was opened, together, instead
-    of each one.
-    """
+    """Whether the limits of cost and time are for all turns since the session was opened, not for each."""
     exits_on_tool_error: bool = False
 
 
@@ -112,7 +110,6 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
     settings: WorkspaceSettings
     approvals: Approvals
     is_attended: bool
-    """Whether a user can be asked."""
     others: Callable[[], Sequence[SessionSummary]]
     log: EventLog
     clock: Clock

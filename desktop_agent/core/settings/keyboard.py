@@ -83,9 +83,7 @@ def _written_stroke(stroke: str, text: str) -> str:
 
 
 def written_keys(value: object, plain: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return a list of keys in their stored form, without duplicates; one text is a list of one. Raises `ValueError` as
-    above.
-    """
+    """Return a list of keys, or one key, in their stored form, each once. Raises `ValueError` as above."""
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in cast("list[object]", items)):
         raise ValueError(f"{value!r} is not a list of keys")

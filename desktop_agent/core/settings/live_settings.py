@@ -56,9 +56,7 @@ class LiveSettings:
         self._stamp: FileStamp | None = None
         self._is_missed = False
         self._has_held = path is None
-        """Whether settings without a fault were in force, or the user decided: those stay in force when the file is
-        broken.
-        """
+        """Whether settings without a fault were in force, or the user decided: a broken file then changes nothing."""
 
     @classmethod
     def load(cls, path: Path, environ: Mapping[str, str]) -> "LiveSettings":

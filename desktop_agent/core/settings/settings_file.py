@@ -28,9 +28,7 @@ _FIRST_LINES = b"""\
 
 
 def begin_settings_file(path: Path) -> None:
-    """Create the settings file, or write the first lines of an empty one. Blocks, but never on a pipe. Raises
-    `StorageError`.
-    """
+    """Create the settings file, or begin an empty one. Blocks, but never on a pipe. Raises `StorageError`."""
     try:
         make_private_folder(path.parent)
         if not _content_of(path):

@@ -118,9 +118,7 @@ def _read_command(path: Path, root: Path, origin: Origin, secret_at: SecretAt | 
 
 
 def _read(path: Path, root: Path, secret_at: SecretAt | None) -> str:
-    """Return the text of a file inside `root`. Raises `ValueError` with the reason if it is not allowed,
-    and `OSError`.
-    """
+    """Return the text of a file inside `root`. Raises `ValueError` with the reason, and `OSError`."""
     target = path.resolve(strict=True)
     if not target.is_relative_to(root):
         raise ValueError("it is a link that leads out of the folder")

@@ -107,9 +107,7 @@ class Performed(Struct, frozen=True):
     """The outcome of an op that a command requested."""
 
     events: list[ev.KnownEvent]
-    """What was recorded for it, and the notices that would have been shown otherwise: the command reports
-    them instead.
-    """
+    """What was recorded for it, and the notices that the command reports in its place."""
     task: "asyncio.Task[None] | None" = None
     """Work that goes on in the background; `events` grows meanwhile."""
 

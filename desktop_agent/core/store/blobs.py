@@ -55,9 +55,7 @@ class BlobFile(Struct, frozen=True):
             return stated_length(file)
 
     def blocks(self, size: int | None) -> Iterator[bytes]:
-        """Yield the content in blocks. Raises `OSError`, and `DamagedError` if the content does not match
-        the digest.
-        """
+        """Yield the content in blocks. Raises `OSError`, and `DamagedError` if it does not match the digest."""
         hasher = new_hasher()
         total = 0
         with self.path.open("rb") as file:
@@ -69,9 +67,7 @@ class BlobFile(Struct, frozen=True):
             raise DamagedError(f"{total} bytes of another content")
 
     def is_whole(self, size: int | None = None) -> bool:
-        """Whether the content is complete, checked by reading all of it. The name alone is no proof: disks
-        lose data.
-        """
+        """Whether the content is complete, checked by reading all of it: disks lose data."""
         try:
             for _ in self.blocks(size):
                 pass

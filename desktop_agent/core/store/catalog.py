@@ -63,9 +63,7 @@ class Catalog:
         return sorted(journal_states(self._folder), reverse=True)
 
     def summaries(self, *, without: Collection[SessionId] = ()) -> list[SessionSummary]:
-        """The other sessions' summaries, most recently used first. An unreadable session is left out, never
-        an error.
-        """
+        """The other sessions' summaries, most recently used first, without unreadable sessions."""
         journals = journal_states(self._folder)
         known = self._cache.all()
         stale = [name for name, state in journals.items() if not _is_current(known.get(name), state)]

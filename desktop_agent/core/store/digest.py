@@ -119,9 +119,7 @@ def usage_on(day: date, sessions: Iterable[SessionSummary]) -> Usage:
 
 
 def until_usd_on(day: date, sessions: Iterable[SessionSummary]) -> float:
-    """Return the highest limit the user allowed on that day, for all sessions together and given in any of them; 0 if
-    none.
-    """
+    """Return the highest limit for all sessions together that the user allowed on that day; 0 if none."""
     allowed = (session.allowance for session in sessions)
     return max((one.until_usd for one in allowed if one is not None and one.day == day), default=0.0)
 
@@ -412,9 +410,7 @@ class _Fold:
                 pass
 
     def result(self, size_bytes: int) -> SessionSummary | None:
-        """Return the summary. A turn recorded as running was cut off, so the session is idle unless it asks
-        something.
-        """
+        """Return the summary. A turn that still runs in the journal was cut off: the session is idle, or asks."""
         if not self._at:
             return None
         session = self._session

@@ -251,9 +251,7 @@ def discard_session(folder: Path) -> None:
 
 
 def empty_trash(sessions: Path) -> int:
-    """Remove what a crash left of deleted sessions; return their number. What cannot be removed now is left
-    for later.
-    """
+    """Remove what a crash left of deleted sessions, as far as possible now; return their number."""
     found = [path for path in sessions.glob(f"{_TRASH}*.tmp") if path.is_dir() and not path.is_symlink()]
     for path in found:
         shutil.rmtree(path, ignore_errors=True)

@@ -23,7 +23,6 @@ class Unfinished(Struct):
     calls: dict[CallId, ToolUseBlock] = field(default_factory=dict[CallId, ToolUseBlock])
     """Calls without a result, in their order."""
     started: set[CallId] = field(default_factory=set[CallId])
-    """The unfinished calls that were started."""
     asked: dict[CallId, ApprovalRequest] = field(default_factory=dict[CallId, ApprovalRequest])
     """The open questions: approvals of unfinished calls, and whether the turn can spend more."""
     jobs: dict[CallId, ev.ChangesPrepared] = field(default_factory=dict[CallId, ev.ChangesPrepared])

@@ -48,9 +48,7 @@ class StepPart(Struct, frozen=True):
         return bool(now - self.before if self.after is None else now & (self.after - self.before))
 
     def taken_back(self, now: Undone, every: Callable[[], frozenset[HunkKey]]) -> frozenset[HunkKey]:
-        """Return what stays undone of `now` without the step. `every` returns all hunks; it is called only
-        if needed.
-        """
+        """Return what stays undone of `now` without the step. `every` returns all hunks, if needed."""
         if now == self.after:
             return self.before
         if self.after is None:
@@ -86,9 +84,7 @@ class UndoStep(Struct, frozen=True):
 
 
 class Turned(Struct, frozen=True):
-    """The effect of one undo or redo: where it is among the records, and what was undone of each change before and
-    after.
-    """
+    """The effect of one undo or redo: what was undone of each change before and after it."""
 
     start: int
     """How many changes were on record before it."""
@@ -111,9 +107,7 @@ def changes_named(event: ev.ChangesUndone | ev.ChangesRedone) -> Iterable[Change
 
 
 def reverts_of(event: ev.ChangesUndone | ev.ChangesRedone) -> list[Reverted]:
-    """Return what an undo or redo reports about parts of changes: where it wrote, then where there was nothing to
-    write.
-    """
+    """Return what an undo or redo reports about parts of changes, those that it wrote first."""
     written = [reverted for change in event.changes for reverted in change.reverts]
     return written + [reverted for outcome in event.outcomes if outcome.is_done for reverted in outcome.reverts]
 

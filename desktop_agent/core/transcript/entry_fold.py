@@ -43,9 +43,7 @@ UNFINISHED = "The provider did not finish this."
 
 
 def hosted_calls(content: Sequence[AssistantBlock], *, goes_on: bool) -> dict[CallId, HostedCall]:
-    """Return a message's hosted calls, in order. One that began but did not end has failed, unless the message
-    `goes_on`.
-    """
+    """Return a message's hosted calls, in order. One without an end has failed, unless the message `goes_on`."""
     calls: dict[CallId, HostedCall] = {}
     for block in content:
         if isinstance(block, OpaqueBlock) and (call := block.call) is not None:

@@ -219,9 +219,7 @@ class PagedEntries(Fold):
         return (index or 0, entry) if isinstance(entry, ToolEntry) else (-1, None)
 
     def locate_question(self, event: ev.ApprovalResolved) -> tuple[int, SpendingEntry | None]:
-        """Return the index of a question that is about no call, and its entry if loaded. The event is kept for its
-        page.
-        """
+        """Return the index of a question that is about no call, and its entry if loaded."""
         found = self._question_in(range(self.base, len(self.entries)), event.call_id)
         if found[1] is None and (number := self._paged_tools.get(event.call_id)) is not None:
             self.late.setdefault(number, []).append(event)

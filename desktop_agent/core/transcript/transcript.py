@@ -140,7 +140,6 @@ class SessionInfo(Struct):
     is_title_given: bool = False
     is_archived: bool = False
     is_pinned: bool = False
-    """Whether the user wants the session at the top of the list."""
     forked_from: SessionId = ""
     purpose: SessionPurpose = "conversation"
 

@@ -265,9 +265,7 @@ def records(report: UsageReport, by: Grouping) -> list[JsonObject]:
 
 
 def csv_text(rows: Iterable[JsonObject]) -> str:
-    """Return records as CSV with a header (RFC 4180); text that a spreadsheet takes for a formula gets a
-    leading `'`.
-    """
+    """Return records as CSV with a header (RFC 4180); what a spreadsheet takes for a formula gets a `'`."""
     listed = list(rows)
     if not listed:
         return ""

@@ -111,7 +111,6 @@ class Rule(Struct, frozen=True, kw_only=True):
     workspace: str = ""
     """The folder of a `project` rule, absolute."""
     expires_at: datetime | None = None
-    """`None` if it does not expire."""
     is_unconfined: bool = False
     """Whether what it allows runs outside the sandbox. It then applies only in the repository in which it was made."""
     repository: str = ""
@@ -171,9 +170,7 @@ class ToolChange(Struct, frozen=True, kw_only=True):
     """The allowed definition, in lines; empty if not known."""
     after: str
     diff: str
-    """The difference, in lines that begin with `-`, `+` or a space; the whole definition if there is nothing to
-    compare.
-    """
+    """The difference in lines with `-`, `+` or a space; the whole definition if there is nothing to compare."""
     digest: Digest
     """Of the current definition: a yes is for exactly this one."""
 

@@ -250,7 +250,6 @@ class FileOutcome(Struct, frozen=True, kw_only=True):
     reverts: tuple[Reverted, ...] = ()
     """If nothing was written: which parts of changes are undone afterwards, or will be once a clash is settled."""
     is_removed: bool = False
-    """Whether the file was removed."""
 
     @property
     def is_done(self) -> bool:
@@ -354,9 +353,7 @@ class FileDiff(Struct, frozen=True, kw_only=True):
     """File type and permissions as in `stat` (`0o100644`, `0o120777`); `None` when the file did not exist."""
     new_mode: int | None = None
     old_encoding: str = "utf-8"
-    """How to turn the lines back into bytes: `utf-8` (other bytes are surrogate escapes), `utf-16-le` or
-    `utf-16-be`.
-    """
+    """How lines become bytes: `utf-8` (with surrogate escapes), `utf-16-le` or `utf-16-be`."""
     new_encoding: str = "utf-8"
     moved_from: str = ""
     undone: frozenset[HunkKey] = frozenset()

@@ -43,9 +43,7 @@ class Attachment(Struct, frozen=True, kw_only=True):
     server: str = ""
     """The MCP server that it came from; empty for everything but a resource."""
     uri: str
-    """The resource's address on the server; a file's or folder's path relative to the workspace; a session's id; a
-    name.
-    """
+    """The resource's address, the file's path relative to the workspace, the session's id, or a name."""
     name: str
     kind: AttachmentKind = "resource"
     lines: str = ""
@@ -117,7 +115,6 @@ class Job(Struct, frozen=True, kw_only=True):
     id: str
     """`job-20261121-213700-0123abcd`: when it was started (UTC), then 32 random bits."""
     command: str
-    """As people read it."""
     cwd: Path
     pid: int
     log: Path
@@ -292,7 +289,6 @@ class AssistantMessage(Struct, frozen=True, kw_only=True):
     content: tuple[AssistantBlock, ...]
     made_by: ModelRef | None = None
     id: str = ""
-    """The provider's id of the message."""
     role: Literal["assistant"] = "assistant"
 
 

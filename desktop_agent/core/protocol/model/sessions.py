@@ -160,7 +160,6 @@ class ContextReport(Struct, frozen=True, kw_only=True):
     compaction_id: str = ""
     """The compaction whose summary is in force; empty for none."""
     summary: Summary | None = None
-    """The summary in force."""
     deferred_tools: tuple[str, ...] = ()
     """The names of the server tools that are not in the request, because the model searches for them."""
     deferred_tokens: int = 0
@@ -275,15 +274,12 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     asked_allowance: DayAllowance | None = None
     """The daily allowance that a waiting question asks for."""
     is_title_given: bool = False
-    """Whether the user gave the title."""
     is_pinned: bool = False
     is_archived: bool = False
     forked_from: SessionId = ""
     purpose: SessionPurpose = "conversation"
     asks: int = 0
-    """How many questions wait in it, whether or not a process has the session open: they wait until they
-    are answered.
-    """
+    """How many questions wait in it, whether or not a process has the session open."""
 
     @property
     def is_listed(self) -> bool:

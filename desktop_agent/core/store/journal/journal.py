@@ -158,9 +158,7 @@ class Journal:
             return False
 
     def _make_sound(self) -> None:
-        """After a failure, restore the file to its correct content, on the disk too. Raises `OSError` if that fails
-        again.
-        """
+        """After a failure, restore the file's correct content, on the disk too. Raises `OSError`."""
         if self._is_sound:
             return
         descriptor = os.open(self._path, os.O_RDWR | _O_SAFE)  # not one that has reported the failure already

@@ -53,9 +53,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_lines(file: BinaryIO, *, number: int = 1, limit: int = MAX_LINE_BYTES) -> Iterator[Line]:
-    """Yield the lines from the current position of `file`; a line without its newline is the last, still
-    being written.
-    """
+    """Yield the lines from the current position of `file`; one without its newline is the last."""
     offset = file.tell()
     while content := file.readline(limit + 1):
         is_ended = content.endswith(b"\n")
