@@ -1,11 +1,12 @@
 """The first dialog: leads step by step to a tested connection to a model."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QSize, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QDialog, QPushButton, QScrollArea, QWidget
+from PySide6.QtWidgets import QDialog, QScrollArea, QWidget
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.vendors import LocalServer
@@ -30,54 +31,9 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, resize_wit
 from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
+_foot_tr = partial(QCoreApplication.translate, "OnboardingFoot")
+
 _FOLDER_WIDTH = 220
-
-
-class OnboardingFoot(QWidget):
-    """The buttons of the current step."""
-
-    back_requested = Signal()
-    folder_requested = Signal()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setAutoFillBackground(True)
-        self._back = make_button(self.tr("Back"), "backButton", clicked=self.back_requested)
-        self._folder = ElidedLabel(Qt.TextElideMode.ElideMiddle, role="secondary", object_name="onboardingFolder")
-        self._choose = make_button(self.tr("Choose folder…"), "chooseFolderButton", clicked=self.folder_requested)
-        margins = (Space.XL, Space.M, Space.XL, Space.M)
-        self._row = hbox(self._back, self._folder, STRETCH, self._choose, on=self, margins=margins, spacing=Space.S)
-        self._primaries: list[QPushButton] = []
-        self.set_folder(None)
-
-    def add_buttons(self, step: Step) -> None:
-        for button in step.buttons:
-            self._row.addWidget(button)
-            button.hide()
-            self._primaries.append(button)
-
-    def show_step(self, step: Step, *, is_first: bool, is_busy: bool) -> None:
-        self._back.setVisible(is_busy or not is_first)
-        self._back.setText(self.tr("Cancel") if is_busy else self.tr("Back"))
-        self._folder.setVisible(is_first)
-        self._choose.setVisible(is_first)
-        primary = step.primary
-        for button in self._primaries:
-            button.setVisible(button is primary and not is_busy)
-        if primary is not None and not is_busy:
-            primary.setDefault(True)
-
-    def take_focus(self) -> None:
-        self._back.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def set_folder(self, folder: Path | None) -> None:
-        if folder is None:
-            self._folder.setText(self.tr("No folder chosen yet"))
-            self._folder.setToolTip("")
-            return
-        text = self.tr("Folder: {0}").format(short_path(str(folder)))
-        self._folder.setText(self._folder.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, _FOLDER_WIDTH))
-        self._folder.setToolTip(plain_tooltip(str(folder)))
 
 
 _SIZE = QSize(540, 552)
@@ -117,14 +73,30 @@ class OnboardingDialog(QDialog):
         self._content = QWidget()
         self._scroll = QScrollArea()
         self._said = Note(object_name="welcomeNote")
-        self._foot = OnboardingFoot()
+        self._foot = QWidget()
+        self._foot.setAutoFillBackground(True)
+        self._back = make_button(_foot_tr("Back"), "backButton", clicked=self._on_back)
+        self._folder = ElidedLabel(Qt.TextElideMode.ElideMiddle, role="secondary", object_name="onboardingFolder")
+        self._choose_folder = make_button(
+            _foot_tr("Choose folder…"), "chooseFolderButton", clicked=actions.choose_folder
+        )
+        self.set_folder(None)
         self._lay_out()
-        self._connect()
+        self.finished.connect(self._on_finished)
+        for step in self._steps.values():
+            step.changed.connect(self._on_changed)
+            step.leads_on.connect(self._on_leads_on)
         resize_within_screen(self, _SIZE, _MINIMUM_SIZE)
         self._show()
 
     def set_folder(self, folder: Path | None) -> None:
-        self._foot.set_folder(folder)
+        if folder is None:
+            self._folder.setText(_foot_tr("No folder chosen yet"))
+            self._folder.setToolTip("")
+            return
+        text = _foot_tr("Folder: {0}").format(short_path(str(folder)))
+        self._folder.setText(self._folder.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, _FOLDER_WIDTH))
+        self._folder.setToolTip(plain_tooltip(str(folder)))
 
     def show_found(self, found: Found) -> None:
         self._key.show_found(found)
@@ -137,7 +109,7 @@ class OnboardingDialog(QDialog):
         self._is_busy = True
         self._say(words)
         self._show(begins=False)
-        self._foot.take_focus()
+        self._back.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_waiting(self, address: str, *, is_open: bool) -> None:
         self._waiting.wait.show_address(address, is_open=is_open)
@@ -145,7 +117,7 @@ class OnboardingDialog(QDialog):
         if self._way[-1] is not self._waiting:
             self._way.append(self._waiting)
             self._show(begins=False)
-            self._foot.take_focus()
+            self._back.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_failure(self, error: AgentError) -> None:
         self._end_work()
@@ -168,10 +140,14 @@ class OnboardingDialog(QDialog):
             step.key.offer(key)
 
     def _lay_out(self) -> None:
-        margins = (Space.XL, Space.XL, Space.XL, Space.M)
+        margins = (Space.XL, Space.M, Space.XL, Space.M)
+        parts = (self._back, self._folder, STRETCH, self._choose_folder)
+        foot = hbox(*parts, on=self._foot, margins=margins, spacing=Space.S)
         for step in self._steps.values():
-            step.column.setContentsMargins(*margins)
-            self._foot.add_buttons(step)
+            step.column.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.M)
+            for button in step.buttons:
+                foot.addWidget(button)
+                button.hide()
         vbox(*self._steps.values(), on=self._content)
         scroll_down(self._scroll, self._content)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -180,14 +156,6 @@ class OnboardingDialog(QDialog):
         self._said.setContentsMargins(Space.XL, 0, Space.XL, Space.M)
         self._said.hide()
         vbox((self._scroll, 1), self._said, hairline(), self._foot, on=self)
-
-    def _connect(self) -> None:
-        self._foot.back_requested.connect(self._on_back)
-        self._foot.folder_requested.connect(self._actions.choose_folder)
-        self.finished.connect(self._on_finished)
-        for step in self._steps.values():
-            step.changed.connect(self._on_changed)
-            step.leads_on.connect(self._on_leads_on)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Let Escape go back; on the first step it closes."""
@@ -205,10 +173,21 @@ class OnboardingDialog(QDialog):
         for each in self._steps.values():  # not of a stack, which is as high as its highest page
             each.setVisible(each is step)
         step.setEnabled(not self._is_busy or step is self._waiting)
-        self._foot.show_step(step, is_first=len(self._way) == 1, is_busy=self._is_busy)
+        self._show_foot()
         if begins:
             self._scroll.verticalScrollBar().setValue(0)
             step.begin()
+
+    def _show_foot(self) -> None:
+        is_first, primary = len(self._way) == 1, self._way[-1].primary
+        self._back.setVisible(self._is_busy or not is_first)
+        self._back.setText(_foot_tr("Cancel") if self._is_busy else _foot_tr("Back"))
+        self._folder.setVisible(is_first)
+        self._choose_folder.setVisible(is_first)
+        for button in (button for step in self._steps.values() for button in step.buttons):
+            button.setVisible(button is primary and not self._is_busy)
+        if primary is not None and not self._is_busy:
+            primary.setDefault(True)
 
     def _say(self, words: str, role: str = "secondary") -> None:
         self._said.say(words, role)
@@ -223,7 +202,7 @@ class OnboardingDialog(QDialog):
         self._way[-1].take_focus()
 
     def _on_changed(self) -> None:
-        self._foot.show_step(self._way[-1], is_first=len(self._way) == 1, is_busy=self._is_busy)
+        self._show_foot()
         focused = self.focusWidget()
         if isinstance(focused, ChoiceCard) and focused.isVisible():
             self._scroll.ensureWidgetVisible(focused)

@@ -21,17 +21,12 @@ from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, vbox
 
 
 class Step(QWidget):
-    """One step. The dialog puts its button into the foot.
+    """One step. The dialog puts its buttons into the foot, where only the `primary` one is shown."""
 
-    Signals:
-        changed: the button that leads on may be another one.
-        leads_on: the user wants the step of this name next.
-    """
+    changed = Signal()  # the button that leads on may be another one
+    leads_on = Signal(str)  # the user wants the step of this name next
 
-    changed = Signal()
-    leads_on = Signal(str)
-
-    def __init__(self, title: str, explanation: str) -> None:
+    def __init__(self, title: str = "", explanation: str = "") -> None:
         super().__init__()
         self._title = make_label(title, role="title", wraps=True)
         self._explanation = make_label(explanation, role="secondary", wraps=True, is_plain=True)
@@ -57,10 +52,6 @@ class Step(QWidget):
     def forget(self) -> None:
         """Forget secrets that were typed."""
 
-    def explain(self, title: str, explanation: str) -> None:
-        self._title.setText(title)
-        self._explanation.setText(explanation)
-
 
 def form() -> QFormLayout:
     """Return a form with labels on the left, or above the fields where there is too little room."""
@@ -72,21 +63,28 @@ def form() -> QFormLayout:
     return fields
 
 
-class Cards(QWidget):
-    """Several cards that exclude each other, each standing for a value."""
+class CardsStep(Step):
+    """Offers cards that exclude each other, each for a value, which can have a button of its own that leads on."""
 
-    chosen = Signal()
-    confirmed = Signal()
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
+    def __init__(self, theme: Theme, title: str, explanation: str) -> None:
+        super().__init__(title, explanation)
         self._theme = theme
         self._cards: list[tuple[ChoiceCard, object]] = []
-        self._column = vbox(on=self, spacing=Space.S)
+        self._by_value: dict[object, QPushButton] = {}
+        self.cards = QWidget()
+        self._card_column = vbox(on=self.cards, spacing=Space.S)
+        self.column.addWidget(self.cards)
 
     @property
     def value(self) -> object:
         return next((value for card, value in self._cards if card.isChecked()), None)
+
+    @property
+    def primary(self) -> QPushButton | None:
+        return self._by_value.get(self.value) or super().primary
+
+    def offer(self, value: object, text: str, object_name: str, clicked: Callable[[], object]) -> None:
+        self._by_value[value] = self.add_button(text, object_name, clicked)
 
     def show_choices(self, choices: Sequence[tuple[str, str, object]]) -> None:
         """Offer these titles, explanations and values. The chosen one stays chosen, else the first is.
@@ -98,62 +96,37 @@ class Cards(QWidget):
         self._cards = []
         for title, text, value in choices:
             card = kept.pop((title, text), None) or self._new_card(title, text)
-            self._column.insertWidget(len(self._cards), card)
+            self._card_column.insertWidget(len(self._cards), card)
             self._cards.append((card, value))
         for card in kept.values():
-            self._column.removeWidget(card)
+            self._card_column.removeWidget(card)
             card.hide()
             card.deleteLater()
         chosen = next((card for card, value in self._cards if value == before), None)
         if self._cards:
             (chosen or self._cards[0][0]).setChecked(True)
 
+    def take_focus(self) -> None:
+        if (card := next((card for card, _ in self._cards if card.isChecked()), None)) is not None:
+            card.setFocus()
+
     def _new_card(self, title: str, text: str) -> ChoiceCard:
-        card = ChoiceCard(self._theme, title, text, self)
+        card = ChoiceCard(self._theme, title, text, self.cards)
         card.show()  # at once: it may get the keyboard
         card.toggled.connect(self._on_toggled)
         card.confirmed.connect(self._on_confirmed)
         return card
 
-    def take_focus(self) -> None:
-        if (card := next((card for card, _ in self._cards if card.isChecked()), None)) is not None:
-            card.setFocus()
-
     def _on_confirmed(self) -> None:
         card = self.sender()
         assert isinstance(card, ChoiceCard)
         card.setChecked(True)
-        self.confirmed.emit()
+        if self.primary is not None:
+            self.primary.click()
 
     def _on_toggled(self, is_chosen: bool) -> None:
         if is_chosen:
-            self.chosen.emit()
-
-
-class CardsStep(Step):
-    """Offers cards. With several buttons, the value of the chosen card selects the one that leads on."""
-
-    def __init__(self, theme: Theme, title: str, explanation: str) -> None:
-        super().__init__(title, explanation)
-        self.cards = Cards(theme)
-        self._by_value: dict[object, QPushButton] = {}
-        self.column.addWidget(self.cards)
-        self.cards.chosen.connect(self.changed)
-        self.cards.confirmed.connect(self._on_confirmed)
-
-    def offer(self, value: object, text: str, object_name: str, clicked: Callable[[], object]) -> None:
-        self._by_value[value] = self.add_button(text, object_name, clicked)
-
-    @property
-    def primary(self) -> QPushButton | None:
-        return self._by_value.get(self.cards.value) or super().primary
-
-    def take_focus(self) -> None:
-        self.cards.take_focus()
-
-    def _on_confirmed(self) -> None:
-        if self.primary is not None:
-            self.primary.click()
+            self.changed.emit()
 
 
 DEMO_WAY = "demo"
@@ -170,7 +143,7 @@ class ChooseStep(CardsStep):
         local = self.tr("With Ollama, LM Studio or llama.cpp. No key, and nothing leaves this machine.")
         plan = self.tr("Sign in with your ChatGPT plan, or use a profile of Anthropic's tools.")
         other = self.tr("Sign in with OpenRouter, or enter the address of any compatible server.")
-        self.cards.show_choices(
+        self.show_choices(
             [
                 (self.tr("Try the demo"), demo, DEMO_WAY),
                 (self.tr("Enter an API key"), key, "key"),
@@ -187,7 +160,7 @@ class ChooseStep(CardsStep):
         self.column.addStretch()
 
     def _on_clicked(self) -> None:
-        self.leads_on.emit(self.cards.value)
+        self.leads_on.emit(self.value)
 
 
 class KeyStep(Step):
@@ -208,7 +181,10 @@ class KeyStep(Step):
         self._page.setOpenExternalLinks(True)
         self._there = Note()
         self._try = self.add_button(self.tr("Test and continue"), "tryKeyButton", self._on_try)
-        self._lay_out()
+        fields = form()
+        fields.addRow(self.tr("Provider"), self._provider)
+        fields.addRow(self.tr("API key"), self.key)
+        add_parts(self.column, fields, Space.S, self._there, self._page, STRETCH)
         self._provider.currentIndexChanged.connect(self._on_provider)
         self.key.changed.connect(self._update)
         self._on_provider()
@@ -224,12 +200,6 @@ class KeyStep(Step):
 
     def forget(self) -> None:
         self.key.forget()
-
-    def _lay_out(self) -> None:
-        fields = form()
-        fields.addRow(self.tr("Provider"), self._provider)
-        fields.addRow(self.tr("API key"), self.key)
-        add_parts(self.column, fields, Space.S, self._there, self._page, STRETCH)
 
     @property
     def _vendor(self) -> Vendor:
@@ -281,7 +251,13 @@ class AddressStep(Step):
         self.key = ApiKeyField()
         self._problem = Note(role="error", object_name="addressProblem")
         self._try = self.add_button(self.tr("Test and continue"), "tryAddressButton", self._on_try)
-        self._lay_out()
+        fields = form()
+        fields.addRow(self.tr("Name"), self._fields.name)
+        fields.addRow(self.tr("Address"), self._fields.address)
+        fields.addRow(self.tr("Format"), self._speaks)
+        fields.addRow(self.tr("Key sent as"), self._fields.header)
+        fields.addRow(self.tr("API key"), self.key)
+        add_parts(self.column, fields, Space.S, self._problem, STRETCH)
         self._fields.changed.connect(self._update)
         self.key.changed.connect(self._update)
         self._update()
@@ -291,15 +267,6 @@ class AddressStep(Step):
 
     def forget(self) -> None:
         self.key.forget()
-
-    def _lay_out(self) -> None:
-        fields = form()
-        fields.addRow(self.tr("Name"), self._fields.name)
-        fields.addRow(self.tr("Address"), self._fields.address)
-        fields.addRow(self.tr("Format"), self._speaks)
-        fields.addRow(self.tr("Key sent as"), self._fields.header)
-        fields.addRow(self.tr("API key"), self.key)
-        add_parts(self.column, fields, Space.S, self._problem, STRETCH)
 
     @property
     def _account(self) -> Account:
@@ -339,14 +306,14 @@ class LocalStep(CardsStep):
         self.take_focus()
 
     def take_focus(self) -> None:
-        if isinstance(self.cards.value, LocalServer):
-            self.cards.take_focus()
+        if isinstance(self.value, LocalServer):
+            super().take_focus()
         else:
             self._again.setFocus()
 
     def look(self) -> None:
         self._again.setText(self.tr("Looking…"))
-        self._use.setEnabled(isinstance(self.cards.value, LocalServer))
+        self._use.setEnabled(isinstance(self.value, LocalServer))
         self._actions.look_for_servers()
 
     def show_servers(self, servers: Sequence[LocalServer]) -> None:
@@ -354,16 +321,16 @@ class LocalStep(CardsStep):
         usable = [server for server in servers if server.is_usable]
         running = {server.provider for server in usable}
         absent = [server for server in servers if not server.is_usable and server.provider not in running]
-        self.cards.show_choices([(server.label, _what(server), server) for server in usable])
+        self.show_choices([(server.label, _what(server), server) for server in usable])
         self.cards.setVisible(bool(usable))
         show_text(self._absent, "\n\n".join(server.words for server in absent))
         self._use.setEnabled(bool(usable))
         if usable and self._again.hasFocus():
-            self.cards.take_focus()
+            super().take_focus()
         self.changed.emit()
 
     def _on_use(self) -> None:
-        server = self.cards.value
+        server = self.value
         if isinstance(server, LocalServer):
             account = usual_account(server.provider)
             is_usual = server.address == vendor_of(server.provider).address
@@ -371,13 +338,9 @@ class LocalStep(CardsStep):
 
 
 def _what(server: LocalServer) -> str:
-    """Return a server's address and its models, as far as they fit: `127.0.0.1:11434 · qwen3:8b, gpt-oss:20b and 3
-    more`.
-    """
-    names = list(server.models)
-    shown = ", ".join(names[:2])
-    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
-    return f"{server.place} · {shown}{more}"
+    """Return a server's address and its models, as far as they fit: `127.0.0.1:11434 · qwen3:8b, a and 3 more`."""
+    more = f" and {len(server.models) - 2} more" if len(server.models) > 2 else ""
+    return f"{server.place} · {', '.join(server.models[:2])}{more}"
 
 
 class OtherStep(CardsStep):
@@ -389,7 +352,7 @@ class OtherStep(CardsStep):
         router = self.tr("Your browser opens OpenRouter's page. It makes a key, which is kept in your keyring.")
         address = self.tr("Of a gateway, a router or a server that speaks a format of OpenAI's or Anthropic's.")
         sign_in, enter = self.tr("Sign in with OpenRouter"), self.tr("Enter an address")
-        self.cards.show_choices([(sign_in, router, "openrouter"), (enter, address, "address")])
+        self.show_choices([(sign_in, router, "openrouter"), (enter, address, "address")])
         self.offer("openrouter", self.tr("Sign in…"), "routerSignInButton", partial(actions.sign_in, "openrouter", ""))
         enter_address = partial(self.leads_on.emit, "address")
         self.offer("address", self.tr("Enter an address…"), "enterAddressButton", enter_address)
@@ -411,12 +374,12 @@ class SubscriptionStep(CardsStep):
 
     @property
     def primary(self) -> QPushButton:
-        return self._use if self.cards.value else self._sign_in
+        return self._use if self.value else self._sign_in
 
     def show_found(self, found: Found) -> None:
         chatgpt = self.tr("Your browser opens OpenAI's page, where you allow this application to use your plan.")
         profile = self.tr("API access of your organisation, as Anthropic's own tools signed in for it.")
-        self.cards.show_choices(
+        self.show_choices(
             [
                 (self.tr("Sign in with ChatGPT"), chatgpt, ""),
                 *((self.tr("Anthropic profile “{0}”").format(name), profile, name) for name in found.profiles),
@@ -430,7 +393,7 @@ class SubscriptionStep(CardsStep):
         self._others.setText("\n\n".join(found.others if has_claude else (*found.others, claude)))
 
     def _on_go(self) -> None:
-        name = str(self.cards.value or "")
+        name = str(self.value or "")
         self._actions.sign_in("profile" if name else "chatgpt", name)
 
 
@@ -447,7 +410,7 @@ class DoneStep(Step):
     """Says that a connection works, and asks for the first model."""
 
     def __init__(self, actions: WelcomeActions) -> None:
-        super().__init__("", "")
+        super().__init__()
         self._actions = actions
         self._connected: Connected | None = None
         name = self.tr("Model")
@@ -465,16 +428,10 @@ class DoneStep(Step):
 
     def show_connected(self, connected: Connected) -> None:
         self._connected = connected
-        label, count = connected.account.full_label, len(connected.models)
-        self.explain(
-            self.tr("Connected with {0}").format(label),
-            plural(
-                "DoneStep",
-                count,
-                "It has one model. New conversations begin with the one that you choose here.",
-                "It has %n models. New conversations begin with the one that you choose here.",
-            ),
-        )
+        self._title.setText(self.tr("Connected with {0}").format(connected.account.full_label))
+        one = "It has one model. New conversations begin with the one that you choose here."
+        many = "It has %n models. New conversations begin with the one that you choose here."
+        self._explanation.setText(plural("DoneStep", len(connected.models), one, many))
         self._model.clear()
         self._model.addItems(connected.models)
         self._model.setCurrentText(connected.usual_model)
