@@ -1,6 +1,7 @@
 """“What the model sees”: the next request part by part, the summary to rewrite or take back, and the pins."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import QCoreApplication, QDateTime, QLocale, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QTextCursor
@@ -19,15 +20,16 @@ from desktop_agent.core.context.summaries import from_headings, summary_text
 from desktop_agent.core.protocol.model import CacheMiss, ContextReport, ContextSection, Pin, SectionKind
 from desktop_agent.core.protocol.ops import AddPin, Compact, EditSummary, RemovePin, UndoCompaction
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
+from desktop_agent.ui.widgets.buttons import Picker, compact_button, make_button, make_line
 from desktop_agent.ui.widgets.context_meter import counted
-from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label, show_text
 from desktop_agent.ui.widgets.layouts import (
     Stretch,
     hairline,
     hbox,
     resize_within_screen,
     scroll_down,
+    set_names,
     set_up_dialog,
     vbox,
 )
@@ -195,14 +197,12 @@ class LongText(QPlainTextEdit):
 _SHOWN_ROWS = 4
 """Further rows scroll, so that the text above keeps its space."""
 _TOOLTIP_CHARS = 2_000
-_TIMES_S: tuple[float | None, ...] = (None, 3_600, 86_400, 7 * 86_400)
 
 
 class PinList(QWidget):
     """What is pinned."""
 
-    added = Signal(str, object)  # the text, and for how many seconds; None until it is removed
-    removed = Signal(str)  # a pin's id
+    op_requested = Signal(object)  # an `AddPin` or a `RemovePin`
 
     def __init__(self) -> None:
         super().__init__()
@@ -214,12 +214,13 @@ class PinList(QWidget):
         self._field = make_line("pinEdit", self.tr("Text to pin"), self.tr("Pin text for the agent…"), parent=self)
         self._field.returnPressed.connect(self._add)
         self._field.textChanged.connect(self._on_text)
-        self._time = Picker(self)
-        self._time.setObjectName("pinTime")
-        self._time.setAccessibleName(self.tr("How long"))
-        self._time.addItems(
-            [self.tr("Until removed"), self.tr("For an hour"), self.tr("For a day"), self.tr("For a week")]
-        )
+        times = [
+            (self.tr("Until removed"), None),
+            (self.tr("For an hour"), 3_600.0),
+            (self.tr("For a day"), 86_400.0),
+            (self.tr("For a week"), 7 * 86_400.0),
+        ]
+        self._time = Picker(self, object_name="pinTime", accessible_name=self.tr("How long"), choices=times)
         self._time.fit()
         self._button = make_button(self.tr("Pin"), object_name="pinButton", clicked=self._add)
         self._button.setEnabled(False)
@@ -239,14 +240,17 @@ class PinList(QWidget):
 
     def _row(self, pin: Pin) -> QWidget:
         line = QWidget(self)
-        text = ElidedLabel()
-        text.setText(" ".join(pin.text[:_TOOLTIP_CHARS].split()))
-        text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        text = ElidedLabel(text=" ".join(pin.text[:_TOOLTIP_CHARS].split()), takes_room=True)
         text.setToolTip(plain_tooltip(pin.text[:_TOOLTIP_CHARS]))
-        until = make_label(_until(pin, self.tr("until {0}")), role="secondary")
-        unpin = make_button(self.tr("Unpin"), object_name=f"unpin-{pin.id}", clicked=self._remove, is_compact=True)
-        unpin.setAccessibleName(self.tr("Unpin “{0}”").format(pin.text[:60]))
-        unpin.setProperty("pin", pin.id)
+        until = make_label(role="secondary")
+        if pin.expires_at is not None:
+            moment = QDateTime.fromSecsSinceEpoch(round(pin.expires_at.timestamp()))
+            until.setText(self.tr("until {0}").format(QLocale().toString(moment, QLocale.FormatType.ShortFormat)))
+        name, remove = (
+            self.tr("Unpin “{0}”").format(pin.text[:60]),
+            partial(self.op_requested.emit, RemovePin(pin_id=pin.id)),
+        )
+        unpin = compact_button(self.tr("Unpin"), f"unpin-{pin.id}", accessible_name=name, clicked=remove)
         hbox((text, 1), until, unpin, on=line, spacing=Space.S)
         return line
 
@@ -257,17 +261,7 @@ class PinList(QWidget):
         text = self._field.text().strip()
         if text:
             self._field.clear()
-            self.added.emit(text, _TIMES_S[self._time.currentIndex()])
-
-    def _remove(self) -> None:
-        self.removed.emit(str(self.sender().property("pin")))
-
-
-def _until(pin: Pin, pattern: str) -> str:
-    if pin.expires_at is None:
-        return ""
-    moment = QDateTime.fromSecsSinceEpoch(round(pin.expires_at.timestamp()))
-    return pattern.format(QLocale().toString(moment, QLocale.FormatType.ShortFormat))
+            self.op_requested.emit(AddPin(text=text, ttl_s=self._time.currentData()))
 
 
 _DOT = 8
@@ -281,8 +275,7 @@ class SectionList(QListWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.setObjectName("contextSections")
-        self.setAccessibleName(self.tr("What the model sees, part by part"))
+        set_names(self, "contextSections", self.tr("What the model sees, part by part"))
         self.setItemDelegate(_Row(theme, set_up_list(self), self))
         self.setFixedWidth(240)
         self.currentItemChanged.connect(self._on_current)
@@ -319,12 +312,10 @@ class SectionList(QListWidget):
 class _Row(RowDelegate):
     """Draws a part with its tokens: `● System prompt              938`."""
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+    def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         section: ContextSection = index.data(_DATA)
         colour = self.theme.colour
         area = QRectF(option.rect)
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         ink = draw_ground(painter, self.theme, option, self.ring)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(colour(COLOURS[section.kind]))
@@ -340,7 +331,6 @@ class _Row(RowDelegate):
         room = int(inner.width()) - metrics.horizontalAdvance(tokens) - Space.S
         name = metrics.elidedText(section_name(section), Qt.TextElideMode.ElideMiddle, room)
         painter.drawText(inner, Qt.AlignmentFlag.AlignVCenter, name)
-        painter.restore()
 
 
 _LEAST_TEXT_HEIGHT = 40
@@ -366,17 +356,17 @@ class ContextInspector(QDialog):
         self._name = make_label(role="strong", is_plain=True)
         self._hint = make_label(role="secondary", wraps=True, is_plain=True)
         self._text = LongText()
-        self._text.setObjectName("contextText")
-        self._text.setAccessibleName(self.tr("Text of this part"))
+        set_names(self._text, "contextText", self.tr("Text of this part"))
         self._text.setFont(theme.code_font())
         self._text.setMinimumHeight(_LEAST_TEXT_HEIGHT)
         self._text.textChanged.connect(self._on_text)
         self._save = make_button(self.tr("Save summary"), object_name="saveSummaryButton", clicked=self._save_summary)
-        self._undo = make_button(self.tr("Undo summary"), object_name="undoSummaryButton", clicked=self._undo_summary)
-        self._undo.setToolTip(self.tr("The agent sees the older turns in full again"))
+        again = self.tr("The agent sees the older turns in full again")
+        self._undo = make_button(
+            self.tr("Undo summary"), "undoSummaryButton", clicked=self._undo_summary, tooltip=again
+        )
         self._pins = PinList()
-        self._pins.added.connect(self._add_pin)
-        self._pins.removed.connect(self._remove_pin)
+        self._pins.op_requested.connect(self.op_requested)
         self._focus = make_line(
             "compactFocus", self.tr("What the summary should keep above all"), self.tr("Keep above all… (optional)")
         )
@@ -392,10 +382,9 @@ class ContextInspector(QDialog):
         self._report = report
         use, percent = report.use, round(100 * report.use.tokens / max(report.use.window, 1))
         words = self.tr("{0} of {1} tokens, {2} %").format(counted(use.tokens), counted(use.window), percent)
-        if report.target:
-            words += " · " + self.tr("older turns are summarised above {0}").format(counted(report.target))
-        else:
-            words += " · " + self.tr("older turns are summarised only when you ask")
+        only_asked = self.tr("older turns are summarised only when you ask")
+        above = self.tr("older turns are summarised above {0}").format(counted(report.target or 0))
+        words += f" · {above if report.target else only_asked}"
         self._use.setText(words)
         self._bar.show_report(report)
         self._bar.setAccessibleName(words)
@@ -412,8 +401,7 @@ class ContextInspector(QDialog):
         self._on_text()
 
     def show_cache_miss(self, missed: CacheMiss | None) -> None:
-        self._missed.setText(cache_miss_words(missed) if missed is not None else "")
-        self._missed.setVisible(missed is not None)
+        show_text(self._missed, cache_miss_words(missed) if missed is not None else "")
 
     def show_part(self, kind: str) -> None:
         """Show the part of this kind; `pins` focuses the field that adds a pin."""
@@ -469,12 +457,6 @@ class ContextInspector(QDialog):
         if self._compact_button.isEnabled():
             self.op_requested.emit(Compact(focus=self._focus.text().strip()))
             self._focus.clear()
-
-    def _add_pin(self, text: str, ttl_s: float | None) -> None:
-        self.op_requested.emit(AddPin(text=text, ttl_s=ttl_s))
-
-    def _remove_pin(self, pin_id: str) -> None:
-        self.op_requested.emit(RemovePin(pin_id=pin_id))
 
     # -- building --
 

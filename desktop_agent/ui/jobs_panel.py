@@ -6,14 +6,14 @@ from typing import Literal
 
 from PySide6.QtCore import QCoreApplication, QLocale, QPointF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QShowEvent
-from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QScrollArea, QWidget
 
 from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import plural
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, set_names, vbox
 from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip, visible
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
@@ -84,24 +84,16 @@ class JobRow(QWidget):
         self._stop_job = stop
         self._show_output = show_output
         self._mark = _Mark(theme)
-        self._command = ElidedLabel(Qt.TextElideMode.ElideMiddle)
-        self._last = ElidedLabel()
-        for line, size in ((self._command, TypeSize.CODE), (self._last, TypeSize.HEAD)):
-            line.setFont(theme.code_font(size))
-            line.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._last.setObjectName("jobLastLine")
+        self._command = ElidedLabel(Qt.TextElideMode.ElideMiddle, takes_room=True)
+        self._command.setFont(theme.code_font(TypeSize.CODE))
+        self._last = ElidedLabel(object_name="jobLastLine", takes_room=True)
+        self._last.setFont(theme.code_font(TypeSize.HEAD))
         self._last.setForegroundRole(self._last.palette().ColorRole.PlaceholderText)
         self._figures = make_label(role="secondary", object_name="jobFigures", is_plain=True)
-        self._output = make_button(
-            self.tr("Show output"),
-            object_name="jobOutputButton",
-            clicked=self._on_output,
-            variant="flat",
-            is_compact=True,
+        self._output = compact_button(
+            self.tr("Show output"), "jobOutputButton", clicked=self._on_output, variant="flat"
         )
-        self._stop = make_button(
-            self.tr("Stop"), object_name="jobStopButton", clicked=self._on_stop, variant="destructive", is_compact=True
-        )
+        self._stop = compact_button(self.tr("Stop"), "jobStopButton", clicked=self._on_stop, variant="destructive")
         policy = self._stop.sizePolicy()
         policy.setRetainSizeWhenHidden(True)  # so that what stands beside it stays in line with the other rows
         self._stop.setSizePolicy(policy)
@@ -121,9 +113,8 @@ class JobRow(QWidget):
             self._stop.setText(self.tr("Stop"))  # its width stays, so it must be that of the other rows
         self._stop.setVisible(job.state == "running")
         self._stop.setAccessibleName(self.tr("Stop {0}").format(command))
-        self._stop.setToolTip(
-            plain_tooltip(self.tr("Ends this and everything it started:\n{0}").format(visible(job.command)))
-        )
+        ends = self.tr("Ends this and everything it started:\n{0}").format(visible(job.command))
+        self._stop.setToolTip(plain_tooltip(ends))
         self._output.setAccessibleName(self.tr("Show the output of {0}").format(command))
         self.show_age(now)
         self.setAccessibleName(", ".join((command, state(job), self._figures.text())))
@@ -189,8 +180,7 @@ class JobsPanel(QWidget):
 
     def __init__(self, theme: Theme, now: Callable[[], datetime]) -> None:
         super().__init__()
-        self.setObjectName("jobsPanel")
-        self.setAccessibleName(self.tr("Background commands"))
+        set_names(self, "jobsPanel", self.tr("Background commands"))
         self._theme = theme
         self._now = now
         self._jobs: tuple[Job, ...] = ()
@@ -251,11 +241,11 @@ class JobsPanel(QWidget):
             row.show_age(now)
 
     def _update_ticking(self) -> None:
-        if self.isVisible() and any(job.state == "running" for job in self._jobs):
-            if not self._tick.isActive():
-                self._tick.start()
-        else:
+        is_wanted = self.isVisible() and any(job.state == "running" for job in self._jobs)
+        if not is_wanted:
             self._tick.stop()
+        elif not self._tick.isActive():
+            self._tick.start()
 
     # -- events --
 
@@ -277,15 +267,14 @@ class JobsPanel(QWidget):
     # -- how it is built --
 
     def _lay_out(self) -> None:
-        close = make_button(
+        close = compact_button(
             "✕",
-            object_name="jobsCloseButton",
+            "jobsCloseButton",
+            accessible_name=self.tr("Hide background commands"),
             clicked=self.closed,
             variant="flat",
-            accessible_name=self.tr("Hide background commands"),
-            is_compact=True,
+            tooltip=self.tr("Hide. Running commands continue."),
         )
-        close.setToolTip(self.tr("Hide. Running commands continue."))
         heading = make_label(self.tr("Background commands"), role="heading")
         head = hbox(heading, self._count, STRETCH, close, spacing=Space.S)
         content = QWidget()
@@ -301,5 +290,5 @@ class JobsPanel(QWidget):
 
 
 def _in_order(jobs: Sequence[Job]) -> list[Job]:
-    newest_first = list(reversed(jobs))
+    newest_first = reversed(jobs)
     return sorted(newest_first, key=lambda job: job.state != "running")

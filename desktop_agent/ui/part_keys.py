@@ -200,9 +200,7 @@ class PartKeys(QObject):
         return [QKeySequence(each) for each in both]
 
     def _found(self, event: QKeyEvent) -> tuple[str | None, str]:
-        """Return the action and the key sequence begun: this key continues the strokes before it, else starts a new
-        sequence.
-        """
+        """Return the action, and the sequence begun: a key continues the strokes before it or starts another."""
         stroke = _stroke(event)
         for before in filter(None, (self._begun and f"{self._begun}, {stroke}", stroke)):
             for action, keys in self._keys.items():

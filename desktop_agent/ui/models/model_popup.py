@@ -317,31 +317,7 @@ class EffortChoice(QWidget):
         return True
 
 
-class PickerFoot(QWidget):
-    """Says how old the list of one account is."""
-
-    refresh_requested = Signal()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._age = ElidedLabel(role="secondary", object_name="modelListAge")
-        self._refresh = compact_button(
-            object_name="refreshModelsButton", clicked=self.refresh_requested, variant="flat"
-        )
-        hbox(self._age, STRETCH, self._refresh, on=self, margins=(Space.S, 0, 0, 0), spacing=Space.S)
-        self.show_state("", asked=0, done=0)
-
-    def show_state(self, words: str, *, asked: int, done: int) -> None:
-        """Show words about the list, and how many of the requested lists have arrived; with all, offer
-        another refresh.
-        """
-        self._age.setText(words)
-        is_refreshing = done < asked
-        progress = self.tr("Refreshing… {0} of {1}").format(done, asked)
-        self._refresh.setText(progress if is_refreshing else self.tr("Refresh list"))
-        self._refresh.setVisible(asked > 0)
-        self._refresh.setEnabled(not is_refreshing)
-
+_foot_tr = partial(QCoreApplication.translate, "PickerFoot")
 
 _WIDTH = 600
 _MOST_ROWS = 14
@@ -378,8 +354,12 @@ class ModelPopup(FilterPopup[ChoiceRow]):
         models.starred.connect(self._toggle_star)
         self._effort = EffortChoice()
         self._effort.chosen.connect(self._on_effort)
-        self._foot = PickerFoot()
-        self._foot.refresh_requested.connect(self.refresh_requested)
+        self._foot = QWidget()
+        self._age = ElidedLabel(role="secondary", object_name="modelListAge")
+        self._refresh = compact_button(
+            object_name="refreshModelsButton", clicked=self.refresh_requested, variant="flat"
+        )
+        hbox(self._age, STRETCH, self._refresh, on=self._foot, margins=(Space.S, 0, 0, 0), spacing=Space.S)
         parts = (self._field, (models, 1), hairline(), self._effort, self._foot)
         vbox(*parts, on=self, margins=(Space.S, Space.S, Space.S, Space.S), spacing=Space.S)
 
@@ -444,7 +424,11 @@ class ModelPopup(FilterPopup[ChoiceRow]):
         hint = self.tr("{0} marks a favourite").format(_STAR_KEYS.toString(QKeySequence.SequenceFormat.NativeText))
         asked = [account for account in self._choices.accounts if account.is_connected and account.is_listing]
         done = sum(not account.is_refreshing for account in asked)
-        self._foot.show_state(age or hint, asked=len(asked), done=done)
+        progress = _foot_tr("Refreshing… {0} of {1}").format(done, len(asked))
+        self._age.setText(age or hint)
+        self._refresh.setText(progress if done < len(asked) else _foot_tr("Refresh list"))
+        self._refresh.setVisible(bool(asked))
+        self._refresh.setEnabled(done == len(asked))
 
     def _choose(self, index: QModelIndex) -> None:
         if not index.flags() & Qt.ItemFlag.ItemIsEnabled:

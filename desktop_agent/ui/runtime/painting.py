@@ -58,9 +58,7 @@ def give_viewport(area: QAbstractScrollArea) -> QWidget:
 
 
 def make_widget_classes() -> None:
-    """Let the binding make its widget classes while the window is idle, so that the first click need not
-    wait for them.
-    """
+    """Let the binding make its widget classes while the window is idle, before the first click needs them."""
     QPlainTextEdit().viewport()  # Qt made it
 
 

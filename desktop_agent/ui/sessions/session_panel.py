@@ -49,8 +49,7 @@ class SelectionBar(QWidget):
         super().__init__()
         set_names(self, "selectionBar", self.tr("Selected sessions"))
         self._count = make_label(role="secondary")
-        clear = compact_button(self.tr("Clear"), clicked=self.cleared, variant="flat")
-        clear.setObjectName("clearSelectionButton")
+        clear = compact_button(self.tr("Clear"), "clearSelectionButton", clicked=self.cleared, variant="flat")
         self._pin = self._button("pin", self.tr("Pin"))
         self._archive = self._button("archive", self.tr("Archive"))
         delete = self._button("delete", self.tr("Delete…"))
@@ -88,11 +87,10 @@ class ArrangeButton(MenuButton):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("arrangeSessionsButton")
+        set_names(self, "arrangeSessionsButton", self.tr("How sessions are listed"))
         self.setProperty("variant", "flat")
         self.setProperty("compact", True)
         self.setText(self.tr("View ▾"))
-        self.setAccessibleName(self.tr("How sessions are listed"))
         self.setToolTip(self.accessibleName())
         self._arrangement = Arrangement()
         menu = QMenu(self)
@@ -315,10 +313,6 @@ class SessionPanel(QWidget):
             return menu
         self._list.select_none()
         menu.setObjectName("sessionMenu")
-        self._fill_menu(menu, session)
-        return menu
-
-    def _fill_menu(self, menu: QMenu, session: SessionSummary) -> None:
 
         def add(name: SessionAction) -> QAction:
             return menu.addAction(action_words(name), partial(self._act, name, (session.id,)))
@@ -335,3 +329,4 @@ class SessionPanel(QWidget):
         menu.addSeparator()
         add("unarchive" if session.is_archived else "archive")
         add("delete").setShortcut(Qt.Key.Key_Delete)
+        return menu

@@ -356,8 +356,8 @@ class AccountChooser(QWidget):
         self._view = AccountsView()
         self._settings: SettingsView | None = None
         self._box = Picker(object_name="accountPicker", accessible_name=self.tr("Account"), min_chars=24)
-        self._add = make_button(self.tr("Add…"), "newAccountButton", clicked=self._on_new)
-        self._add.setAccessibleName(self.tr("Add an account"))
+        name = self.tr("Add an account")
+        self._add = make_button(self.tr("Add…"), "newAccountButton", accessible_name=name, clicked=self._on_new)
         self._removal = removal = Removal(
             "removeAccountButton",
             "reallyRemoveAccountButton",

@@ -14,16 +14,14 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
     QTreeWidget,
     QTreeWidgetItem,
-    QWidget,
 )
 
 from desktop_agent.core.settings.keyboard import KEYS_SECTION, clash, group_of, keys_in_force, keys_of
 from desktop_agent.core.settings.values import Setting, declared_settings
 from desktop_agent.ui.part_keys import PLACE_KEYS, PlaceKey, native_keys, place_text, place_title
 from desktop_agent.ui.settings.setting_controls import title_of
-from desktop_agent.ui.theme import Height, Space
-from desktop_agent.ui.widgets.buttons import make_line
-from desktop_agent.ui.widgets.layouts import hbox, set_names
+from desktop_agent.ui.theme import Height
+from desktop_agent.ui.widgets.layouts import set_names
 from desktop_agent.ui.widgets.rows import AnyIndex, set_up_list
 
 _STANDARD = QKeySequence.StandardKey
@@ -56,9 +54,7 @@ class KeyTable(Struct, frozen=True):
         return cls(wanted, keys_in_force(wanted, default_keys()))
 
     def owners_of(self, keys: str, *, beside: str) -> dict[str, tuple[str, ...]]:
-        """Return the conflicting keys, by action, in the part of the window where `beside` works; `beside`
-        is left out.
-        """
+        """Return the conflicting keys, by action, in the part of the window of `beside`, which is left out."""
         near = {action: each for action, each in self.in_force.items() if group_of(action) == group_of(beside)}
         found = {action: tuple(each for each in kept if clash(each, keys)) for action, kept in near.items()}
         return {action: each for action, each in found.items() if each and action != beside}
@@ -150,43 +146,6 @@ _PORTABLE = Qt.ItemDataRole.UserRole + 1
 _LEAST_HEIGHT = 160
 _KEYS_WIDTH = 190
 _STATE_WIDTH = 76
-_PRESSED_WIDTH = 150
-
-
-class KeySearch(QWidget):
-    """Two fields: search by what keys do, and by pressing keys. The first takes the focus."""
-
-    changed = Signal()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.keys = ""
-        """The pressed keys in the notation of the settings file; can be empty."""
-        self._line = make_line(
-            "keysSearch", self.tr("Search keys by what they do"), self.tr("Search by what they do"), is_clearable=True
-        )
-        self._pressed = ShortcutField()
-        set_names(self._pressed, "keysPressed", self.tr("Search by pressing keys"))
-        self._pressed.setPlaceholderText(self.tr("Or press keys here"))
-        self._pressed.setFixedWidth(_PRESSED_WIDTH)
-        hbox((self._line, 1), self._pressed, on=self, spacing=Space.S)
-        self.setFocusProxy(self._line)
-        self._line.textChanged.connect(self.changed)
-        self._pressed.keys_pressed.connect(self._on_pressed)
-        self._pressed.left.connect(self._on_left)
-
-    @property
-    def text(self) -> str:
-        return self._line.text()
-
-    def _on_pressed(self, keys: str) -> None:
-        self.keys = keys
-        self.changed.emit()
-
-    def _on_left(self) -> None:
-        self.keys = ""
-        self._pressed.clear()
-        self.changed.emit()
 
 
 class KeyList(QTreeWidget):

@@ -4,14 +4,13 @@ from collections.abc import Iterator
 from functools import partial
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QShortcut
 from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.core.settings.keyboard import ANY, clash, group_of, written_key
 from desktop_agent.ui.part_keys import can_send, native_keys, place_text, place_title
 from desktop_agent.ui.settings.key_list import (
     KeyList,
-    KeySearch,
     KeyTable,
     ShortcutField,
     fixed_elsewhere,
@@ -23,9 +22,9 @@ from desktop_agent.ui.settings.setting_controls import title_of
 from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import make_button, make_line
 from desktop_agent.ui.widgets.labels import Note, make_label, show_text
-from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, set_names, vbox
 
 _tr = partial(QCoreApplication.translate, "ShortcutRecorder")
 
@@ -145,46 +144,24 @@ def _use_words(action: str) -> str:
     return f"{place_title(place)}: {title}" if place else f"“{title}”"
 
 
-class ResetQuestion(QFrame):
-    """Shown in place of the buttons until it is answered. Esc is a no."""
+_question_tr = partial(QCoreApplication.translate, "ResetQuestion")
+_search_tr = partial(QCoreApplication.translate, "KeySearch")
 
-    confirmed = Signal()
-    refused = Signal()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._words = Note(object_name="resetKeysQuestion")
-        self._keep = make_button(self.tr("Keep them"), "keepKeysButton", clicked=self.refused)
-        reset = make_button(
-            self.tr("Reset all"), "confirmResetKeysButton", clicked=self.confirmed, variant="destructive"
-        )
-        hbox((self._words, 1), self._keep, reset, on=self, spacing=Space.S)
-
-    def ask(self, count: int) -> None:
-        one = "%n action has keys of your own. It gets back those it came with."
-        many = "%n actions have your own keys. They get their default keys back."
-        self._words.say(plural("ResetQuestion", count, one, many), "warning")
-        self.show()
-        self._keep.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.refused.emit()
-        else:
-            super().keyPressEvent(event)
+_PRESSED_WIDTH = 150
 
 
 class KeysPage(Page):
     """Lets the user change keys, and shows the result."""
 
+    _list: KeyList
+
     def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
         super().__init__(title, theme, actions)
         self._table = KeyTable({}, {})
         self._is_more = False
-        self._list: KeyList | None = None
+        self._searched_keys = ""
 
     def _show(self, view: SettingsView) -> None:
-        assert self._list is not None
         self._table = KeyTable.of(view.values)
         self._list.show_table(self._table)
         problems = filter(None, (view.problem_of(setting.key) for setting in key_settings().values()))
@@ -192,21 +169,33 @@ class KeysPage(Page):
         self._update()
 
     def _build(self) -> Iterator[None]:
-        self._search = KeySearch()
+        words = _search_tr("Search keys by what they do"), _search_tr("Search by what they do")
+        self._line = make_line("keysSearch", *words, is_clearable=True)
+        self._pressed = ShortcutField()
+        set_names(self._pressed, "keysPressed", _search_tr("Search by pressing keys"))
+        self._pressed.setPlaceholderText(_search_tr("Or press keys here"))
+        self._pressed.setFixedWidth(_PRESSED_WIDTH)
         yield
         self._list = KeyList()
         yield
         self._problems = Note("", "warning")
         self._empty = Note(self.tr("No key matches."))
-        self._empty.hide()
         self._recorder = ShortcutRecorder()
-        self._recorder.hide()
-        self._question = ResetQuestion()
-        self._question.hide()
-        self._buttons = self._build_buttons()
-        above, below = (self._search, self._problems, self._empty), (self._buttons, self._question, self._recorder)
+        self._buttons, self._question = self._build_buttons(), self._build_question()
+        search = QWidget()
+        hbox((self._line, 1), self._pressed, on=search, spacing=Space.S)
+        above, below = (search, self._problems, self._empty), (self._buttons, self._question, self._recorder)
         add_parts(self.column, *above, (self._list, 1), *below)
-        self._connect(self._list)
+        for hidden in (self._empty, self._question, self._recorder):
+            hidden.hide()
+        self._line.textChanged.connect(self._on_search)
+        self._pressed.keys_pressed.connect(self._on_search_pressed)
+        self._pressed.left.connect(self._on_search_left)
+        self._list.itemSelectionChanged.connect(self._update)
+        self._list.opened.connect(partial(self._begin, is_more=False))
+        self._recorder.chosen.connect(self._on_chosen)
+        self._recorder.ended.connect(self._end)
+        self.setFocusProxy(self._line)
 
     def _build_buttons(self) -> QWidget:
         row = QWidget()
@@ -219,28 +208,33 @@ class KeysPage(Page):
         hbox(*parts, STRETCH, self._reset_all, on=row, spacing=Space.S)
         return row
 
-    def _connect(self, rows: KeyList) -> None:
-        self._search.changed.connect(self._on_search)
-        rows.itemSelectionChanged.connect(self._update)
-        rows.opened.connect(partial(self._begin, is_more=False))
-        self._recorder.chosen.connect(self._on_chosen)
-        self._recorder.ended.connect(self._end)
-        self._question.confirmed.connect(self._reset_all_keys)
-        self._question.refused.connect(self._end)
-        self.setFocusProxy(self._search)
+    def _build_question(self) -> QWidget:
+        """Build what stands in place of the buttons until it is answered. Esc is a no."""
+        question = QWidget()
+        self._question_words = Note(object_name="resetKeysQuestion")
+        self._keep = make_button(_question_tr("Keep them"), "keepKeysButton", clicked=self._end)
+        reset = make_button(
+            _question_tr("Reset all"), "confirmResetKeysButton", clicked=self._reset_all_keys, variant="destructive"
+        )
+        hbox((self._question_words, 1), self._keep, reset, on=question, spacing=Space.S)
+        escape = QShortcut(Qt.Key.Key_Escape, question, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        escape.activated.connect(self._end)
+        return question
 
     def _on_search(self) -> None:
-        assert self._list is not None
-        count = self._list.search(self._search.text, self._search.keys)
-        self._empty.setVisible(count == 0)
+        self._empty.setVisible(self._list.search(self._line.text(), self._searched_keys) == 0)
         self._update()
 
-    @property
-    def _chosen(self) -> str:
-        return self._list.action if self._list is not None else ""
+    def _on_search_pressed(self, keys: str) -> None:
+        self._searched_keys = keys
+        self._on_search()
+
+    def _on_search_left(self) -> None:
+        self._pressed.clear()
+        self._on_search_pressed("")
 
     def _update(self) -> None:
-        action = self._chosen
+        action = self._list.action
         has_keys = bool(action) and bool(self._table.in_force.get(action))
         self._change.setEnabled(bool(action))
         self._add.setEnabled(has_keys)
@@ -251,14 +245,13 @@ class KeysPage(Page):
     def _begin(self, *, is_more: bool) -> None:
         self._is_more = is_more
         self._buttons.hide()
-        self._recorder.begin(self._chosen, self._table, is_more=is_more)
+        self._recorder.begin(self._list.action, self._table, is_more=is_more)
 
     def _end(self) -> None:
         self._recorder.hide()
         self._question.hide()
         self._buttons.show()
-        if self._list is not None:
-            self._list.setFocus()
+        self._list.setFocus()
 
     def _on_chosen(self, keys: str) -> None:
         """Give the keys to the action and take them from their former owners."""
@@ -270,14 +263,18 @@ class KeysPage(Page):
         self._give(action, (*(each for each in kept if not clash(each, keys)), keys))
 
     def _on_clear(self) -> None:
-        self._give(self._chosen, ())
+        self._give(self._list.action, ())
 
     def _on_reset(self) -> None:
-        self.settings_actions.reset(key_settings()[self._chosen].key)
+        self.settings_actions.reset(key_settings()[self._list.action].key)
 
     def _on_reset_all(self) -> None:
         self._buttons.hide()
-        self._question.ask(len(self._table.changed))
+        one = "%n action has keys of your own. It gets back those it came with."
+        many = "%n actions have your own keys. They get their default keys back."
+        self._question_words.say(plural("ResetQuestion", len(self._table.changed), one, many), "warning")
+        self._question.show()
+        self._keep.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _reset_all_keys(self) -> None:
         self._end()

@@ -15,7 +15,7 @@ from desktop_agent.core.mcp.server_status import STATE_WORDS, LastCall, unused_l
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.settings.page_parts import Removal
 from desktop_agent.ui.settings.setting_controls import Switch
-from desktop_agent.ui.settings.settings_view import ServerActions, ServerView, SignInProgress, ToolView
+from desktop_agent.ui.settings.settings_view import ServerActions, ServerView, ToolView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.account_fields import BrowserWait
@@ -89,46 +89,10 @@ def cut(text: str, longest: int = _LONGEST) -> str:
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
-class SignInWait(QWidget):
-    """Shows the progress of a sign-in, and lets the user cancel it."""
+_sign_in_tr = partial(QCoreApplication.translate, "SignInWait")
+_log_tr = partial(QCoreApplication.translate, "LogView")
 
-    def __init__(self, server: str, cancel: Callable[[], None]) -> None:
-        super().__init__()
-        self._preparing = Note(self.tr("Preparing the sign-in…"))
-        self._wait = BrowserWait()
-        stop = compact_button(
-            self.tr("Cancel"),
-            "cancelServerSignInButton",
-            accessible_name=self.tr("Cancel the sign-in with {0}").format(server),
-            clicked=cancel,
-        )
-        vbox(self._preparing, self._wait, hbox(stop, STRETCH), on=self, spacing=Space.S, margins=(0, Space.S, 0, 0))
-
-    def show_progress(self, progress: SignInProgress) -> None:
-        self._preparing.setVisible(not progress.address)
-        self._wait.setVisible(bool(progress.address))
-        if progress.address:
-            self._wait.show_address(progress.address, is_open=progress.is_open)
-
-
-_HEIGHT = 132
-
-
-class LogView(QPlainTextEdit):
-    """Shows the end of a server's log, and keeps it in view."""
-
-    def __init__(self, theme: Theme, server_name: str) -> None:
-        super().__init__(readOnly=True, tabChangesFocus=True)
-        set_names(self, "serverLog", self.tr("Recent output of {0}").format(server_name))
-        self.setFont(theme.code_font())
-        self.setFixedHeight(_HEIGHT)
-
-    def show_log(self, text: str) -> None:
-        if self.toPlainText() != text:
-            self.setPlainText(text)
-            self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
-
-
+_LOG_HEIGHT = 132
 _MOST = 10
 _LONGEST_CALL = 400
 
@@ -330,8 +294,8 @@ class ServerCard(QFrame):
         self._state.setObjectName("serverState")
         self._tools = ServerToolList(theme, partial(actions.switch_tool, server.name))
         self._calls = CallList(theme)
-        self._wait: SignInWait | None = None
-        self._log: LogView | None = None
+        self._sign_in_wait: QWidget | None = None
+        self._log: QPlainTextEdit | None = None
         self._build_buttons()
         self._lay_out()
         self._removal.ask(is_asking=False)
@@ -360,8 +324,7 @@ class ServerCard(QFrame):
         if self._tools.is_unfolded and not server.tools:
             self._tools.unfold(is_unfolded=False)
         self._calls.show_calls(server.status.last_calls)
-        if self._log is not None:
-            self._log.show_log(server.log)
+        self._refresh_log()
         self._show_sign_in()
         self._update_buttons()
 
@@ -408,15 +371,37 @@ class ServerCard(QFrame):
     def _show_sign_in(self) -> None:
         progress = self._server.sign_in
         if progress is None:
-            if self._wait is not None:
-                self._wait.hide()
+            if self._sign_in_wait is not None:
+                self._sign_in_wait.hide()
             return
-        if self._wait is None:
-            cancel = partial(self._actions.cancel_sign_in, self._server.name)
-            self._wait = SignInWait(self._server.name, cancel)
-            self._column.insertWidget(self._column.indexOf(self._tools), self._wait)
-        self._wait.show_progress(progress)
-        self._wait.show()
+        if self._sign_in_wait is None:
+            self._sign_in_wait = self._build_sign_in_wait()
+        self._preparing.setVisible(not progress.address)
+        self._browser_wait.setVisible(bool(progress.address))
+        if progress.address:
+            self._browser_wait.show_address(progress.address, is_open=progress.is_open)
+        self._sign_in_wait.show()
+
+    def _build_sign_in_wait(self) -> QWidget:
+        name, wait = self._server.name, QWidget()
+        self._preparing = Note(_sign_in_tr("Preparing the sign-in…"))
+        self._browser_wait = BrowserWait()
+        stop = compact_button(
+            _sign_in_tr("Cancel"),
+            "cancelServerSignInButton",
+            accessible_name=_sign_in_tr("Cancel the sign-in with {0}").format(name),
+            clicked=partial(self._actions.cancel_sign_in, name),
+        )
+        parts = (self._preparing, self._browser_wait, hbox(stop, STRETCH))
+        vbox(*parts, on=wait, spacing=Space.S, margins=(0, Space.S, 0, 0))
+        self._column.insertWidget(self._column.indexOf(self._tools), wait)
+        return wait
+
+    def _refresh_log(self) -> None:
+        """Show the end of the log, if it is unfolded."""
+        if (log := self._log) is not None and log.toPlainText() != self._server.log:
+            log.setPlainText(self._server.log)
+            log.verticalScrollBar().setValue(log.verticalScrollBar().maximum())
 
     def _update_buttons(self) -> None:
         server, status = self._server, self._server.status
@@ -454,9 +439,12 @@ class ServerCard(QFrame):
 
     def _on_log(self) -> None:
         if self._log is None:
-            self._log = LogView(self._theme, self._server.name)
-            self._column.addWidget(self._log)
+            log = self._log = QPlainTextEdit(readOnly=True, tabChangesFocus=True)
+            set_names(log, "serverLog", _log_tr("Recent output of {0}").format(self._server.name))
+            log.setFont(self._theme.code_font())
+            log.setFixedHeight(_LOG_HEIGHT)
+            self._column.addWidget(log)
         else:
             self._log.setVisible(not self._is_log_unfolded)
-        self._log.show_log(self._server.log)
+        self._refresh_log()
         self._update_buttons()

@@ -80,9 +80,7 @@ MAX_LINE = 500
 
 
 class PrintedLine(NamedTuple):
-    """The beginning of a line, and the formats of its parts, in Qt positions. Parts with the default look
-    have no run.
-    """
+    """The beginning of a line, and the formats of its parts, in Qt positions; none where they are the default."""
 
     text: str
     runs: tuple[Run, ...] = ()

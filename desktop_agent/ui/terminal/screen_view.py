@@ -260,9 +260,7 @@ class Sight:
 
 
 class PointerSelection(QObject):
-    """Selects text with the pointer in a viewport, and copies it to the desktop's selection clipboard if
-    there is one.
-    """
+    """Selects text with the pointer, and copies it to the selection clipboard on desktops that have one."""
 
     changed = Signal()
     pasted = Signal()  # by the middle button, on such a desktop

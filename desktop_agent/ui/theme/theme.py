@@ -88,9 +88,7 @@ class Theme(QObject):
         return QColor(getattr(self.colours, role))
 
     def text_font(self, size_px: float = TypeSize.BODY, *, grows: bool = True) -> QFont:
-        """Return the font for running text and controls. It grows with the interface, except for the sizes
-        in `sizes`.
-        """
+        """Return the font for text and controls. It grows with the interface, but for the sizes in `sizes`."""
         return _font(_TEXT_FAMILY, QFontDatabase.SystemFont.GeneralFont, self._grown(size_px) if grows else size_px)
 
     def strong_font(self, size_px: float = TypeSize.BODY, *, grows: bool = True) -> QFont:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
 from desktop_agent.ui.usage.usage_figures import NOTHING, BarData, ColumnData, PlotBar, PlotColumn
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
-from desktop_agent.ui.widgets.layouts import hbox, vbox
+from desktop_agent.ui.widgets.layouts import hbox, set_names, vbox
 from desktop_agent.ui.widgets.rows import KEYBOARD_REASONS, LEFT, RIGHT, draw_line
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
@@ -360,15 +360,11 @@ class Legend(QWidget):
         """Show the values of the column `current`; of all columns when it is -1."""
         column = data.columns[current] if 0 <= current < len(data.columns) else None
         values = column.texts if column is not None else [series.total for series in data.series]
-        rows = [
-            (series.colour, series.name, value)
-            for series, value in reversed(list(zip(data.series, values, strict=True)))  # as they lie upon each other
-        ]
+        rows = [(series.colour, series.name, value) for series, value in zip(data.series, values, strict=True)]
         if data.unknown:
-            rows.insert(
-                0, ("", self.tr("Price not known"), (column.unknown or NOTHING) if column is not None else data.unknown)
-            )
-        self._rows = tuple(rows)
+            unknown = data.unknown if column is None else column.unknown or NOTHING
+            rows.append(("", self.tr("Price not known"), unknown))
+        self._rows = tuple(reversed(rows))  # as they lie upon each other
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -399,15 +395,12 @@ class PlotCard(QWidget):
     def __init__(self, title: str, plot: Plot[Any], object_name: str) -> None:
         super().__init__()
         self._plot = plot
-        plot.setObjectName(object_name)
-        plot.setAccessibleName(title)
+        set_names(plot, object_name, title)
         self.is_over_time = isinstance(plot, ColumnPlot)
         self._legend = Legend(plot.theme) if self.is_over_time else None
         heading = make_label(title, role="strong")
         heading.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
-        self._said = ElidedLabel()
-        self._said.setProperty("role", "secondary")
-        self._said.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._said = ElidedLabel(role="secondary", takes_room=True)
         self._data: ColumnData | BarData | None = None
         plot.current_changed.connect(self._on_current)
         if self._legend is not None:

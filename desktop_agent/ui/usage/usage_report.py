@@ -160,8 +160,11 @@ def _dollars(usage: Usage) -> float:
 
 def _unknown(usage: Usage) -> str:
     """Return how many tokens have no price; empty if all have one."""
-    number = usage.context_tokens if usage.cost_usd is None else usage.unpriced_tokens
-    return say("{0} tokens").format(counted(number)) if number else ""
+    return say("{0} tokens").format(counted(number)) if (number := _unpriced(usage)) else ""
+
+
+def _unpriced(usage: Usage) -> int:
+    return usage.context_tokens if usage.cost_usd is None else usage.unpriced_tokens
 
 
 def _tick(span: Span) -> str:
@@ -436,6 +439,7 @@ def shown_of(report: UsageReport) -> Shown:
 def _totals(report: UsageReport) -> tuple[Total, ...]:
     total, usage = report.total, report.total.usage
     cost = cost_text(usage.cost_usd, is_partial=usage.is_cost_partial) if total.requests else "$0.00"
+    written = say("tokens, {0} written").format(words.short_count(usage.output_tokens))
     failed_turns = say("{0} turns, {1} failed").format(counted(total.turns), counted(total.failed_turn_count))
     calls = say("tool calls")
     if total.calls:
@@ -443,18 +447,13 @@ def _totals(report: UsageReport) -> tuple[Total, ...]:
         calls = say("tool calls, {0} failed ({1})").format(counted(total.failed_call_count), share)
     return (
         Total(cost or say("not known"), say("for {0} requests").format(counted(total.requests))),
-        Total(
-            words.short_count(usage.context_tokens),
-            say("tokens, {0} written").format(words.short_count(usage.output_tokens)),
-        ),
+        Total(words.short_count(usage.context_tokens), written),
         Total(duration_text(total.turn_s) if total.turn_s else "0 s", say("in {0}").format(failed_turns)),
         Total(counted(total.calls), calls),
     )
 
 
 def _warning(report: UsageReport) -> str:
-    usage = report.total.usage
-    unpriced = usage.context_tokens if usage.cost_usd is None else usage.unpriced_tokens
-    if not unpriced:
-        return ""
-    return say("The price of {0} tokens is not known: the cost is higher.").format(counted(unpriced))
+    unpriced = _unpriced(report.total.usage)
+    text = say("The price of {0} tokens is not known: the cost is higher.")
+    return text.format(counted(unpriced)) if unpriced else ""

@@ -2,16 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QModelIndex,
-    QPersistentModelIndex,
-    QPointF,
-    QRectF,
-    QSize,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QAbstractTableModel, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeySequence, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -48,10 +39,11 @@ from desktop_agent.ui.widgets.layouts import (
     hbox,
     resize_within_screen,
     scroll_down,
+    set_names,
     set_up_dialog,
     vbox,
 )
-from desktop_agent.ui.widgets.rows import LEFT, RIGHT, FocusRing, RowDelegate
+from desktop_agent.ui.widgets.rows import LEFT, NO_PARENT, RIGHT, AnyIndex, FocusRing, RowDelegate
 
 PADDING = 11
 _LEFT, _RIGHT = (side.value | Qt.TextFlag.TextSingleLine.value for side in (LEFT, RIGHT))
@@ -67,9 +59,7 @@ class CellDelegate(RowDelegate):
         self._take_look()
         theme.changed.connect(self._take_look)
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         rect, is_selected = QRectF(option.rect), bool(option.state & QStyle.StateFlag.State_Selected)
         if is_selected:
             painter.fillRect(rect, self._chosen)
@@ -94,7 +84,6 @@ class CellDelegate(RowDelegate):
         self._chosen = theme.colour("accent_weak")
 
 
-_NO_PARENT = QModelIndex()
 _LEAST_NAME = 140
 _LEAST_TEXT = 160
 """In pixels. A column is narrower only if its content is."""
@@ -118,13 +107,13 @@ class FigureModel(QAbstractTableModel):
         self._rows = list(table.rows)
         self.endResetModel()
 
-    def rowCount(self, parent: QModelIndex | QPersistentModelIndex = _NO_PARENT) -> int:
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self._rows)
 
-    def columnCount(self, parent: QModelIndex | QPersistentModelIndex = _NO_PARENT) -> int:
+    def columnCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self._table.headings)
 
-    def data(self, index: QModelIndex | QPersistentModelIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         text = self._rows[index.row()][index.column()].text
         match role:
             case Qt.ItemDataRole.DisplayRole:
@@ -162,8 +151,9 @@ class FigureModel(QAbstractTableModel):
 class FigureTable(QTableView):
     """Shows one table, which its headings sort. It is readable without the plots."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, object_name: str, accessible_name: str) -> None:
         super().__init__()
+        set_names(self, object_name, accessible_name)
         self.figures = FigureModel()
         self._widths: list[int] = []
         self.setModel(self.figures)
@@ -291,29 +281,25 @@ class UsagePages(QStackedWidget):
         self._filled.add(by)
 
     def _build(self, by: Grouping) -> UsagePage:
-        theme, figures = self._theme, FigureTable(self._theme)
+        theme = self._theme
         match by:
             case "day":
-                figures.setObjectName("usageDayTable")
-                figures.setAccessibleName(self.tr("Usage by day"))
+                table = FigureTable(theme, "usageDayTable", self.tr("Usage by day"))
                 first = PlotCard(self.tr("Cost over time"), ColumnPlot(theme), "costOverTimePlot")
                 second = PlotCard(self.tr("Tokens over time"), ColumnPlot(theme), "tokensOverTimePlot")
             case "model":
-                figures.setObjectName("usageModelTable")
-                figures.setAccessibleName(self.tr("Usage by model"))
+                table = FigureTable(theme, "usageModelTable", self.tr("Usage by model"))
                 first = PlotCard(self.tr("Time for an answer"), BarPlot(theme), "answerTimePlot")
                 second = PlotCard(self.tr("Cost"), BarPlot(theme), "costByModelPlot")
             case "tool":
-                figures.setObjectName("usageToolTable")
-                figures.setAccessibleName(self.tr("Usage by tool"))
+                table = FigureTable(theme, "usageToolTable", self.tr("Usage by tool"))
                 first = PlotCard(self.tr("Time of a call"), BarPlot(theme), "toolTimePlot")
                 second = PlotCard(self.tr("Failed calls"), BarPlot(theme), "toolErrorsPlot")
             case "folder":
-                figures.setObjectName("usageFolderTable")
-                figures.setAccessibleName(self.tr("Usage by folder"))
+                table = FigureTable(theme, "usageFolderTable", self.tr("Usage by folder"))
                 first = PlotCard(self.tr("Cost"), BarPlot(theme), "costByFolderPlot")
                 second = PlotCard(self.tr("Time of turns"), BarPlot(theme), "timeByFolderPlot")
-        return UsagePage((first, second), figures)
+        return UsagePage((first, second), table)
 
 
 _BAR_WIDTH = 280
@@ -332,8 +318,7 @@ class UsageProgress(QWidget):
         self._text.setAlignment(centre)
         self._text.setFixedWidth(_TEXT_WIDTH)
         self._bar = QProgressBar()
-        self._bar.setObjectName("usageProgress")
-        self._bar.setAccessibleName(self.tr("Sessions that are read"))
+        set_names(self._bar, "usageProgress", self.tr("Sessions that are read"))
         self._bar.setTextVisible(False)
         self._bar.setFixedSize(_BAR_WIDTH, Space.XS)
         self._cancel = make_button(self.tr("Stop reading"), object_name="usageStopButton", clicked=self.cancelled)
@@ -342,10 +327,8 @@ class UsageProgress(QWidget):
 
     def show_reading(self, done: int, total: int) -> None:
         """Show that `done` of `total` sessions are read; 0 if the total is not known yet."""
-        if total:
-            self._text.setText(self.tr("Reading sessions: {0} of {1}").format(counted(done), counted(total)))
-        else:
-            self._text.setText(self.tr("Reading sessions…"))
+        text = self.tr("Reading sessions: {0} of {1}") if total else self.tr("Reading sessions…")
+        self._text.setText(text.format(counted(done), counted(total)))
         self._bar.setRange(0, total)
         self._bar.setValue(done)
         self._bar.show()
@@ -404,8 +387,8 @@ class UsageWindow(QDialog):
         self._period = self._build_period()
         self._groups = QButtonGroup(self)
         buttons = self._build_groups()
-        self._copy = make_button(self.tr("Copy as CSV"), object_name="usageCopyButton", clicked=self._copy_csv)
-        self._copy.setToolTip(self.tr("The table below, with exact figures, for a spreadsheet"))
+        tooltip = self.tr("The table below, with exact figures, for a spreadsheet")
+        self._copy = make_button(self.tr("Copy as CSV"), "usageCopyButton", clicked=self._copy_csv, tooltip=tooltip)
         self._note = make_label(role="secondary", object_name="usageNote", is_plain=True)
         self._totals = Totals()
         self._warning = make_label(role="warning", object_name="usageWarning", wraps=True, is_plain=True)
@@ -423,7 +406,7 @@ class UsageWindow(QDialog):
 
     @property
     def period(self) -> int | None:
-        return PERIODS[self._period.currentIndex()]
+        return self._period.currentData()
 
     @property
     def grouping(self) -> Grouping:
@@ -453,13 +436,12 @@ class UsageWindow(QDialog):
     # -- building --
 
     def _build_period(self) -> Picker:
-        period = Picker(self, min_chars=12)
-        period.setObjectName("usagePeriod")
-        period.setAccessibleName(self.tr("Period"))
-        for days in PERIODS:
-            period.addItem(
-                plural("UsageWindow", days, "Last day", "Last %n days") if days is not None else self.tr("All days")
-            )
+        name = self.tr("Period")
+        choices = [
+            (plural("UsageWindow", days, "Last day", "Last %n days") if days is not None else self.tr("All days"), days)
+            for days in PERIODS
+        ]
+        period = Picker(self, object_name="usagePeriod", accessible_name=name, choices=choices, min_chars=12)
         period.fit()
         period.setCurrentIndex(_USUAL)
         period.currentIndexChanged.connect(self._on_period)
@@ -474,8 +456,7 @@ class UsageWindow(QDialog):
         )
         buttons: list[QPushButton] = []
         for number, (text, object_name) in enumerate(names):
-            button = make_button(text, object_name=object_name, variant="flat")
-            button.setCheckable(True)
+            button = make_button(text, object_name=object_name, variant="flat", is_checkable=True)
             button.setShortcut(QKeySequence(f"Alt+{number + 1}"))
             button.setToolTip(button.shortcut().toString(QKeySequence.SequenceFormat.NativeText))
             self._groups.addButton(button, number)

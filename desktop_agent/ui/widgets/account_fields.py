@@ -117,9 +117,7 @@ class AccountFields(QObject):
     confirmed = Signal()  # by Enter
 
     def __init__(self, name_edit: str, address_edit: str, *, may_need_no_key: bool = False) -> None:
-        """`name_edit` and `address_edit` are object names of the lines. `may_need_no_key` adds the choice to send no
-        key.
-        """
+        """The names are object names of the lines. `may_need_no_key` adds the choice to send no key."""
         super().__init__()
         self.name = make_line(name_edit, self.tr("Name of the account"), self.tr("For example: work"))
         self.address = make_line(address_edit, self.tr("Address of the account"))
@@ -170,8 +168,8 @@ class BrowserWait(QWidget):
         self._how = make_label(role="secondary", wraps=True, is_plain=True)
         self._address = make_line("signInAddressEdit", self.tr("Address of the sign-in"))
         self._address.setReadOnly(True)
-        self._copy = make_button(self.tr("Copy"), "copyAddressButton", clicked=self._on_copy)
-        self._copy.setAccessibleName(self.tr("Copy the address"))
+        name = self.tr("Copy the address")
+        self._copy = make_button(self.tr("Copy"), "copyAddressButton", accessible_name=name, clicked=self._on_copy)
         row = hbox((self._address, 1), self._copy, spacing=Space.S)
         vbox(self._words, self._how, row, on=self, spacing=Space.S)
         self.show_address("", is_open=True)

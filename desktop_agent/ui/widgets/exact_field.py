@@ -76,9 +76,7 @@ class ShownPart(NamedTuple):
 
 
 class ExactText(QObject):
-    """The text of a document with stand-ins, which are deleted and restored as a whole. Call `mend` after
-    each change.
-    """
+    """The text of a document with stand-ins, deleted and restored as a whole. Call `mend` after each change."""
 
     def __init__(self, document: QTextDocument, text: str, parent: QObject) -> None:
         super().__init__(parent)
@@ -285,9 +283,7 @@ class ExactField(QPlainTextEdit):
 
     @contextmanager
     def _plainly(self, *, is_typing: bool) -> Generator[None]:
-        """Keep typed text from inheriting the format of a stand-in before it, which would make it part of that
-        stand-in.
-        """
+        """Keep typed text from inheriting the format of a stand-in before it, which would take it in."""
         cursor = self.textCursor()
         if self.isReadOnly() or not is_typing or not is_stand_in(cursor.charFormat()):
             yield

@@ -150,9 +150,7 @@ def draw_ground(painter: QPainter, theme: Theme, option: QStyleOptionViewItem, r
 
 
 def draw_area(painter: QPainter, theme: Theme, rect: QRectF, *, is_selected: bool) -> None:
-    """Draw what is behind the row that is selected or under the pointer. High contrast adds a border to the selected
-    one.
-    """
+    """Draw what is behind a selected or hovered row. High contrast adds a border to the selected one."""
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(theme.colour("accent_weak" if is_selected else "sunken"))
     if is_selected and theme.colours.is_high_contrast:

@@ -35,9 +35,7 @@ class TextPiece(NamedTuple):
 
 
 def pieces(text: str) -> Iterator[TextPiece]:
-    """Split `text` into pieces; names replace invisible characters, counts many blanks, and a note a rest that is too
-    long.
-    """
+    """Split `text` into pieces: names stand for invisible characters, counts for blanks, a note for a long rest."""
     head, rest = text[:MOST_SHOWN_CHARS], text[MOST_SHOWN_CHARS:]
     at = 0
     for match in _FOUND.finditer(head):
