@@ -24,7 +24,7 @@ from desktop_agent.core.tools.servers.results import LARGEST_PICTURE_BYTES
 from desktop_agent.core.tools.servers.results import LONGEST_SIDE as LONGEST_SIDE_SENT
 from desktop_agent.ui.chat.composer.attached_contents import ContentPreview
 from desktop_agent.ui.chat.composer.field_offers import MentionedContent
-from desktop_agent.ui.chat.composer.spelling_marks import SpellingMarks, SpellingMenu
+from desktop_agent.ui.chat.composer.spelling_marks import SpellingMarks
 from desktop_agent.ui.chat.content_chip import THUMBNAIL, CardPicture, read_picture
 from desktop_agent.ui.theme import Theme
 
@@ -167,10 +167,9 @@ class SpellChecking(QObject):
         self._turn = asyncio.Lock()
         """A speller must not be used by two threads at once."""
         self._marks = SpellingMarks(panels.composer.edit, theme)
-        self._menu = SpellingMenu(panels.composer.edit, self._marks)
         self._marks.unknown_met.connect(in_background(try_, self._look_up))
-        self._menu.suggestions_wanted.connect(in_background(try_, self._suggest))
-        self._menu.learned.connect(in_background(try_, self._learn))
+        self._marks.suggestions_wanted.connect(in_background(try_, self._suggest))
+        self._marks.learned.connect(in_background(try_, self._learn))
         self._unsubscribe = live.subscribe(self._follow_setting)
         panels.window.destroyed.connect(self._unsubscribe)
         self._follow_setting()
@@ -183,7 +182,7 @@ class SpellChecking(QObject):
         self._marks.take(words, misspelled)
 
     async def _suggest(self, word: str) -> None:
-        self._menu.offer(word, await self._ask(lambda speller: speller.suggestions(word), ()))
+        self._marks.offer(word, await self._ask(lambda speller: speller.suggestions(word), ()))
 
     async def _learn(self, word: str) -> None:
         await self._ask(lambda speller: speller.learn(word), None)

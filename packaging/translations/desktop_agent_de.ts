@@ -606,6 +606,50 @@
         <source>in {folder}</source>
         <translation>in {folder}</translation>
     </message>
+    <message>
+        <source>Command</source>
+        <translation>Befehl</translation>
+    </message>
+    <message>
+        <source>Details</source>
+        <translation>Details</translation>
+    </message>
+    <message>
+        <source>Edit</source>
+        <translation>Bearbeiten</translation>
+    </message>
+    <message>
+        <source>Edit the command ({keys})</source>
+        <translation>Befehl bearbeiten ({keys})</translation>
+    </message>
+    <message>
+        <source>Go back to the agent&apos;s command</source>
+        <translation>Zurück zum Befehl des Agenten</translation>
+    </message>
+    <message>
+        <source>Hide the definition</source>
+        <translation>Definition ausblenden</translation>
+    </message>
+    <message>
+        <source>Restore</source>
+        <translation>Zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Show what the tool is</source>
+        <translation>Zeigen, was das Werkzeug ist</translation>
+    </message>
+    <message>
+        <source>What changed</source>
+        <translation>Was sich geändert hat</translation>
+    </message>
+    <message>
+        <source>What the server says of the tool</source>
+        <translation>Was der Server über das Werkzeug sagt</translation>
+    </message>
+    <message>
+        <source>What would be called</source>
+        <translation>Was aufgerufen würde</translation>
+    </message>
 </context>
 <context>
     <name>ApprovalDialog</name>
@@ -7181,53 +7225,6 @@
     </message>
 </context>
 <context>
-    <name>QuestionFields</name>
-    <message>
-        <source>Command</source>
-        <translation>Befehl</translation>
-    </message>
-    <message>
-        <source>Details</source>
-        <translation>Details</translation>
-    </message>
-    <message>
-        <source>Edit</source>
-        <translation>Bearbeiten</translation>
-    </message>
-    <message>
-        <source>Edit the command ({keys})</source>
-        <translation>Befehl bearbeiten ({keys})</translation>
-    </message>
-    <message>
-        <source>Go back to the agent&apos;s command</source>
-        <translation>Zurück zum Befehl des Agenten</translation>
-    </message>
-    <message>
-        <source>Hide the definition</source>
-        <translation>Definition ausblenden</translation>
-    </message>
-    <message>
-        <source>Restore</source>
-        <translation>Zurücksetzen</translation>
-    </message>
-    <message>
-        <source>Show what the tool is</source>
-        <translation>Zeigen, was das Werkzeug ist</translation>
-    </message>
-    <message>
-        <source>What changed</source>
-        <translation>Was sich geändert hat</translation>
-    </message>
-    <message>
-        <source>What the server says of the tool</source>
-        <translation>Was der Server über das Werkzeug sagt</translation>
-    </message>
-    <message>
-        <source>What would be called</source>
-        <translation>Was aufgerufen würde</translation>
-    </message>
-</context>
-<context>
     <name>QuestionHead</name>
     <message>
         <source>Details</source>
@@ -9800,7 +9797,7 @@
     </message>
 </context>
 <context>
-    <name>SpellingMenu</name>
+    <name>SpellingMarks</name>
     <message>
         <source>Add {word} to the dictionary</source>
         <translation>{word} ins Wörterbuch aufnehmen</translation>

@@ -606,6 +606,50 @@
         <source>in {folder}</source>
         <translation>位于 {folder}</translation>
     </message>
+    <message>
+        <source>Command</source>
+        <translation>命令</translation>
+    </message>
+    <message>
+        <source>Details</source>
+        <translation>详情</translation>
+    </message>
+    <message>
+        <source>Edit</source>
+        <translation>编辑</translation>
+    </message>
+    <message>
+        <source>Edit the command ({keys})</source>
+        <translation>编辑命令 ({keys})</translation>
+    </message>
+    <message>
+        <source>Go back to the agent&apos;s command</source>
+        <translation>恢复为代理的命令</translation>
+    </message>
+    <message>
+        <source>Hide the definition</source>
+        <translation>隐藏定义</translation>
+    </message>
+    <message>
+        <source>Restore</source>
+        <translation>还原</translation>
+    </message>
+    <message>
+        <source>Show what the tool is</source>
+        <translation>显示该工具的说明</translation>
+    </message>
+    <message>
+        <source>What changed</source>
+        <translation>更改内容</translation>
+    </message>
+    <message>
+        <source>What the server says of the tool</source>
+        <translation>服务器对该工具的说明</translation>
+    </message>
+    <message>
+        <source>What would be called</source>
+        <translation>将要调用的内容</translation>
+    </message>
 </context>
 <context>
     <name>ApprovalDialog</name>
@@ -7156,53 +7200,6 @@
     </message>
 </context>
 <context>
-    <name>QuestionFields</name>
-    <message>
-        <source>Command</source>
-        <translation>命令</translation>
-    </message>
-    <message>
-        <source>Details</source>
-        <translation>详情</translation>
-    </message>
-    <message>
-        <source>Edit</source>
-        <translation>编辑</translation>
-    </message>
-    <message>
-        <source>Edit the command ({keys})</source>
-        <translation>编辑命令 ({keys})</translation>
-    </message>
-    <message>
-        <source>Go back to the agent&apos;s command</source>
-        <translation>恢复为代理的命令</translation>
-    </message>
-    <message>
-        <source>Hide the definition</source>
-        <translation>隐藏定义</translation>
-    </message>
-    <message>
-        <source>Restore</source>
-        <translation>还原</translation>
-    </message>
-    <message>
-        <source>Show what the tool is</source>
-        <translation>显示该工具的说明</translation>
-    </message>
-    <message>
-        <source>What changed</source>
-        <translation>更改内容</translation>
-    </message>
-    <message>
-        <source>What the server says of the tool</source>
-        <translation>服务器对该工具的说明</translation>
-    </message>
-    <message>
-        <source>What would be called</source>
-        <translation>将要调用的内容</translation>
-    </message>
-</context>
-<context>
     <name>QuestionHead</name>
     <message>
         <source>Details</source>
@@ -9761,7 +9758,7 @@
     </message>
 </context>
 <context>
-    <name>SpellingMenu</name>
+    <name>SpellingMarks</name>
     <message>
         <source>Add {word} to the dictionary</source>
         <translation>将{word}添加到词典</translation>

@@ -26,7 +26,7 @@ class EditingACommand:
 
     async def by_mouse(self, stage: Stage, hand: Mouse) -> None:
         card = await stage.see_question()
-        await hand.click_in(card.fields.edit)
+        await hand.click_in(card.edit)
         await hand.write("; echo mine >> edited.txt")
         await self._judged(stage)
         await hand.click_words("Allow once")

@@ -25,11 +25,14 @@ _MOST: Final = 100
 
 
 class SpellingMarks(QObject):
-    """Checks a field's words once the user types in it. The word at the cursor is not underlined until the cursor
-    leaves it.
+    """Checks a field's words once the user types in it, and offers others in the field's menu.
+
+    The word at the cursor is not underlined until the cursor leaves it.
     """
 
     unknown_met = Signal(object)  # a frozenset of words; the owner looks them up and calls `take`
+    suggestions_wanted = Signal(str)  # for this word; the owner passes them to `offer`
+    learned = Signal(str)  # the user says that this word is right
 
     def __init__(self, edit: MessageEdit, theme: Theme) -> None:
         super().__init__(edit)
@@ -40,12 +43,15 @@ class SpellingMarks(QObject):
         self._is_right: dict[str, bool] = {}
         self.misspelled: list[ProseWord] = []
         """The underlined words in the order of the text, with positions in UTF-16 units."""
+        self._asked: tuple[ProseWord, QPoint] | None = None
         self._timer = QTimer(self, interval=_PAUSE_MS, singleShot=True)
         self._timer.timeout.connect(self._look)
         edit.key_takers.append(self._note_key)
         edit.textChanged.connect(self._on_changed)
         edit.cursorPositionChanged.connect(self._on_changed)
         theme.changed.connect(self._look)
+        edit.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        edit.customContextMenuRequested.connect(self._on_requested)
 
     def set_on(self, *, is_on: bool) -> None:
         self._is_on = is_on
@@ -77,41 +83,23 @@ class SpellingMarks(QObject):
         if unknown := frozenset(word.text for word in words if word.end != at and word.text not in self._is_right):
             self.unknown_met.emit(unknown)
 
-    def word_at(self, position: int) -> ProseWord | None:
+    def _word_at(self, position: int) -> ProseWord | None:
         return next((word for word in self.misspelled if word.start <= position <= word.end), None)
 
-
-def _in_utf16(text: str) -> str:
-    """Return a text with the same words at Qt's positions, where a character beyond U+FFFF counts as two."""
-    return _BEYOND.sub("\0\0", text)
-
-
-class SpellingMenu(QObject):
-    """Opens on a right click and on the menu key."""
-
-    suggestions_wanted = Signal(str)  # for this word; the owner passes them to `offer`
-    learned = Signal(str)  # the user says that this word is right
-
-    def __init__(self, edit: MessageEdit, marks: SpellingMarks) -> None:
-        super().__init__(edit)
-        self._edit = edit
-        self._marks = marks
-        self._asked: tuple[ProseWord, QPoint] | None = None
-        edit.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        edit.customContextMenuRequested.connect(self._on_requested)
+    # -- the menu, on a right click and on the menu key --
 
     def offer(self, word: str, suggestions: Sequence[str]) -> None:
         if self._asked is None or self._asked[0].text != word:
             return
         (asked, at), self._asked = self._asked, None
-        if self._marks.word_at(asked.start) != asked:
+        if self._word_at(asked.start) != asked:
             return
         menu = self._edit.createStandardContextMenu()
         menu.insertActions(menu.actions()[0], self._actions(menu, asked, suggestions))
         self._open(menu, at)
 
     def _on_requested(self, at: QPoint) -> None:
-        word = self._marks.word_at(self._edit.cursorForPosition(at).position())
+        word = self._word_at(self._edit.cursorForPosition(at).position())
         if word is None:
             self._asked = None
             self._open(self._edit.createStandardContextMenu(), at)
@@ -143,3 +131,8 @@ class SpellingMenu(QObject):
         cursor = cursor_over(self._edit.document(), word.start, word.end)
         if cursor.selectedText() == word.text:
             cursor.insertText(other)
+
+
+def _in_utf16(text: str) -> str:
+    """Return a text with the same words at Qt's positions, where a character beyond U+FFFF counts as two."""
+    return _BEYOND.sub("\0\0", text)

@@ -6,7 +6,7 @@ moved to it, and no button is a default.
 
 from functools import partial
 
-from PySide6.QtCore import QObject, QRect, Qt, Signal
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent, QTextCursor
 from PySide6.QtWidgets import QWidget
 
@@ -38,126 +38,20 @@ _FLAT_PADDING = 9
 """Padding of a frameless button, so that its words align with the fields."""
 
 
-class QuestionFields(QObject):
-    """The fields that must be seen in full: the command or the call, details, changes of a tool.
-
-    `edit` is the button that lets the user change the command, and then restore the agent's. `unfold` shows the
-    server's description of a tool that was never allowed; it can stay folded.
-    """
-
-    changed = Signal()
-    resize_wanted = Signal()
-
-    def __init__(self, question: OpenQuestion, drafts: dict[str, str], styles: TextStyles, card: QWidget) -> None:
-        super().__init__(card)
-        self._question = question
-        self._drafts = drafts
-        self._styles = styles
-        self._card = card
-        request = question.request
-        self._command: CardCommand | None = None
-        if request.command is not None:
-            self._command = CardCommand(drafts.get(COMMAND, request.command), styles, card, self.tr("Command"))
-            self._command.setReadOnly(COMMAND not in drafts)
-            question.take_command(self._command)
-            self._command.textChanged.connect(self._on_text_changed)
-            self.mark(request)
-        self.edit = make_button(clicked=self._on_edit, variant="flat", parent=card, is_compact=True)
-        self.edit.setVisible(self._command is not None)
-        self._shortcut = QShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_E), card)
-        self._shortcut.activated.connect(self._start_editing)
-        self._name_edit()
-        shown = [(question.called, self.tr("What would be called")), (question.details, self.tr("Details"))]
-        self._others = [CardCommand(text, styles, card, name) for text, name in shown if text]
-        if request.tool_change is not None:
-            change = CardCommand(request.tool_change.diff, styles, card, self.tr("What changed"))
-            change.most_lines = _MOST_CHANGE_LINES
-            self._others.append(change)
-        self._definition: CardCommand | None = None
-        """Made when the user wants to see it."""
-        self.unfold = make_button(
-            object_name="toolDefinitionButton", clicked=self._on_unfold, variant="flat", parent=card, is_compact=True
-        )
-        self.unfold.setVisible(bool(request.tool_definition))
-        self._name_unfold()
-        question.folds += [field.fold for field in (self._command, *self._others) if field is not None]
-
-    def set_shortcut(self, *, is_enabled: bool) -> None:
-        """Let Ctrl+E edit the command anywhere in the window."""
-        self._shortcut.setEnabled(is_enabled and self._command is not None)
-
-    def mark(self, request: ApprovalRequest) -> None:
-        """Mark the parts of the command that made it a question."""
-        if self._command is not None:
-            self._command.mark(tuple(_causes(request)))
-
-    def place(self, x: int, y: int, width: int) -> int:
-        """Place the fields from `y` on; return where they end."""
-        if self._command is not None:
-            edit = self.edit.sizeHint()
-            height = self._command.place(x, y, width, reserved=edit.width() + Space.S)
-            self.edit.setGeometry(x + width - edit.width() - 5, y + 5, edit.width(), edit.height())
-            y += height + Space.S
-        for field in self._others:
-            y += field.place(x, y, width) + Space.S
-        if not self.unfold.isHidden():
-            size = self.unfold.sizeHint()
-            self.unfold.setGeometry(x - _FLAT_PADDING, y, min(width, size.width()), size.height())
-            y += size.height() + Space.XS
-        if self._definition is not None and not self._definition.isHidden():
-            y += self._definition.place(x, y, width) + Space.S
-        return y
-
-    def _on_unfold(self) -> None:
-        if self._definition is None:
-            text = self._question.request.tool_definition
-            self._definition = CardCommand(text, self._styles, self._card, self.tr("What the server says of the tool"))
-            self._definition.most_lines = _MOST_CHANGE_LINES
-            self._definition.fold.stay_away()
-            self._definition.show()
-        else:
-            self._definition.setVisible(self._definition.isHidden())
-        self._name_unfold()
-        self.resize_wanted.emit()
-
-    def _name_unfold(self) -> None:
-        is_unfolded = self._definition is not None and not self._definition.isHidden()
-        self.unfold.setText(self.tr("Hide the definition") if is_unfolded else self.tr("Show what the tool is"))
-
-    def _on_edit(self) -> None:
-        if self._command is not None and self._question.edited is not None:
-            self._command.set_text(self._question.request.command or "")  # can be undone like typing
-        self._start_editing()
-
-    def _start_editing(self) -> None:
-        assert self._command is not None
-        self._command.setReadOnly(False)
-        self._command.setFocus()
-        self._command.moveCursor(QTextCursor.MoveOperation.End)
-        self.resize_wanted.emit()
-
-    def _name_edit(self) -> None:
-        is_edited = self._question.edited is not None
-        self.edit.setText(self.tr("Restore") if is_edited else self.tr("Edit"))
-        keys = self._shortcut.key().toString(QKeySequence.SequenceFormat.NativeText)
-        can_edit = self.tr("Edit the command ({keys})").format(keys=keys)
-        self.edit.setToolTip(self.tr("Go back to the agent's command") if is_edited else can_edit)
-
-    def _on_text_changed(self) -> None:
-        self._drafts[COMMAND] = self._question.text
-        self._name_edit()
-        self.changed.emit()
-
-
-def _causes(request: ApprovalRequest) -> list[str]:
+def _causes(request: ApprovalRequest) -> tuple[str, ...]:
+    """Return the parts of the command that made it a question."""
     if request.cause:
-        return [request.cause]
+        return (request.cause,)
     rich = read_code_spans(core_words(request.reason))
-    return [utf16_slice(rich.text, span.start, span.start + span.length) for span in rich.spans]
+    return tuple(utf16_slice(rich.text, span.start, span.start + span.length) for span in rich.spans)
 
 
 class ApprovalCard(QuestionCard):
-    """Asks about a call. `drafts` outlive the card."""
+    """Asks about a call. `drafts` outlive the card.
+
+    Its fields must be seen in full: the command or the call, details, changes of a tool. Only the server's description
+    of a tool that was never allowed can stay folded.
+    """
 
     def __init__(
         self,
@@ -168,20 +62,44 @@ class ApprovalCard(QuestionCard):
         parent: QWidget,
     ) -> None:
         super().__init__(request, styles, actions, parent)
-        self.question = OpenQuestion(request, self)
+        self._drafts = drafts
+        self.question = question = OpenQuestion(request, self)
         # In older journals the title of a command is the command.
         is_plain = request.command is not None and not request.is_escalation
         title = self.tr("Run this command?") if is_plain else shown_lines(core_words(request.title))
         self._title = Paragraph(title, styles, self, font=styles.strong)
         purpose = explained(request.explanation)
         self._explanation = Paragraph(purpose, styles, self, role="muted", font=styles.body) if purpose else None
-        self.fields = QuestionFields(self.question, drafts, styles, self)
-        self.fields.changed.connect(self._on_command_changed)
-        self.fields.resize_wanted.connect(self.fit)
-        for fold in self.question.folds:
+        self._command: CardCommand | None = None
+        if request.command is not None:
+            self._command = CardCommand(drafts.get(COMMAND, request.command), styles, self, self.tr("Command"))
+            self._command.setReadOnly(COMMAND not in drafts)
+            self._command.mark(_causes(request))
+            question.take_command(self._command)
+            self._command.textChanged.connect(self._on_command_changed)
+        self.edit = make_button(clicked=self._on_edit, variant="flat", parent=self, is_compact=True)
+        self.edit.setVisible(self._command is not None)
+        self._edit_shortcut = QShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_E), self)
+        self._edit_shortcut.activated.connect(self._start_editing)
+        self._name_edit()
+        shown = [(question.called, self.tr("What would be called")), (question.details, self.tr("Details"))]
+        self._others = [CardCommand(text, styles, self, name) for text, name in shown if text]
+        if request.tool_change is not None:
+            change = CardCommand(request.tool_change.diff, styles, self, self.tr("What changed"))
+            change.most_lines = _MOST_CHANGE_LINES
+            self._others.append(change)
+        self._definition: CardCommand | None = None
+        """What the server says of the tool: made when the user wants to see it."""
+        self._unfold = make_button(
+            object_name="toolDefinitionButton", clicked=self._on_unfold, variant="flat", parent=self, is_compact=True
+        )
+        self._unfold.setVisible(bool(request.tool_definition))
+        self._name_unfold()
+        question.folds += [field.fold for field in (self._command, *self._others) if field is not None]
+        for fold in question.folds:
             fold.changed.connect(self._update_answers)
             fold.resize_wanted.connect(self.fit)
-        self._notes = CardNotes(request, self.question.text, styles, self)
+        self._notes = CardNotes(request, question.text, styles, self)
         self._answers = CardAnswers(request, drafts, styles.theme, self, allow=self._allow, deny=self._deny)
         self._answers.switched.connect(self._on_switched)
         self._answers.review.clicked.connect(partial(actions.approval_opened.emit, request.call_id))
@@ -199,7 +117,7 @@ class ApprovalCard(QuestionCard):
         self.setAccessibleName(" ".join(part for part in spoken if part))
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
-        self.fields.set_shortcut(is_enabled=is_enabled)
+        self._edit_shortcut.setEnabled(is_enabled and self._command is not None)
         if self._answers.set_shortcut(is_enabled=is_enabled):
             self._update_answers()
             if self._width:
@@ -209,7 +127,7 @@ class ApprovalCard(QuestionCard):
         y += self._title.place(PADDING, y, width) + Space.S
         if self._explanation is not None:
             y += self._explanation.place(PADDING, y - Space.XS, width) + Space.XS
-        y = self.fields.place(PADDING, y, width)
+        y = self._place_fields(y, width)
         self._answers.fit(width)
         self._folder.setVisible(not self._answers.is_denying and bool(self._folder.text()))
         folder = self._folder.sizeHint()
@@ -227,6 +145,22 @@ class ApprovalCard(QuestionCard):
             self._folder.setGeometry(PADDING + width - folder.width(), last.top(), folder.width(), last.height())
         return y
 
+    def _place_fields(self, y: int, width: int) -> int:
+        if self._command is not None:
+            edit = self.edit.sizeHint()
+            height = self._command.place(PADDING, y, width, reserved=edit.width() + Space.S)
+            self.edit.setGeometry(PADDING + width - edit.width() - 5, y + 5, edit.width(), edit.height())
+            y += height + Space.S
+        for field in self._others:
+            y += field.place(PADDING, y, width) + Space.S
+        if not self._unfold.isHidden():
+            size = self._unfold.sizeHint()
+            self._unfold.setGeometry(PADDING - _FLAT_PADDING, y, min(width, size.width()), size.height())
+            y += size.height() + Space.XS
+        if self._definition is not None and not self._definition.isHidden():
+            y += self._definition.place(PADDING, y, width) + Space.S
+        return y
+
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if (edited := self.question.unjudged) is not None:
@@ -240,7 +174,28 @@ class ApprovalCard(QuestionCard):
                 self._show_notes(judged.request)
             self._update_answers()
 
+    def _on_edit(self) -> None:
+        if self._command is not None and self.question.edited is not None:
+            self._command.set_text(self.request.command or "")  # can be undone like typing
+        self._start_editing()
+
+    def _start_editing(self) -> None:
+        assert self._command is not None
+        self._command.setReadOnly(False)
+        self._command.setFocus()
+        self._command.moveCursor(QTextCursor.MoveOperation.End)
+        self.fit()
+
+    def _name_edit(self) -> None:
+        is_edited = self.question.edited is not None
+        self.edit.setText(self.tr("Restore") if is_edited else self.tr("Edit"))
+        keys = self._edit_shortcut.key().toString(QKeySequence.SequenceFormat.NativeText)
+        can_edit = self.tr("Edit the command ({keys})").format(keys=keys)
+        self.edit.setToolTip(self.tr("Go back to the agent's command") if is_edited else can_edit)
+
     def _on_command_changed(self) -> None:
+        self._drafts[COMMAND] = self.question.text
+        self._name_edit()
         if (edited := self.question.edited) is not None:
             self.actions_.approval_edited.emit(self.request.call_id, edited)
         else:
@@ -251,9 +206,28 @@ class ApprovalCard(QuestionCard):
     def _show_notes(self, request: ApprovalRequest) -> None:
         self._notes.drop()
         self._notes = CardNotes(request, self.question.text, self.styles, self)
-        self.fields.mark(request)
+        if self._command is not None:
+            self._command.mark(_causes(request))
         self._say_name()
         self.fit()
+
+    # -- the definition of a tool --
+
+    def _on_unfold(self) -> None:
+        if self._definition is None:
+            text, name = self.request.tool_definition, self.tr("What the server says of the tool")
+            self._definition = CardCommand(text, self.styles, self, name)
+            self._definition.most_lines = _MOST_CHANGE_LINES
+            self._definition.fold.stay_away()
+            self._definition.show()
+        else:
+            self._definition.setVisible(self._definition.isHidden())
+        self._name_unfold()
+        self.fit()
+
+    def _name_unfold(self) -> None:
+        is_unfolded = self._definition is not None and not self._definition.isHidden()
+        self._unfold.setText(self.tr("Hide the definition") if is_unfolded else self.tr("Show what the tool is"))
 
     # -- answers --
 
@@ -267,7 +241,7 @@ class ApprovalCard(QuestionCard):
 
     def stop(self) -> None:
         self._answers.stop()
-        self.fields.edit.setEnabled(False)
+        self.edit.setEnabled(False)
 
     def _allow(self, scope: ApprovalScope) -> None:
         if not self.question.obstacle:

@@ -15,7 +15,7 @@ async def _play(tour: Tourist) -> None:
     await tour.see_card()
     await tour.take("question")
     card = await tour.see_card()
-    card.fields.edit.click()
+    card.edit.click()
     QTest.keyClicks(await tour.user.until(lambda: _written(tour), "the command can be changed"), "/old")
     await tour.until(lambda: card.question.edited is not None and not card.question.obstacle, "the command is judged")
     await tour.take("question-edited")
