@@ -1838,6 +1838,13 @@
     </message>
 </context>
 <context>
+    <name>ContentChip</name>
+    <message>
+        <source>Cannot be shown</source>
+        <translation>Nicht darstellbar</translation>
+    </message>
+</context>
+<context>
     <name>Context</name>
     <message>
         <source>Conversation</source>
@@ -7146,10 +7153,6 @@
         <translation>Kam mit der Nachricht: {name}, {kind}, {size}</translation>
     </message>
     <message>
-        <source>Cannot be shown</source>
-        <translation>Nicht darstellbar</translation>
-    </message>
-    <message>
         <source>Show what was sent</source>
         <translation>Zeigen, was gesendet wurde</translation>
     </message>
@@ -11551,10 +11554,6 @@
 </context>
 <context>
     <name>_RemovableChip</name>
-    <message>
-        <source>Cannot be shown</source>
-        <translation>Nicht darstellbar</translation>
-    </message>
     <message>
         <source>Comes with the message: {name}, {detail}</source>
         <translation>Kommt mit der Nachricht mit: {name}, {detail}</translation>

@@ -1828,6 +1828,13 @@
     </message>
 </context>
 <context>
+    <name>ContentChip</name>
+    <message>
+        <source>Cannot be shown</source>
+        <translation>无法显示</translation>
+    </message>
+</context>
+<context>
     <name>Context</name>
     <message>
         <source>Conversation</source>
@@ -7121,10 +7128,6 @@
         <translation>随消息附带：{name}，{kind}，{size}</translation>
     </message>
     <message>
-        <source>Cannot be shown</source>
-        <translation>无法显示</translation>
-    </message>
-    <message>
         <source>Show what was sent</source>
         <translation>显示已发送的内容</translation>
     </message>
@@ -11475,10 +11478,6 @@
 </context>
 <context>
     <name>_RemovableChip</name>
-    <message>
-        <source>Cannot be shown</source>
-        <translation>无法显示</translation>
-    </message>
     <message>
         <source>Comes with the message: {name}, {detail}</source>
         <translation>随消息一起发送：{name}，{detail}</translation>

@@ -10,6 +10,7 @@ from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPointF, QRectF, QSiz
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QImageReader, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.ui.chat.entry_words import byte_count, picture_problem
 from desktop_agent.ui.theme import Radius, Space, TypeSize
 from desktop_agent.ui.widgets.buttons import DrawnButton
 
@@ -69,33 +70,35 @@ _WIDTH = 224
 class ContentChip(DrawnButton):
     """Pressed to see its content large. It has the same size with and without a thumbnail, so that nothing moves."""
 
-    def __init__(self, name: str, detail: str, colour: Callable[[str], QColor], parent: QWidget) -> None:
-        """`detail` is shown below the name until `show_detail` replaces it; `colour` returns the colour of a theme
-        role.
+    def __init__(
+        self, name: str, detail: str, colour: Callable[[str], QColor], parent: QWidget, *, is_picture: bool
+    ) -> None:
+        """`detail` is shown below the name; `colour` returns the colour of a theme role. `is_picture` decides about the
+        icon while there is no thumbnail.
         """
         super().__init__(parent)
         self.name = name
         self.detail = detail
         self._colour = colour
         self.thumbnail = QImage()
-        self._is_picture = False
+        self._is_picture = is_picture
         self.reserved = 0
         """The width in pixels at its right end that something else covers."""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
-    def show_detail(self, detail: str) -> None:
-        self.detail = detail
+    def show_content(self, size_bytes: int, picture: CardPicture | None) -> str:
+        """Show the size and, if there is one, the picture; return why the picture cannot be shown, if so."""
+        details, problem = [byte_count(size_bytes)], ""
+        if picture is not None and picture.problem:
+            details.insert(0, self.tr("Cannot be shown"))
+            problem = picture_problem(picture.problem)
+        elif picture is not None:
+            details.insert(0, f"{picture.size.width():,} × {picture.size.height():,}")
+            self.thumbnail = picture.image
+        self.detail = " · ".join(details)
         self.update()
-
-    def show_sign(self, *, is_picture: bool) -> None:
-        """Show an icon: for a picture that is missing or cannot be shown, otherwise for a text."""
-        self._is_picture = is_picture
-        self.update()
-
-    def show_thumbnail(self, image: QImage) -> None:
-        self.thumbnail = image
-        self.update()
+        return problem
 
     def sizeHint(self) -> QSize:
         return QSize(_WIDTH, _HEIGHT)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.ui.chat.composer.field_offers import MentionedContent, contents_in
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.content_chip import CardPicture, ContentChip
-from desktop_agent.ui.chat.entry_words import byte_count, picture_problem
+from desktop_agent.ui.chat.entry_words import byte_count
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
@@ -139,7 +139,7 @@ class _RemovableChip(ContentChip):
 
     def __init__(self, content: MentionedContent, theme: Theme, parent: QWidget) -> None:
         name = content.name.rpartition("/")[2]
-        super().__init__(name, "", theme.colour, parent)
+        super().__init__(name, "", theme.colour, parent, is_picture=content.is_picture)
         self.setObjectName("contentChip")
         self.setToolTip(plain_tooltip(content.name))
         self._content = content
@@ -155,25 +155,15 @@ class _RemovableChip(ContentChip):
         self.remove.setToolTip(self.tr("Remove it from the message"))
         self.remove.setFixedWidth(Height.BUTTON)
         self.reserved = Height.BUTTON
-        self.show_sign(is_picture=content.is_picture)
 
     def show_preview(self, preview: ContentPreview) -> None:
-        size, picture = byte_count(preview.size_bytes), preview.picture
-        if picture is not None and not picture.problem:
-            self.show_thumbnail(picture.image)
-            pixels = f"{picture.size.width():,} × {picture.size.height():,}"
-            detail = " · ".join((pixels, size))
-        else:
-            detail = size
-        tip = [self._content.name, picture_problem(picture.problem) if picture is not None and picture.problem else ""]
+        problem = self.show_content(preview.size_bytes, preview.picture)
         if preview.is_too_large:
-            detail = " · ".join((self.tr("Too large for a model"), detail))
-        elif picture is not None and picture.problem:
-            detail = " · ".join((self.tr("Cannot be shown"), size))
-        self.show_detail(detail)
-        self.setToolTip(plain_tooltip("\n".join(filter(None, (*tip, detail)))))
+            known = byte_count(preview.size_bytes) if problem else self.detail
+            self.detail = " · ".join((self.tr("Too large for a model"), known))
+        self.setToolTip(plain_tooltip("\n".join(filter(None, (self._content.name, problem, self.detail)))))
         self.setAccessibleName(
-            self.tr("Comes with the message: {name}, {detail}").format(name=self.name, detail=detail)
+            self.tr("Comes with the message: {name}, {detail}").format(name=self.name, detail=self.detail)
         )
         self.setAccessibleDescription(self.tr("Enter shows it, Delete removes it from the message."))
 

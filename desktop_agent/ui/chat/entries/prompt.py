@@ -3,7 +3,6 @@
 A small picture is shown once it is read. Its button has the same size without it, so that nothing moves.
 """
 
-from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QRect, QRectF, Qt, Signal
@@ -19,7 +18,7 @@ from desktop_agent.ui.chat.cards.tool_body import CardLoader, CardSource, pictur
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.content_chip import THUMBNAIL, CardPicture, ContentChip
 from desktop_agent.ui.chat.entries.entry import EntryActions, EntryPlace, EntryWidget
-from desktop_agent.ui.chat.entry_words import byte_count, picture_problem
+from desktop_agent.ui.chat.entry_words import byte_count
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Space
@@ -53,71 +52,18 @@ _MOST_CHARS = 40
 _MOST_SHOWN = 20
 
 
-class PromptAttachments:
-    """The buttons of one prompt."""
-
-    def __init__(
-        self, attachments: Sequence[Attachment], place: EntryPlace, loader: CardLoader | None, parent: QWidget
-    ) -> None:
-        self.buttons: list[QAbstractButton] = []
-        self._row = place.row
-        for attachment in attachments[:_MOST_SHOWN]:
-            if attachment.images and (attachment.kind == "picture" or attachment.media_type.startswith("image/")):
-                picture = _Picture(attachment, place, parent)
-                self.buttons.append(picture)
-                self._load(picture, attachment.images[0], loader)
-            else:
-                self.buttons.append(_button(attachment, place.actions, parent))
-
-    def _load(self, picture: "_Picture", ref: BlobRef, loader: CardLoader | None) -> None:
-        known = self._row.loaded.get(_key(ref))
-        if isinstance(known, CardPicture):
-            picture.show_picture(known)
-        elif loader is not None:
-            loader.spawn(self._read(picture, ref, loader.source))
-
-    async def _read(self, picture: "_Picture", ref: BlobRef, source: CardSource) -> None:
-        try:
-            read = await picture_of(source, ref, THUMBNAIL)
-        except AgentError:
-            return  # a click says why it cannot be had
-        self._row.loaded[_key(ref)] = read
-        if isValid(picture):
-            picture.show_picture(read)
-
-    @property
-    def natural_width(self) -> int:
-        return sum(button.sizeHint().width() + Space.S for button in self.buttons) - Space.S if self.buttons else 0
-
-    def place(self, left: int, top: int, width: int) -> int:
-        """Place them in rows; return their height with the space above."""
-        if not self.buttons:
-            return 0
-        return flow(self.buttons, QRect(left, top + Space.S, width, 0)) + Space.S
-
-    def show(self, *, is_shown: bool) -> None:
-        for button in self.buttons:
-            button.setVisible(is_shown)
-
-
 class _Picture(ContentChip):
     def __init__(self, attachment: Attachment, place: EntryPlace, parent: QWidget) -> None:
-        super().__init__(_name(attachment), byte_count(attachment.size), place.styles.colour, parent)
+        name, size = _name(attachment), byte_count(attachment.size)
+        super().__init__(name, size, place.styles.colour, parent, is_picture=True)
         self._attachment = attachment
         self.setObjectName("attachmentButton")
         self.clicked.connect(partial(place.actions.attachment_requested.emit, attachment))
-        self.show_sign(is_picture=True)
-        _describe(self, attachment, self.name, self.detail)
+        _describe(self, attachment, name, size)
 
     def show_picture(self, picture: CardPicture) -> None:
-        size = byte_count(self._attachment.size)
-        if picture.problem:
-            self.show_detail(" · ".join((_tr("Cannot be shown"), size)))
-            _describe(self, self._attachment, self.name, self.detail, picture_problem(picture.problem))
-            return
-        self.show_thumbnail(picture.image)
-        self.show_detail(f"{picture.size.width():,} × {picture.size.height():,} · {size}")
-        _describe(self, self._attachment, self.name, self.detail)
+        problem = self.show_content(self._attachment.size, picture)
+        _describe(self, self._attachment, self.name, self.detail, problem)
 
 
 def _button(attachment: Attachment, actions: EntryActions, parent: QWidget) -> QAbstractButton:
@@ -276,7 +222,9 @@ class PromptWidget(EntryWidget):
     def __init__(self, place: EntryPlace, loader: CardLoader | None) -> None:
         super().__init__(place, Column(place.styles, ground="sunken"))
         self._editor: PromptEditor | None = None
-        self._attachments = PromptAttachments(self._prompt.attachments, place, loader, self)
+        self._attachments = [
+            self._make_attachment(attachment, place, loader) for attachment in self._prompt.attachments[:_MOST_SHOWN]
+        ]
         self._attachments_height = 0
         self._text_area_width = 0
         self._button = QuietButton(self.tr("Edit"), self)
@@ -285,6 +233,26 @@ class PromptWidget(EntryWidget):
         self._button.clicked.connect(self.begin_edit)
         self._button.setVisible(self._is_editable)
         self.refresh()
+
+    def _make_attachment(self, attachment: Attachment, place: EntryPlace, loader: CardLoader | None) -> QAbstractButton:
+        if not attachment.images or not (attachment.kind == "picture" or attachment.media_type.startswith("image/")):
+            return _button(attachment, place.actions, self)
+        button, ref = _Picture(attachment, place, self), attachment.images[0]
+        known = self.row.loaded.get(_key(ref))
+        if isinstance(known, CardPicture):
+            button.show_picture(known)
+        elif loader is not None:
+            loader.spawn(self._load(button, ref, loader.source))
+        return button
+
+    async def _load(self, button: _Picture, ref: BlobRef, source: CardSource) -> None:
+        try:
+            read = await picture_of(source, ref, THUMBNAIL)
+        except AgentError:
+            return  # a click says why it cannot be had
+        self.row.loaded[_key(ref)] = read
+        if isValid(button):
+            button.show_picture(read)
 
     @property
     def _prompt(self) -> PromptSubmitted | Steered:
@@ -310,7 +278,8 @@ class PromptWidget(EntryWidget):
             self._editor.set_width(int(width * _SHARE))
             self._editor.setGeometry(width - self._editor_width, 0, self._editor_width, self._editor.needed_height)
         limit = int(width * _SHARE) - 2 * PADDING_X
-        text_width = max(self._text_width(limit), min(self._attachments.natural_width, limit))
+        attachments = sum(button.sizeHint().width() + Space.S for button in self._attachments) - Space.S
+        text_width = max(self._text_width(limit), min(attachments, limit))
         self.column.set_width(text_width)
         self.column_origin = QPoint(width - text_width - PADDING_X, PADDING_Y)
         self._text_area_width = text_width
@@ -320,8 +289,10 @@ class PromptWidget(EntryWidget):
         self._button.setGeometry(left, PADDING_Y - Space.XS, size.width(), size.height())
 
     def arrange(self) -> None:
-        below = PADDING_Y + self.column.height
-        self._attachments_height = self._attachments.place(self.column_origin.x(), below, self._text_area_width)
+        if self._attachments:
+            below = PADDING_Y + self.column.height + Space.S
+            area = QRect(self.column_origin.x(), below, self._text_area_width, 0)
+            self._attachments_height = flow(self._attachments, area) + Space.S
 
     @property
     def _editor_width(self) -> int:
@@ -344,7 +315,7 @@ class PromptWidget(EntryWidget):
         if self._editor is not None:
             return [self, *self._editor.tab_stops()]
         edit = [self._button] if self._is_editable else []
-        return [self, *edit, *self._attachments.buttons]
+        return [self, *edit, *self._attachments]
 
     def source(self) -> str:
         return self._prompt.text
@@ -374,8 +345,8 @@ class PromptWidget(EntryWidget):
             self._editor.put_cursor_at_end()
 
     def _open_editor(self, text: str) -> None:
-        self._button.hide()
-        self._attachments.show(is_shown=False)
+        for button in (self._button, *self._attachments):
+            button.hide()
         self._editor = editor = PromptEditor(text, self)
         editor.changed.connect(self._on_changed)
         editor.cancel.clicked.connect(self._close_editor)
@@ -388,8 +359,8 @@ class PromptWidget(EntryWidget):
             return
         editor, self._editor = self._editor, None
         self.row.drafts.pop(EDIT, None)
-        self._button.show()
-        self._attachments.show(is_shown=True)
+        for button in (self._button, *self._attachments):
+            button.show()
         if editor.isAncestorOf(editor.focusWidget() or self):
             self._button.setFocus(Qt.FocusReason.OtherFocusReason)
         editor.hide()
