@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QListView, QPushButton, QWidget
 
 from desktop_agent.core.transcript import UndoEntry
-from desktop_agent.ui.chat.entry_words import undo as undo_words
+from desktop_agent.ui.chat.entry_words import sentence as undo_words
 from desktop_agent.ui.review.change_listing import BaselinePicker
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.overlays.diff_review import DiffReview

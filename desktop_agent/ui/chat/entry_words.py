@@ -1,13 +1,22 @@
 """The transcript's wording: verbs, totals and outcomes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import cast
 
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.plain_text import duration_text
 from desktop_agent.core.protocol.events import Rewound, SessionForked, TurnEnded, TurnEndReason
-from desktop_agent.core.protocol.model import Aborted, Allowed, Denied, JsonObject, RewindScope, TodoItem, ToolState
+from desktop_agent.core.protocol.model import (
+    Aborted,
+    Allowed,
+    Denied,
+    FileOutcome,
+    JsonObject,
+    RewindScope,
+    TodoItem,
+    ToolState,
+)
 from desktop_agent.core.transcript import CUT_OFF_KEY, CompactionEntry, PageEntry, ToolEntry, UndoEntry, todos_of
 from desktop_agent.ui.translation.core_words import core_words, plural
 from desktop_agent.ui.wording.visible_text import visible
@@ -264,17 +273,15 @@ def notes(entry: ToolEntry) -> list[tuple[str, str]]:
             say("Recovered: everything that it destroyed is back."),
         )
         found.append((copied if entry.uncaptured else all_of_it, "muted"))
-    if entry.result is not None and (names := _kept_back(entry.result.metadata)):
+    kept_back = entry.result.metadata.get("kept_back") if entry.result is not None else None
+    if isinstance(kept_back, list) and kept_back:  # what the command did not get and seems to have missed
+        names = ", ".join(visible(str(name)) for name in cast("list[object]", kept_back))
         text = say("Kept back from commands: {names}. The setting “Variables passed on” passes them on.")
         found.append((text.format(names=names), "muted"))
-    found += [(_uncaptured(item.path, core_words(item.reason)), "warning_text") for item in entry.uncaptured]
+    for item in entry.uncaptured:
+        text = say("⚠ {path} cannot be undone: {reason}") if item.path != "." else "⚠ {reason}"  # all of the folder
+        found.append((text.format(path=item.path, reason=core_words(item.reason)), "warning_text"))
     return found
-
-
-def _kept_back(metadata: JsonObject) -> str:
-    """Return the variables that a command did not get and seems to have missed; empty if it missed nothing."""
-    names = metadata.get("kept_back")
-    return ", ".join(visible(str(name)) for name in cast("list[object]", names)) if isinstance(names, list) else ""
 
 
 def recovery(entry: ToolEntry) -> str:
@@ -305,13 +312,6 @@ def _lost(entry: ToolEntry | UndoEntry) -> str:
     return say("{things} and {last}").format(things=", ".join(found), last=last) if found else last
 
 
-def _uncaptured(path: str, reason: str) -> str:
-    """Return which changes of a call cannot be undone; the folder itself stands for everything in it."""
-    if path == ".":
-        return f"⚠ {reason}"
-    return say("⚠ {path} cannot be undone: {reason}").format(path=path, reason=reason)
-
-
 _TURN_ENDS: dict[TurnEndReason, str] = {
     "completed": "Done after {time}",
     "max_turns": "Reached the limit of {requests}. Send a message to go on.",
@@ -336,70 +336,69 @@ def sentence(entry: UndoEntry | Rewound | CompactionEntry | SessionForked | Turn
     """Return what happened, for the entries that are one quiet line."""
     match entry:
         case UndoEntry():
-            return undo(entry)
+            return _undo(entry)
         case Rewound():
             return say(_REWINDS[entry.scope]).format(turn=entry.turn)
         case CompactionEntry():
             return _compaction(entry)
+        case SessionForked(before_turn=None):
+            return say("A copy of “{title}” up to here").format(title=entry.title)
         case SessionForked():
-            return _fork(entry)
+            return say("A copy of “{title}” before turn {turn}").format(title=entry.title, turn=entry.before_turn)
         case TurnEnded():
-            return _turn_end(entry)
+            time = duration_text(entry.duration_s)
+            if entry.is_cut_off and entry.duration_s:
+                return say("Cut off: the application ended while the agent worked, after at least {time}").format(
+                    time=time
+                )
+            if entry.is_cut_off:
+                return say("Cut off: the application ended while the agent worked")
+            if not entry.duration_s and entry.reason in _UNTIMED:
+                return say(_UNTIMED[entry.reason])
+            requests = counted(entry.requests, "%n model request", "%n model requests")
+            return say(_TURN_ENDS[entry.reason]).format(time=time, requests=requests)
 
 
-def _turn_end(entry: TurnEnded) -> str:
-    requests = counted(entry.requests, "%n model request", "%n model requests")
-    if entry.is_cut_off:
-        if not entry.duration_s:
-            return say("Cut off: the application ended while the agent worked")
-        text = say("Cut off: the application ended while the agent worked, after at least {time}")
-        return text.format(time=duration_text(entry.duration_s))
-    if not entry.duration_s and entry.reason in _UNTIMED:
-        return say(_UNTIMED[entry.reason])
-    return say(_TURN_ENDS[entry.reason]).format(time=duration_text(entry.duration_s), requests=requests)
-
-
-def undo(entry: UndoEntry) -> str:
-    done = sum(outcome.is_done for outcome in entry.outcomes)
-    left_alone = sum(outcome.state == "conflict" for outcome in entry.outcomes)
-    failed = sum(outcome.state == "failed" for outcome in entry.outcomes)
-    turns = {change.partition(".")[0] for outcome in entry.outcomes for change in outcome.change_ids}
-    files = _COUNTS["files"](done)
-    parts_done = [outcome for outcome in entry.outcomes if outcome.is_done and outcome.hunks]
-    if done == len(parts_done) == 1:
-        changes = counted(len(parts_done[0].hunks), "%n change", "%n changes")
-        files = say("{changes} in {path}").format(changes=changes, path=visible(parts_done[0].path))
-    pattern = say("Undid {files}") if entry.purpose == "undo" else say("Redid {files}")
-    parts = [pattern.format(files=files)]
+def _undo(entry: UndoEntry) -> str:
+    done = [outcome for outcome in entry.outcomes if outcome.is_done]
+    is_undo = entry.purpose == "undo"
     if entry.refs or entry.outside:
-        parts = [say("Put back {things}").format(things=_lost(entry))]
+        what = say("Put back {things}").format(things=_lost(entry))
+    elif not done:
+        what = say("Nothing was undone") if is_undo else say("Nothing was redone")
+    else:
+        files = _COUNTS["files"](len(done))
+        if len(done) == 1 and done[0].hunks:
+            changes = counted(len(done[0].hunks), "%n change", "%n changes")
+            files = say("{changes} in {path}").format(changes=changes, path=visible(done[0].path))
+        what = (say("Undid {files}") if is_undo else say("Redid {files}")).format(files=files)
+    turns = {change.partition(".")[0] for outcome in entry.outcomes for change in outcome.change_ids}
     if done and len(turns) == 1 and turns != {"0"}:  # before the first turn
-        parts[0] = say("{what} of turn {turn}").format(what=parts[0], turn=turns.pop())
-    if not (done or entry.refs or entry.outside):
-        parts = [say("Nothing was undone") if entry.purpose == "undo" else say("Nothing was redone")]
-    if left_alone:
-        parts.append(_left_alone(entry, left_alone))
-    if failed:
+        what = say("{what} of turn {turn}").format(what=what, turn=turns.pop())
+    parts = [what]
+    if left_alone := [outcome for outcome in entry.outcomes if outcome.state == "conflict"]:
+        parts.append(_left_alone(left_alone))
+    if failed := sum(outcome.state == "failed" for outcome in entry.outcomes):
         parts.append(say("{count} could not be written").format(count=failed))
-    noted = [outcome for outcome in entry.outcomes if outcome.is_done and outcome.reason]
-    parts += [
-        f"{visible(outcome.path)}: {core_words(outcome.reason).removesuffix('.')}" for outcome in noted[:_NOTED_FILES]
+    noted = [
+        f"{visible(outcome.path)}: {core_words(outcome.reason).removesuffix('.')}" for outcome in done if outcome.reason
     ]
+    parts += noted[:_NOTED_FILES]
     if len(noted) > _NOTED_FILES:
         parts.append(say("{count} more did not get all back").format(count=len(noted) - _NOTED_FILES))
     return " · ".join(parts)
 
 
-def _left_alone(entry: UndoEntry, count: int) -> str:
-    found = [outcome for outcome in entry.outcomes if outcome.state == "conflict"]
-    makers = {maker for outcome in found for maker in (outcome.clash.yours_by if outcome.clash else ())}
-    if all(outcome.clash is not None and outcome.clash.yours_by for outcome in found) and len(makers) == 1:
-        (maker,) = makers
-        if maker.by == "person":
-            return say("{count} left alone because you changed it").format(count=count)
-        if maker.by == "agent":
-            return say("{count} left alone because turn {turn} changed it").format(count=count, turn=maker.turn)
-    return say("{count} left alone").format(count=count)
+def _left_alone(outcomes: Sequence[FileOutcome]) -> str:
+    makers = {maker for outcome in outcomes for maker in (outcome.clash.yours_by if outcome.clash else ())}
+    has_makers = all(outcome.clash is not None and outcome.clash.yours_by for outcome in outcomes)
+    maker = makers.pop() if has_makers and len(makers) == 1 else None
+    if maker is not None and maker.by == "person":
+        return say("{count} left alone because you changed it").format(count=len(outcomes))
+    if maker is not None and maker.by == "agent":
+        text = say("{count} left alone because turn {turn} changed it")
+        return text.format(count=len(outcomes), turn=maker.turn)
+    return say("{count} left alone").format(count=len(outcomes))
 
 
 _REWINDS: dict[RewindScope, str] = {
@@ -426,9 +425,3 @@ def page(entry: PageEntry) -> str:
     """Return the text that replaces messages that are not loaded when they are copied."""
     one, many = "[%n earlier message that is not loaded]", "[%n earlier messages that are not loaded]"
     return counted(entry.entries, one, many)
-
-
-def _fork(entry: SessionForked) -> str:
-    if entry.before_turn is None:
-        return say("A copy of “{title}” up to here").format(title=entry.title)
-    return say("A copy of “{title}” before turn {turn}").format(title=entry.title, turn=entry.before_turn)

@@ -49,7 +49,6 @@ class EntryRows:
         self._width = 0
         self._letter_width = 1.0
         self._gap = Space.ENTRY
-        self._letters_per_line = _letters_per_line(0, 1.0)
         self._plan: EntryRow | None = None
         self._superseded: EntryRow | None = None
 
@@ -96,7 +95,6 @@ class EntryRows:
         if styles is not None:
             self._letter_width = styles.text_width
             self._gap = styles.entry_gap
-        self._letters_per_line = _letters_per_line(width, self._letter_width)
         for row in self._rows:
             row.height_hint = 0
         self.heights.replace(0, map(self.estimate, self._rows))
@@ -131,13 +129,16 @@ class EntryRows:
                 case "changes" | "status":
                     pass
         if removed:
-            for index, row in enumerate(self._rows):
-                row.index = index
+            self._number_from(0)
         for row in added:
             if row.index < len(self._rows) and self._rows[row.index] is row:
                 row.entry = entries[row.index]
                 self.heights.set(row.index, self.estimate(row))
         return removed
+
+    def _number_from(self, start: int) -> None:
+        for index in range(start, len(self._rows)):
+            self._rows[index].index = index
 
     def _expand(self, patch: Patch, entries: Sequence[Entry]) -> list[EntryRow]:
         """Replace the placeholder row of a page with the rows of the page."""
@@ -147,8 +148,7 @@ class EntryRows:
             for index, entry in enumerate(entries[start : start + patch.count], start=start)
         ]
         self._rows[start : start + 1] = rows
-        for index in range(start + len(rows), len(self._rows)):
-            self._rows[index].index = index
+        self._number_from(start + len(rows))
         for row in filter(_is_plan, rows):
             if self._plan is None or self._plan.index < row.index:
                 self._take_plan(row)
@@ -191,9 +191,9 @@ class EntryRows:
         """Return the approximate height of a row, from the length of its text only."""
         entry = row.entry
         if isinstance(entry, PageEntry):  # of which a long session has thousands
-            lines = int(entry.characters / self._letters_per_line * _LINE)
-            gaps = max(_LEAST_ENTRIES, entry.entries) * (_LINE + self._gap)
-            row.height_hint = row.height_hint or lines + gaps
+            if not row.height_hint:
+                lines = int(entry.characters / self._letters_in(self._width) * _LINE)
+                row.height_hint = lines + max(_LEAST_ENTRIES, entry.entries) * (_LINE + self._gap)
             return row.height_hint
         match entry:
             case TextEntry(kind="text"):
@@ -215,8 +215,10 @@ class EntryRows:
         return height + self._gap
 
     def _estimate_text(self, text: str, width: int) -> int:
-        letters = _letters_per_line(width, self._letter_width)
-        return int(len(text) / letters * _LINE) + text.count("\n") * _BLOCK_GAP + _LINE
+        return int(len(text) / self._letters_in(width) * _LINE) + text.count("\n") * _BLOCK_GAP + _LINE
+
+    def _letters_in(self, width: int) -> float:
+        return max(20.0, width / self._letter_width)
 
 
 def _rows_of(entries: Sequence[Entry]) -> list[EntryRow]:
@@ -224,10 +226,6 @@ def _rows_of(entries: Sequence[Entry]) -> list[EntryRow]:
         EntryRow(entry, index, entry.number if isinstance(entry, PageEntry) else None)
         for index, entry in enumerate(entries)
     ]
-
-
-def _letters_per_line(width: int, letter_width: float) -> float:
-    return max(20.0, width / letter_width)
 
 
 def _same_at_end(first: Sequence[Entry], second: Sequence[Entry]) -> int:
