@@ -209,13 +209,14 @@ def _mentions(context: SessionContext) -> PromptMentions:
         known = await app.known_models.of(model) if model is not None else None
         return known.takes_images if known is not None else None
 
-    files = FileMentions(context.toolbox, context.policies, takes_pictures)
+    files = FileMentions(context.toolbox, context.policies)
     return PromptMentions(
         ResourceMentions(context.servers.connections, app.blobs.put_ref),
         files,
         SymbolMentions(files, context.toolbox),
         SessionMentions(app.catalog, app.blobs),
-        PastedMentions(PastedContents.of(app.paths), app.blobs.put_ref, takes_pictures),
+        PastedMentions(PastedContents.of(app.paths), app.blobs.put_ref),
+        takes_pictures,
     )
 
 

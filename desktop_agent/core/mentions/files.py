@@ -15,7 +15,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from io import BufferedReader
 
@@ -66,8 +66,6 @@ class FileMentions(Struct, eq=False):
 
     _box: Toolbox
     _policies: Policies
-    _takes_pictures: Callable[[], Awaitable[bool | None]]
-    """Says whether the model that answers is known to take pictures, or not to."""
 
     async def attach(self, mention: PathMention) -> Attachment | None:
         """Return the attachment, or `None` if the mention is only text. Raises `UsageError` and `StorageError`."""
@@ -78,7 +76,7 @@ class FileMentions(Struct, eq=False):
         await self._require_allowed(place, _ASK_INSTEAD)
         if await asyncio.to_thread(place.absolute.is_dir):
             return await self._listed(mention, place, boundary)
-        return await self._shown(await asyncio.to_thread(self._read, mention, place, boundary))
+        return await asyncio.to_thread(self._read, mention, place, boundary)
 
     async def text(self, mention: PathMention) -> str:
         """Return the text of a mentioned file. Raises `UsageError` if it cannot be attached, or is too large."""
@@ -96,12 +94,7 @@ class FileMentions(Struct, eq=False):
         is_outside = os.path.isabs(place.relative)  # noqa: PTH117 - as `ResolvedPath` says it
         mention = PathMention(path, path, 0)
         read = await asyncio.to_thread(self._read, mention, place, None if is_outside else boundary)
-        return await self._shown(replace(read, digest=None) if is_outside else read)
-
-    async def _shown(self, read: Attachment) -> Attachment:
-        if read.kind == "picture" and await self._takes_pictures() is False:
-            raise UsageError("It is a picture, and the model of this session takes none.", hint="Choose another model.")
-        return read
+        return replace(read, digest=None) if is_outside else read
 
     async def _require_allowed(self, place: ResolvedPath, instead: str) -> None:
         """Raise `UsageError` if `read_file` would be refused or would need approval.

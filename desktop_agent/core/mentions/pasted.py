@@ -5,7 +5,6 @@ Once the message is sent, the journal has the content and the file here is no lo
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -87,15 +86,10 @@ class PastedMentions(Struct, eq=False):
 
     _contents: PastedContents
     _keep: Keep
-    _takes_pictures: Callable[[], Awaitable[bool | None]]
-    """Says whether the model that answers is known to take pictures, or not to."""
 
     async def attach(self, mention: Mention) -> Attachment:
         """Return the pasted content. Raises `UsageError` and `StorageError`."""
-        read = await asyncio.to_thread(self._attachment, mention)
-        if read.kind == "picture" and await self._takes_pictures() is False:
-            raise UsageError("It is a picture, and the model of this session takes none.", hint="Choose another model.")
-        return read
+        return await asyncio.to_thread(self._attachment, mention)
 
     def _attachment(self, mention: Mention) -> Attachment:
         content = self._contents.read(mention.target)

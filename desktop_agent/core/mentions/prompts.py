@@ -4,7 +4,7 @@ A prompt whose mention cannot be fetched is not sent: the user wrote it for a mo
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct
 
@@ -31,6 +31,8 @@ class PromptMentions(Struct, eq=False):
     _symbols: SymbolMentions
     _sessions: SessionMentions
     _pasted: PastedMentions
+    _takes_pictures: Callable[[], Awaitable[bool | None]]
+    """Says whether the model that answers is known to take pictures, or not to."""
 
     def found_in(self, text: str) -> tuple[AnyMention, ...]:
         """Return the possible mentions, each once, in order. Looks at no file, so some may turn out to be text."""
@@ -60,7 +62,7 @@ class PromptMentions(Struct, eq=False):
 
     async def _include(self, path: str) -> Attachment | None:
         try:
-            return await self._files.include(path)
+            return await self._shown(await self._files.include(path))
         except UsageError as error:
             title = f"`{named(path)}` could not be included, so the message was not sent. {error.title}"
             raise UsageError(title, hint=error.hint, detail=error.detail) from error
@@ -68,24 +70,23 @@ class PromptMentions(Struct, eq=False):
     async def _fetch(self, mention: AnyMention) -> Attachment | None:
         try:
             if isinstance(mention, PathMention):
-                return await self._files.attach(mention)
-            if mention.source not in self._resources.names():  # then it is one of ours, or a server that is gone
-                match mention.source:
-                    case "symbol":
-                        return await self._symbols.attach(mention)
-                    case "session":
-                        return await self._sessions.attach(mention)
-                    case "pasted":
-                        return await self._pasted.attach(mention)
-                    case _:
-                        pass
-            return await self._resources.attach(mention)
+                return await self._shown(await self._files.attach(mention))
+            ours = {SYMBOL_SOURCE: self._symbols, SESSION_SOURCE: self._sessions, PASTED_SOURCE: self._pasted}
+            is_of_a_server = mention.source in self._resources.names()
+            kind = self._resources if is_of_a_server else ours.get(mention.source, self._resources)
+            return await self._shown(await kind.attach(mention))
         except StorageError:
             raise
         except AgentError as error:
             title = f"`{named(mention.written)}` could not be fetched, so the message was not sent. {error.title}"
             hint = " ".join(filter(None, (error.hint, "To send it as text, put it in backquotes.")))
             raise ServerError(title, hint=hint, detail=error.detail) from error
+
+    async def _shown(self, read: Attachment | None) -> Attachment | None:
+        """Return what was read, unless it is a picture for a model that takes none. Raises `UsageError`."""
+        if read is not None and read.kind == "picture" and await self._takes_pictures() is False:
+            raise UsageError("It is a picture, and the model of this session takes none.", hint="Choose another model.")
+        return read
 
 
 def _meaning(mention: AnyMention) -> tuple[str, ...]:

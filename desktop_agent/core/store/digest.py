@@ -324,6 +324,9 @@ _TELLING = _ABOUT_THE_SESSION | _TURNS | _COUNTED | {b"prompt_submitted"}
 """Of all other lines, which are most of them, only the time matters."""
 
 
+_SHARED = ("title", "workspace", "is_title_given", "is_pinned", "is_archived", "forked_from", "purpose")
+"""The fields that a summary has from `SessionInfo`."""
+
 JournalSummary = Noted[SessionSummary | None]
 """What is known of a journal; `None` if it has no readable line."""
 
@@ -345,16 +348,8 @@ class _Fold:
         self._asks = 0
         if known is None:
             return
-        self._session = SessionInfo(
-            title=known.title,
-            workspace=known.workspace,
-            opened_at=known.created_at,
-            is_title_given=known.is_title_given,
-            is_pinned=known.is_pinned,
-            is_archived=known.is_archived,
-            forked_from=known.forked_from,
-            purpose=known.purpose,
-        )
+        shared = {name: getattr(known, name) for name in _SHARED}
+        self._session = SessionInfo(opened_at=known.created_at, **shared)
         self._at, self._active_at = (one.isoformat().encode() for one in (known.updated_at, known.active_at))
         self._turn = known.turns
         self._asks = known.asks
@@ -416,8 +411,6 @@ class _Fold:
         session = self._session
         return SessionSummary(
             id=self._id,
-            title=session.title,
-            workspace=session.workspace,
             created_at=session.opened_at,
             updated_at=moment_of(self._at.decode()),
             active_at=moment_of((self._active_at or self._at).decode()),
@@ -428,10 +421,6 @@ class _Fold:
             spending=self._spending.by_day_and_model(),
             allowance=self._allowance,
             asked_allowance=self._asked,
-            is_title_given=session.is_title_given,
-            is_pinned=session.is_pinned,
-            is_archived=session.is_archived,
-            forked_from=session.forked_from,
-            purpose=session.purpose,
             asks=self._asks,
+            **{name: getattr(session, name) for name in _SHARED},
         )

@@ -129,20 +129,20 @@ class Figures(Struct, kw_only=True):
     def failed_call_count(self) -> int:
         return sum(self.failed_calls.values())
 
-    def add_spending(self, spent: Spending) -> None:
-        self.requests += spent.requests
-        self.usage += spent.usage
-
-    def add_model(self, use: ModelUse) -> None:
-        self.turns += use.turns
-        self.turn_s += use.turn_s
-        self.answered.add_all(use.answered)
-        _add(self.failed_turns, {reason: count for reason, count in use.ends.items() if reason in FAILED_ENDS})
-
-    def add_tool(self, use: ToolUse) -> None:
-        self.calls += use.calls
-        self.took.add_all(use.took)
-        _add(self.failed_calls, use.failed)
+    def add(self, use: Spending | ModelUse | ToolUse) -> None:
+        match use:
+            case Spending():
+                self.requests += use.requests
+                self.usage += use.usage
+            case ModelUse():
+                self.turns += use.turns
+                self.turn_s += use.turn_s
+                self.answered.add_all(use.answered)
+                _add(self.failed_turns, {reason: count for reason, count in use.ends.items() if reason in FAILED_ENDS})
+            case ToolUse():
+                self.calls += use.calls
+                self.took.add_all(use.took)
+                _add(self.failed_calls, use.failed)
 
 
 class UsageReport(Struct, frozen=True, kw_only=True):
@@ -168,73 +168,37 @@ class UsageReport(Struct, frozen=True, kw_only=True):
 
 def report_of(sessions: Iterable[SessionFigures], first: date | None, last: date) -> UsageReport:
     """Add up what these sessions used from the day `first` on; `last` is the day of the report. Both are in UTC."""
-    sums = _Sums(first, last)
+    total = Figures()
+    spending, days, models, tools, folders = (defaultdict[Key, Figures](Figures) for _ in range(5))
     for session in sessions:
-        sums.add(session)
-    return sums.report()
-
-
-class _Sums:
-    def __init__(self, first: date | None, last: date) -> None:
-        self._first, self._last = first, last
-        self._total = Figures()
-        self._spending = defaultdict[tuple[date, str, str], Figures](Figures)
-        self._days = defaultdict[Key, Figures](Figures)
-        self._models = defaultdict[Key, Figures](Figures)
-        self._tools = defaultdict[Key, Figures](Figures)
-        self._folders = defaultdict[Key, Figures](Figures)
-
-    def add(self, session: SessionFigures) -> None:
-        parts: set[int] = set()
-        for spent in session.spending:
-            if self._is_wanted(spent.day):
-                own = self._spending[(spent.day, spent.provider, spent.model)]
-                own.add_spending(spent)
-                for one in self._shared(spent.day, session, self._model(spent)):
-                    one.add_spending(spent)
-                    self._count(one, parts)
-        for model in session.models:
-            if self._is_wanted(model.day):
-                for one in self._shared(model.day, session, self._model(model)):
-                    one.add_model(model)
-                    self._count(one, parts)
-        for tool in session.tools:
-            if self._is_wanted(tool.day):
-                for one in self._shared(tool.day, session, self._tools[(tool.tool,)]):
-                    one.add_tool(tool)
-                    self._count(one, parts)
-
-    def report(self) -> UsageReport:
-        spending = (
-            Spending(day=day, provider=provider, model=model, requests=one.requests, usage=one.usage)
-            for (day, provider, model), one in sorted(self._spending.items(), key=lambda item: item[0])
-        )
-        return UsageReport(
-            first=self._first,
-            last=self._last,
-            total=self._total,
-            spending=tuple(spending),
-            days=dict(sorted(self._days.items())),
-            models=_largest_first(self._models, _tokens),
-            tools=_largest_first(self._tools, lambda one: one.took.total_s),
-            folders=_largest_first(self._folders, _tokens),
-        )
-
-    def _is_wanted(self, day: date) -> bool:
-        return self._first is None or day >= self._first
-
-    def _model(self, of: Spending | ModelUse) -> Figures:
-        return self._models[(of.provider, of.model)]
-
-    def _shared(self, day: date, session: SessionFigures, own: Figures) -> tuple[Figures, ...]:
-        """Return every sum that a session's usage on a day counts towards, including `own`."""
-        by_day = self._days[(day.isoformat(),)]
-        return self._total, by_day, self._folders[(session.workspace,)], own
-
-    def _count(self, one: Figures, parts: set[int]) -> None:
-        if id(one) not in parts:
-            parts.add(id(one))
-            one.sessions += 1
+        counted: set[int] = set()
+        for use in (*session.spending, *session.models, *session.tools):
+            if first is not None and use.day < first:
+                continue
+            day = use.day.isoformat()
+            if isinstance(use, Spending):
+                spending[day, use.provider, use.model].add(use)
+            own = tools[(use.tool,)] if isinstance(use, ToolUse) else models[use.provider, use.model]
+            for one in (total, days[(day,)], folders[(session.workspace,)], own):
+                one.add(use)
+                if id(one) not in counted:
+                    counted.add(id(one))
+                    one.sessions += 1
+    return UsageReport(
+        first=first,
+        last=last,
+        total=total,
+        spending=tuple(
+            Spending(
+                day=date.fromisoformat(day), provider=provider, model=model, requests=one.requests, usage=one.usage
+            )
+            for (day, provider, model), one in sorted(spending.items())
+        ),
+        days=dict(sorted(days.items())),
+        models=_largest_first(models, _tokens),
+        tools=_largest_first(tools, lambda one: one.took.total_s),
+        folders=_largest_first(folders, _tokens),
+    )
 
 
 def _add(sums: dict[T, int], counts: Mapping[T, int]) -> None:
