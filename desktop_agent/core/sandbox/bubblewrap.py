@@ -140,7 +140,11 @@ def _view_of(confinement: ConfinementSpec, guards: Guards) -> _View:
             view.show(path, is_writable=False)
     homes = homes_in(confinement, guards)
     view.empty_homes(homes)
-    _show_folders(view, confinement)
+    for path in confinement.readable:
+        view.show(path.resolve(), is_writable=False)
+    view.show(confinement.workspace.resolve(), is_writable=False)
+    for path in confinement.roots:
+        view.show(path, is_writable=True)
     protection = protection_in(confinement, guards)
     for path in protection.existing:
         # Another command's stand-in, or one that a killed process left. An empty `.git` is no repository either.
@@ -155,15 +159,6 @@ def _view_of(confinement: ConfinementSpec, guards: Guards) -> _View:
             view.hide(name)
     view.pin(confinement.roots)
     return view
-
-
-def _show_folders(view: _View, confinement: ConfinementSpec) -> None:
-    for path in confinement.readable:
-        view.show(path.resolve(), is_writable=False)
-    workspace = confinement.workspace.resolve()
-    view.show(workspace, is_writable=False)
-    for path in confinement.roots:
-        view.show(path, is_writable=True)
 
 
 def _is_empty_folder(path: Path) -> bool:

@@ -242,20 +242,28 @@ class _Looks(Struct):
 
 
 def _programs(homes: Homes, confinement: ConfinementSpec) -> Iterator[Path]:
-    """Yield what the folders of `PATH` and the programs that the command line names need. Blocks."""
+    """Yield what the folders of `PATH` and the programs that the command line names need: what was installed with
+    them, and with their links. Blocks.
+
+    The model writes the command line, so what it names shows nothing of a home, only what is in `/tmp`. Links in a
+    folder that a command can write to are ignored, since it could have created them. What is directly in a folder that
+    many applications share was not installed with its neighbours.
+    """
     people = (*homes.own, *homes.folders)
     shared = {*people, *(home / name for home in people for name in SHARED), *_NO_HOMES}
-    closed = Folders.of((*homes.folders, TEMP))
-    writable = Folders.of((*confinement.roots, confinement.temp))
-    temp = Folders.of((TEMP,))  # the model writes the command line: what it names shows nothing of a home
-    yield from installed_with(
-        (*homes.search, *confinement.search),
-        confinement.programs,
-        closed=closed,
-        temp=temp,
-        writable=writable,
-        shared=shared,
-    )
+    closed, temp = Folders.of((*homes.folders, TEMP)), Folders.of((TEMP,))
+    looks = _InstallLookup(Folders.of((*confinement.roots, confinement.temp)))
+    for folder in (*homes.search, *confinement.search):
+        looks.installed[folder] = None
+        looks.follow_links_in(folder, closed, None)
+    for program in confinement.programs:
+        for place in looks.places_of(str(program)):
+            if temp.hold(os.path.realpath(place)) and _is_program(place):
+                looks.take(place)
+                looks.follow_links_in(Path(place).parent, temp, temp)
+    yield from looks.alone
+    for folder in looks.installed:
+        yield _prefix_of(folder, shared)
 
 
 def _homes_of_others() -> Iterator[Path]:
@@ -298,35 +306,6 @@ _MOST_STEPS = 20
 _LONGEST_SCRIPT = 64 * 1024
 _SHELLS = frozenset({b"sh", b"bash", b"dash", b"ash", b"ksh", b"zsh"})
 _QUOTED_PATH, _BARE_PATH = rb"[\"'](/[^\"'$`\n]+)[\"']", rb"(?<![\w./$}\"'-])(/[^\s\"'$`;|&<>()\\]+)"
-
-
-def installed_with(
-    search: Iterable[Path],
-    named: Iterable[Path],
-    *,
-    closed: Folders,
-    temp: Folders,
-    writable: Folders,
-    shared: Container[Path],
-) -> Iterator[Path]:
-    """Yield what the folders of `PATH` and `named` programs need: what was installed with them, and with their links.
-
-    Blocks. Yields only what is in `closed` folders, and for `named` programs only what is in `temp`. Ignores links in a
-    folder that a command can write to, since it could have created them. What is directly in a `shared` folder was not
-    installed with its neighbours.
-    """
-    looks = _InstallLookup(writable)
-    for folder in search:
-        looks.installed[folder] = None
-        looks.follow_links_in(folder, closed, None)
-    for program in named:
-        for place in looks.places_of(str(program)):
-            if temp.hold(os.path.realpath(place)) and _is_program(place):
-                looks.take(place)
-                looks.follow_links_in(Path(place).parent, temp, temp)
-    yield from looks.alone
-    for folder in looks.installed:
-        yield _prefix_of(folder, shared)
 
 
 def launching(program: Path, writable: Folders) -> tuple[Path, ...]:

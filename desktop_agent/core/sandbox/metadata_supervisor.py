@@ -25,6 +25,7 @@ import errno
 import os
 import select
 import struct
+from _collections_abc import Callable  # `collections.abc` would load `collections`, too
 from types import MappingProxyType
 
 _RECEIVE, _SEND, _IS_VALID, _SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082102, 0x40082104
@@ -40,92 +41,85 @@ _ACL_OTHER, _ACL_WRITE = 0x20, 2
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
-
-class _Mode:
-    def __init__(self, caller: "_Caller", first: int) -> None:
-        self._mode = caller.arguments[first] & 0o7777
-
-    def apply(self, path: bytes) -> None:
-        os.chmod(path, self._mode)  # noqa: PTH101 - importing pathlib takes longer than all of this
+_Change = Callable[[bytes], None]
+"""Makes a change at a path."""
+_ReadChange = Callable[["_Caller", int], _Change]
 
 
-class _Owner:
-    def __init__(self, caller: "_Caller", first: int) -> None:
-        self._user, self._group = (_signed(number) for number in caller.arguments[first : first + 2])
-
-    def apply(self, path: bytes) -> None:
-        os.chown(path, self._user, self._group)
+def _mode(caller: "_Caller", first: int) -> _Change:
+    mode = caller.arguments[first] & 0o7777
+    return lambda path: os.chmod(path, mode)  # noqa: PTH101 - importing pathlib takes longer than all of this
 
 
-class _Attribute:
-    """A new extended attribute: a program's own, or an access list (but not one that lets everybody write)."""
-
-    def __init__(self, caller: "_Caller", first: int) -> None:
-        name, value, size, flags = caller.arguments[first : first + 4]
-        self._set(caller, name, value, size, _signed(flags))
-
-    def _set(self, caller: "_Caller", name: int, value: int, size: int, flags: int) -> None:
-        if size > _LONGEST_VALUE:
-            raise OSError(errno.E2BIG, "value")
-        self._name = _attribute_name(caller, name)
-        self._value = caller.memory(value, size) if size else b""
-        self._flags = flags
-        if self._name in _ACL_NAMES and _lets_everybody_write(self._value):
-            raise PermissionError(errno.EPERM, "writable by everybody")
-
-    def apply(self, path: bytes) -> None:
-        os.setxattr(path, self._name, self._value, self._flags)
+def _owner(caller: "_Caller", first: int) -> _Change:
+    user, group = (_signed(number) for number in caller.arguments[first : first + 2])
+    return lambda path: os.chown(path, user, group)
 
 
-class _AttributeInStruct(_Attribute):
-    def __init__(self, caller: "_Caller", first: int) -> None:
-        name, at, size = caller.arguments[first : first + 3]
-        if size < 16:
-            raise OSError(errno.EINVAL, "structure")
-        value, length, flags = struct.unpack("<QII", caller.memory(at, 16))
-        self._set(caller, name, value, length, flags)
+def _attribute(caller: "_Caller", first: int) -> _Change:
+    name, value, size, flags = caller.arguments[first : first + 4]
+    return _new_attribute(caller, name, value, size, _signed(flags))
 
 
-class _NoAttribute:
-    def __init__(self, caller: "_Caller", first: int) -> None:
-        self._name = _attribute_name(caller, caller.arguments[first])
+def _attribute_in_struct(caller: "_Caller", first: int) -> _Change:
+    name, at, size = caller.arguments[first : first + 3]
+    if size < 16:
+        raise OSError(errno.EINVAL, "structure")
+    value, length, flags = struct.unpack("<QII", caller.memory(at, 16))
+    return _new_attribute(caller, name, value, length, flags)
 
-    def apply(self, path: bytes) -> None:
-        os.removexattr(path, self._name)
+
+def _new_attribute(caller: "_Caller", name_at: int, value_at: int, size: int, flags: int) -> _Change:
+    """Set a program's own extended attribute, or an access list (but not one that lets everybody write)."""
+    if size > _LONGEST_VALUE:
+        raise OSError(errno.E2BIG, "value")
+    name = _attribute_name(caller, name_at)
+    value = caller.memory(value_at, size) if size else b""
+    if name in _ACL_NAMES and _lets_everybody_write(value):
+        raise PermissionError(errno.EPERM, "writable by everybody")
+    return lambda path: os.setxattr(path, name, value, flags)
 
 
-class _Times:
-    """New times: seconds in the oldest calls, then microseconds, now nanoseconds. `None` means the current time."""
+def _no_attribute(caller: "_Caller", first: int) -> _Change:
+    name = _attribute_name(caller, caller.arguments[first])
+    return lambda path: os.removexattr(path, name)
 
-    def __init__(self, caller: "_Caller", first: int) -> None:
-        address = caller.arguments[first]
-        self._times = self._read(caller, address) if address else None
 
-    def _read(self, caller: "_Caller", address: int) -> bytes:
-        return caller.memory(address, 32)
+def _times(caller: "_Caller", first: int) -> _Change:
+    address = caller.arguments[first]
+    return _new_times(caller.memory(address, 32) if address else None)
 
-    def apply(self, path: bytes) -> None:
-        if _libc.utimensat(_HERE, path, self._times, 0) != 0:
+
+def _times_in_seconds(caller: "_Caller", first: int) -> _Change:
+    if not (address := caller.arguments[first]):
+        return _new_times(None)
+    access, change = struct.unpack("<qq", caller.memory(address, 16))
+    return _new_times(struct.pack("<qqqq", access, 0, change, 0))
+
+
+def _times_in_microseconds(caller: "_Caller", first: int) -> _Change:
+    if not (address := caller.arguments[first]):
+        return _new_times(None)
+    numbers = struct.unpack("<qqqq", caller.memory(address, 32))
+    if not all(0 <= part < 1_000_000 for part in numbers[1::2]):
+        raise OSError(errno.EINVAL, "microseconds")
+    return _new_times(struct.pack("<qqqq", numbers[0], numbers[1] * 1000, numbers[2], numbers[3] * 1000))
+
+
+def _new_times(times: bytes | None) -> _Change:
+    """Set times in seconds and nanoseconds; `None` means the current time."""
+
+    def apply(path: bytes) -> None:
+        if _libc.utimensat(_HERE, path, times, 0) != 0:
             raise OSError(ctypes.get_errno(), "utimensat")
 
-
-class _TimesInSeconds(_Times):
-    def _read(self, caller: "_Caller", address: int) -> bytes:
-        access, change = struct.unpack("<qq", caller.memory(address, 16))
-        return struct.pack("<qqqq", access, 0, change, 0)
-
-
-class _TimesInMicroseconds(_Times):
-    def _read(self, caller: "_Caller", address: int) -> bytes:
-        numbers = struct.unpack("<qqqq", caller.memory(address, 32))
-        if not all(0 <= part < 1_000_000 for part in numbers[1::2]):
-            raise OSError(errno.EINVAL, "microseconds")
-        return struct.pack("<qqqq", numbers[0], numbers[1] * 1000, numbers[2], numbers[3] * 1000)
+    return apply
 
 
 class SystemCall:
-    """A system call: its numbers, how its first arguments name a file, what it changes, and the index of the change's
-    first argument.
+    """A system call: its numbers, how its first arguments name a file, and where the arguments of its change begin.
+
+    `change` reads what the caller wants to set, and returns what sets it at a path.
     """
 
     def __init__(
@@ -133,7 +127,7 @@ class SystemCall:
         x86_64: int | None,
         aarch64: int | None,
         named: str,
-        change: type[_Mode | _Owner | _Attribute | _NoAttribute | _Times],
+        change: _ReadChange,
         first: int,
         *,
         flags: int | None = None,
@@ -144,45 +138,36 @@ class SystemCall:
         path).
         """
         self.change = change
+        self.mode = first if change is _mode else None
+        self.sets_attributes = change in (_attribute, _attribute_in_struct)
+        self.is_of_times = change in (_times, _times_in_seconds, _times_in_microseconds)
         self.first = first
         self.flags = flags
         """The index of the flags argument."""
 
-    @property
-    def mode(self) -> int | None:
-        return self.first if self.change is _Mode else None
-
-    @property
-    def sets_attributes(self) -> bool:
-        return issubclass(self.change, _Attribute)
-
-    @property
-    def is_of_times(self) -> bool:
-        return issubclass(self.change, _Times)
-
 
 CALLS = MappingProxyType(
     {
-        "chmod": SystemCall(90, None, "path", _Mode, 1),
-        "chown": SystemCall(92, None, "path", _Owner, 1),
-        "fchmod": SystemCall(91, 52, "descriptor", _Mode, 1),
-        "fchmodat": SystemCall(268, 53, "at", _Mode, 2),
-        "fchmodat2": SystemCall(452, 452, "at", _Mode, 2, flags=3),
-        "fchown": SystemCall(93, 55, "descriptor", _Owner, 1),
-        "fchownat": SystemCall(260, 54, "at", _Owner, 2, flags=4),
-        "fremovexattr": SystemCall(199, 16, "descriptor", _NoAttribute, 1),
-        "fsetxattr": SystemCall(190, 7, "descriptor", _Attribute, 1),
-        "futimesat": SystemCall(261, None, "at", _TimesInMicroseconds, 2),
-        "lchown": SystemCall(94, None, "link", _Owner, 1),
-        "lremovexattr": SystemCall(198, 15, "link", _NoAttribute, 1),
-        "lsetxattr": SystemCall(189, 6, "link", _Attribute, 1),
-        "removexattr": SystemCall(197, 14, "path", _NoAttribute, 1),
-        "removexattrat": SystemCall(466, 466, "at", _NoAttribute, 3, flags=2),
-        "setxattr": SystemCall(188, 5, "path", _Attribute, 1),
-        "setxattrat": SystemCall(463, 463, "at", _AttributeInStruct, 3, flags=2),
-        "utime": SystemCall(132, None, "path", _TimesInSeconds, 1),
-        "utimensat": SystemCall(280, 88, "at", _Times, 2, flags=3),
-        "utimes": SystemCall(235, None, "path", _TimesInMicroseconds, 1),
+        "chmod": SystemCall(90, None, "path", _mode, 1),
+        "chown": SystemCall(92, None, "path", _owner, 1),
+        "fchmod": SystemCall(91, 52, "descriptor", _mode, 1),
+        "fchmodat": SystemCall(268, 53, "at", _mode, 2),
+        "fchmodat2": SystemCall(452, 452, "at", _mode, 2, flags=3),
+        "fchown": SystemCall(93, 55, "descriptor", _owner, 1),
+        "fchownat": SystemCall(260, 54, "at", _owner, 2, flags=4),
+        "fremovexattr": SystemCall(199, 16, "descriptor", _no_attribute, 1),
+        "fsetxattr": SystemCall(190, 7, "descriptor", _attribute, 1),
+        "futimesat": SystemCall(261, None, "at", _times_in_microseconds, 2),
+        "lchown": SystemCall(94, None, "link", _owner, 1),
+        "lremovexattr": SystemCall(198, 15, "link", _no_attribute, 1),
+        "lsetxattr": SystemCall(189, 6, "link", _attribute, 1),
+        "removexattr": SystemCall(197, 14, "path", _no_attribute, 1),
+        "removexattrat": SystemCall(466, 466, "at", _no_attribute, 3, flags=2),
+        "setxattr": SystemCall(188, 5, "path", _attribute, 1),
+        "setxattrat": SystemCall(463, 463, "at", _attribute_in_struct, 3, flags=2),
+        "utime": SystemCall(132, None, "path", _times_in_seconds, 1),
+        "utimensat": SystemCall(280, 88, "at", _times, 2, flags=3),
+        "utimes": SystemCall(235, None, "path", _times_in_microseconds, 1),
     }
 )
 
@@ -223,7 +208,7 @@ def _answer(call: SystemCall, caller: "_Caller", writable: frozenset[bytes] | No
         change = call.change(caller, call.first)
         if not caller.is_waiting() or not (writable is None or _is_within(file, writable)):
             return errno.EPERM
-        change.apply(b"/proc/self/fd/%d" % file)
+        change(b"/proc/self/fd/%d" % file)
     except OSError as error:
         return error.errno or errno.EPERM
     except Exception:  # noqa: BLE001 - whatever it is, the call is not made, and the next one is answered
