@@ -327,10 +327,13 @@ def _recorded(request: ApprovalRequest) -> Case:
         details=request.details,
         wants_unconfined=request.is_escalation,
     )
-    return Case(
-        call=call,
-        facts=facts,
-        title=request.title,
-        arguments=request.arguments,
-        explanation=request.explanation,
+    unjudged = replace(
+        request,
+        reason="",
+        arguments_digest=arguments_digest(call),
+        safety=(),
+        scripts=(),
+        repository="",
+        repository_mark="",
     )
+    return Case(call=call, facts=facts, request=unjudged)

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from msgspec import Struct, field, structs
+from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.approvals import RuleBook
@@ -19,12 +19,9 @@ from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import (
     ApprovalPolicy,
     ApprovalRequest,
-    FileChange,
-    JsonObject,
     SandboxMode,
     ScriptMark,
     ToolCall,
-    ToolChange,
 )
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.files import digest_of
@@ -73,17 +70,8 @@ class Case(Struct, frozen=True, kw_only=True):
 
     call: ToolCall
     facts: CallFacts
-    title: str
-    changes: tuple[FileChange, ...] = ()
-    server_tool: str = ""
-    arguments: JsonObject = field(default_factory=dict[str, object])
-    """The arguments that the question shows."""
-    explanation: str = ""
-    tool_change: ToolChange | None = None
-    definition: str = ""
-    """What the server says about its tool, as long as the user has not allowed it."""
-    reason: str = ""
-    """Replaces the policy's reason in a question that was caused by what just happened."""
+    request: ApprovalRequest
+    """The question as far as the call itself says it. A `reason` is what just happened, and replaces the policy's."""
 
     def edited(self, command: str) -> "Case":
         return replace(self, facts=replace(self.facts, command=command))
@@ -109,24 +97,21 @@ class Judge:
         return await asyncio.to_thread(decide, facts, context)  # a hostile line takes tens of milliseconds to parse
 
     async def question(self, case: Case, verdict: Allow | Ask) -> Judged:
-        ask = _as_question(verdict)
-        if case.reason:
-            ask = replace(ask, reason=case.reason)
-        request = draft(case, ask)
-        if case.facts.command is not None:
-            safety, scripts = await asyncio.gather(self._safety(case.facts, ask), self.scripts(case.facts))
-            request = structs.replace(request, safety=safety, scripts=scripts)
-        if ask.confinement == "none" and case.facts.command is not None:
-            request = await self._placed(request, case.facts)
-        return Judged(request, ask.confinement)
+        facts, request = case.facts, draft(case, verdict)
+        if facts.command is not None:
+            safety, scripts = await asyncio.gather(self._safety(facts, verdict.confinement), self.scripts(facts))
+            request = replace(request, safety=safety, scripts=scripts)
+            if verdict.confinement == "none":
+                request = await self._placed(request, facts)
+        return Judged(request, verdict.confinement)
 
     async def _placed(self, request: ApprovalRequest, facts: CallFacts) -> ApprovalRequest:
         """Add where a rule for a command outside the sandbox would apply; if nowhere, offer no rule."""
         place = await self.repository(facts)
         if place.mark:
-            return structs.replace(request, repository=place.path, repository_mark=place.mark)
+            return replace(request, repository=place.path, repository_mark=place.mark)
         once = tuple(offer for offer in request.scopes if offer.scope == "once")
-        return structs.replace(request, scopes=once, rule_kind=None, rule_patterns=())
+        return replace(request, scopes=once, rule_kind=None, rule_patterns=())
 
     async def repository(self, facts: CallFacts) -> ScriptMark:
         if any(map(may_steer, facts.details)):
@@ -134,10 +119,10 @@ class Judge:
         environ = self._policies.confiner.probe.environ
         return await asyncio.to_thread(repository_mark, facts.command or "", Path(facts.folder), environ)
 
-    async def _safety(self, facts: CallFacts, question: Ask) -> tuple[str, ...]:
-        if facts.command is None or question.confinement == "strict":
+    async def _safety(self, facts: CallFacts, confinement: SandboxMode | None) -> tuple[str, ...]:
+        if facts.command is None or confinement == "strict":
             return ()
-        run = PlannedCommand(facts.command, facts.folder, is_confined=question.confinement != "none")
+        run = PlannedCommand(facts.command, facts.folder, is_confined=confinement != "none")
         return await self._safeguard.describe(run)
 
     async def scripts(self, facts: CallFacts) -> tuple[ScriptMark, ...]:
@@ -146,44 +131,25 @@ class Judge:
 
 def draft(case: Case, verdict: Allow | Ask) -> ApprovalRequest:
     """Return the question without what requires disk access: safety copies and scripts."""
-    question = _as_question(verdict)
-    facts = case.facts
-    tool_change = _shown_change(case, question)
-    return ApprovalRequest(
-        call_id=case.call.id,
-        tool=case.call.name,
-        title=case.title,
-        reason=question.reason,
-        arguments_digest=arguments_digest(case.call),
-        command=facts.command,
-        cwd=facts.folder,
-        details=facts.details,
-        server=facts.server,
-        server_tool=case.server_tool,
-        arguments=case.arguments,
-        explanation=case.explanation,
-        changes=case.changes,
-        risks=question.risks,
-        scopes=scope_offers(facts, question),
-        cause=question.cause,
-        confinement=question.confinement_words,
-        is_escalation=question.is_escalation,
-        rule_kind=question.rule_kind,
-        rule_patterns=question.rule_patterns,
-        tool_change=tool_change,
-        tool_definition=case.definition if tool_change is None else "",
+    # A command edited into one that needs no question is still shown as one.
+    ask = verdict if isinstance(verdict, Ask) else Ask(NEEDS_NO_QUESTION, confinement=verdict.confinement)
+    asked, change = case.request, case.request.tool_change
+    # A tool that was never allowed is shown as new, unless a rule seemed to allow it.
+    is_change = change is not None and (change.kind == "changed" or ask.standing is not None)
+    return replace(
+        asked,
+        command=case.facts.command,
+        reason=asked.reason or ask.reason,
+        risks=ask.risks,
+        scopes=scope_offers(case.facts, ask),
+        cause=ask.cause,
+        confinement=ask.confinement_words,
+        is_escalation=ask.is_escalation,
+        rule_kind=ask.rule_kind,
+        rule_patterns=ask.rule_patterns,
+        tool_change=change if is_change else None,
+        tool_definition="" if is_change else asked.tool_definition,
     )
-
-
-def _shown_change(case: Case, question: Ask) -> ToolChange | None:
-    """Return the change to show. A tool that was never allowed is shown as new, unless a rule seemed to allow it."""
-    change = case.tool_change
-    return change if change is not None and (change.kind == "changed" or question.standing is not None) else None
-
-
-def _as_question(verdict: Allow | Ask) -> Ask:
-    """Return a verdict as a question: a command edited into one that needs no question is still shown."""
-    return verdict if isinstance(verdict, Ask) else Ask(NEEDS_NO_QUESTION, confinement=verdict.confinement)
 
 
 def is_worse(now: ApprovalRequest, shown: ApprovalRequest) -> bool:
@@ -203,5 +169,5 @@ def judgement_digest(request: ApprovalRequest) -> Digest:
     """Return the digest that ties an answer to everything shown about a command: how it runs, risks,
     copies, scripts.
     """
-    shown = encode(structs.replace(request, changes=(), rule_patterns=(), scopes=()))
+    shown = encode(replace(request, changes=(), rule_patterns=(), scopes=()))
     return digest_of(json.dumps(shown, sort_keys=True, default=str).encode())

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import assert_never
 
-from msgspec import Struct, structs
+from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
@@ -21,6 +21,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import (
     Aborted,
+    ApprovalRequest,
     Decision,
     FileChange,
     JsonObject,
@@ -44,7 +45,7 @@ from desktop_agent.core.tools.execution.confiner import (
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand
 from desktop_agent.core.tools.gate import ApprovalGate, NotApprovedError, Permit
-from desktop_agent.core.tools.judging import Case
+from desktop_agent.core.tools.judging import Case, arguments_digest
 from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
 from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.secret_files import SecretNames
@@ -121,30 +122,14 @@ class TakenCall(Struct):
         return ToolCall(id=self.block.id, name=self.block.name, arguments=self.block.arguments)
 
 
-class _ReadyCall(Struct, frozen=True):
-    call: TakenCall
-    arguments: ToolArguments
-    context: ToolContext
-
-
-class ToolExecutor:
-    def __init__(
-        self,
-        box: Toolbox,
-        gate: ApprovalGate,
-        questions: ServerQuestions,
-        sampling: ServerSampling,
-        effects: Effects,
-        log: EventLog,
-        clock: Clock,
-    ) -> None:
-        self._box = box
-        self._gate = gate
-        self._questions = questions
-        self._sampling = sampling
-        self._effects = effects
-        self._log = log
-        self._clock = clock
+class ToolExecutor(Struct, frozen=True, eq=False):
+    _box: Toolbox
+    _gate: ApprovalGate
+    _questions: ServerQuestions
+    _sampling: ServerSampling
+    _effects: Effects
+    _log: EventLog
+    _clock: Clock
 
     async def require_workspace(self) -> None:
         await asyncio.to_thread(self._box.workspace.check)
@@ -168,16 +153,16 @@ class ToolExecutor:
         if self._box.access.is_dry_run:
             text = "dry-run: execution skipped"
             return ToolResult(content=text, is_error=True, error_type="recoverable", metadata={SKIPPED_KEY: True})
-        ready = _ReadyCall(call, arguments, self._context(call))
+        context = self._context(call)
         match tool:
             case ReadTool():
-                result = await self._read(tool, ready)
+                result = await self._read(tool, call, arguments, context)
             case EditTool():
-                result = await self._edit(tool, ready)
+                result = await self._edit(tool, call, arguments, context)
             case CommandTool():
-                result = await self._command(tool, ready)
+                result = await self._command(tool, call, arguments, context)
             case ServerTool():
-                result = await self._call_server(tool, ready)
+                result = await self._call_server(tool, call, arguments, context)
             case _:
                 assert_never(tool)
         return await self._settle(result)
@@ -193,156 +178,154 @@ class ToolExecutor:
             return nothing
         content = f"{INTERRUPTED} Until then it had come to:\n{partial.content}"
         metadata = partial.metadata | stopped
-        return structs.replace(partial, content=content, is_error=True, error_type="recoverable", metadata=metadata)
+        return replace(partial, content=content, is_error=True, error_type="recoverable", metadata=metadata)
 
-    async def _read(self, tool: ReadTool[ToolArguments], ready: _ReadyCall) -> ToolResult:
-        call, arguments, context = ready.call, ready.arguments, ready.context
+    async def _read(
+        self, tool: ReadTool[ToolArguments], call: TakenCall, arguments: ToolArguments, context: ToolContext
+    ) -> ToolResult:
         paths = await asyncio.to_thread(tool.paths, arguments, context)
         disguised = await asyncio.to_thread(context.secrets.behind, paths)
         asks = tool.question(arguments)
         facts = replace(
-            self._facts(call),
+            _facts(tool),
             paths=paths,
             disguised=tuple(disguised.items()),
             asks=tool.why_asked(arguments) or asks,
             details=tool.circumstances(arguments),
         )
-        await self._enter(call, self._case(ready, facts, asks or tool.heading(call.title)))
+        await self._enter(call, _case(tool, call, arguments, facts, asks or tool.heading(call.title)))
         return await tool.run(arguments, context)
 
-    async def _edit(self, tool: EditTool[ToolArguments], ready: _ReadyCall) -> ToolResult:
-        call = ready.call
-        plan = await asyncio.to_thread(tool.plan, ready.arguments, ready.context)
-        changes = () if is_dry_run(ready.arguments) else await self._effects.prepare(call.turn, plan.writes)
+    async def _edit(
+        self, tool: EditTool[ToolArguments], call: TakenCall, arguments: ToolArguments, context: ToolContext
+    ) -> ToolResult:
+        plan = await asyncio.to_thread(tool.plan, arguments, context)
+        changes = () if is_dry_run(arguments) else await self._effects.prepare(call.turn, plan.writes)
         notes: tuple[str, ...] = ()
         if changes:
             notes = await asyncio.to_thread(self._effects.broken_links, changes)
-            facts = replace(self._facts(call), paths=tuple(change.path for change in changes), details=notes)
-            title = _edit_question(changes)
-            await self._enter(call, replace(self._case(ready, facts, title), changes=changes))
+            facts = replace(_facts(tool), paths=tuple(change.path for change in changes), details=notes)
+            case = _case(tool, call, arguments, facts, _edit_question(changes))
+            await self._enter(call, replace(case, request=replace(case.request, changes=changes)))
             await self._effects.apply(call.turn, call.block.id, changes)
         return ToolResult(content="\n".join((plan.content, *notes)), metadata=plan.metadata)
 
-    async def _call_server(self, tool: ServerTool[ToolArguments], ready: _ReadyCall) -> ToolResult:
-        call, arguments = ready.call, ready.arguments
+    async def _call_server(
+        self, tool: ServerTool[ToolArguments], call: TakenCall, arguments: ToolArguments, context: ToolContext
+    ) -> ToolResult:
         change = await tool.change()
         facts = replace(
-            self._facts(call),
+            _facts(tool),
             server=tool.server,
             details=tool.circumstances(arguments),
             tool_change=change.kind if change is not None else "",
         )
-        case = replace(
-            self._case(ready, facts, tool.heading(call.title)),
+        case = _case(tool, call, arguments, facts, tool.heading(call.title))
+        request = replace(
+            case.request,
             server_tool=tool.server_tool,
             tool_change=change,
-            definition=tool.introduction(change),
+            tool_definition=tool.introduction(change),
         )
-        permit = await self._enter(call, case)
+        permit = await self._enter(call, replace(case, request=request))
         if permit.answer is not None:
             await tool.allow(permit.rules, is_lasting=permit.is_lasting)
         await self._still_there()
         if not tool.may_write:
-            return await tool.run(arguments, ready.context)
+            return await tool.run(arguments, context)
         run = PlannedCommand(
-            "", str(ready.context.boundary.root), is_confined=tool.is_confined, author="mcp", server=tool.server
+            "", str(context.boundary.root), is_confined=tool.is_confined, author="mcp", server=tool.server
         )
         snapshot = await self._effects.begin_command(call.turn, call.block.id, run)
         try:
-            return await tool.run(arguments, ready.context)
+            return await tool.run(arguments, context)
         finally:
             await self._effects.collect(call.turn, call.block.id, snapshot, author=run.author)
 
-    async def _command(self, tool: CommandTool[ToolArguments], ready: _ReadyCall) -> ToolResult:
-        call, arguments = ready.call, ready.arguments
+    async def _command(
+        self, tool: CommandTool[ToolArguments], call: TakenCall, arguments: ToolArguments, context: ToolContext
+    ) -> ToolResult:
         facts = replace(
-            self._facts(call),
+            _facts(tool),
             command=tool.command(arguments),
-            folder=str(await asyncio.to_thread(tool.working_folder, arguments, ready.context)),
+            folder=str(await asyncio.to_thread(tool.working_folder, arguments, context)),
             details=tool.circumstances(arguments),
             wants_unconfined=tool.wants_unconfined(arguments),
             justification=tool.justification(arguments),
         )
-        permit = await self._enter(call, self._case(ready, facts, "Run this command?"))
-        ready, note = _as_permitted(tool, ready, permit)
+        case = _case(tool, call, arguments, facts, "Run this command?")
+        permit = await self._enter(call, case)
+        arguments, note = _as_permitted(tool, arguments, permit)
         confinement = await self._box.confiner.confinement(permit.confinement)
-        result = await self._run_command(tool, ready, confinement)
-        command = tool.command(ready.arguments)
+        result = await self._run_command(tool, call, arguments, context, confinement)
+        command = tool.command(arguments)
         if denial := await asyncio.to_thread(confinement.denial_in, result):
-            facts = replace(facts, command=command, wants_unconfined=True)
-            result = await self._escalate(tool, ready, facts, result, denial)
+            result = await self._escalate(tool, call, arguments, context, case.edited(command), result, denial)
         elif hint := await asyncio.to_thread(confinement.misplaced_program_in, result):
             note += f"[{hint}]\n"
         kept_back = {**(confinement.kept_back if call.confinement else {}), **self._box.kept_back}
         missed = await asyncio.to_thread(kept_back_in, command, result, kept_back, tool.variables(arguments))
         if missed:
             note += f"[{kept_back_words(missed)}]\n"
-            result = structs.replace(result, metadata=result.metadata | {KEPT_BACK_KEY: list(missed)})
-        return structs.replace(result, content=note + result.content) if note else result
+            result = replace(result, metadata=result.metadata | {KEPT_BACK_KEY: list(missed)})
+        return replace(result, content=note + result.content) if note else result
 
     async def _escalate(
         self,
         tool: CommandTool[ToolArguments],
-        ready: _ReadyCall,
-        facts: CallFacts,
+        call: TakenCall,
+        arguments: ToolArguments,
+        context: ToolContext,
+        case: Case,
         refused: ToolResult,
         denial: str,
     ) -> ToolResult:
         """Ask whether a command that the sandbox stopped may run again without it, and if so run it."""
         title, reason = "Run this command outside the sandbox?", f"{denial} Run it again outside the sandbox?"
+        facts, request = replace(case.facts, wants_unconfined=True), replace(case.request, title=title, reason=reason)
         try:
-            permit = await self._enter(ready.call, replace(self._case(ready, facts, title), reason=reason))
+            permit = await self._enter(call, replace(case, facts=facts, request=request))
         except NotApprovedError as error:
             note = f"[{denial} It was not run outside the sandbox: {error}]\n"
         except ToolError:
             note = f"[{denial} The user's settings do not let it run outside.]\n"
         else:
             await self._drop(refused)
-            ready.context.emit_output("\n[Again, outside the sandbox]\n")
-            ready, edited = _as_permitted(tool, ready, permit)
-            result = await self._run_command(tool, ready, Confinement())
+            context.emit_output("\n[Again, outside the sandbox]\n")
+            arguments, edited = _as_permitted(tool, arguments, permit)
+            result = await self._run_command(tool, call, arguments, context, Confinement())
             note = f"[{denial} The user allowed it outside the sandbox; this is that run.]\n"
             metadata = result.metadata | {"escalated": True}
-            return structs.replace(result, content=note + edited + result.content, metadata=metadata)
-        return structs.replace(refused, content=note + refused.content)
+            return replace(result, content=note + edited + result.content, metadata=metadata)
+        return replace(refused, content=note + refused.content)
 
     async def _run_command(
-        self, tool: CommandTool[ToolArguments], ready: _ReadyCall, confinement: Confinement
+        self,
+        tool: CommandTool[ToolArguments],
+        call: TakenCall,
+        arguments: ToolArguments,
+        context: ToolContext,
+        confinement: Confinement,
     ) -> ToolResult:
         """Run a command in its `confinement`; look at the workspace before and after, unless it cannot write there."""
-        call, arguments, context = ready.call, ready.arguments, ready.context
         await self._still_there()
         call.confinement = confinement.words
+        context = replace(context, confine=confinement.confine)
         if not confinement.may_write:
-            return await tool.run(arguments, replace(context, confine=confinement.confine))
+            return await tool.run(arguments, context)
         folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
         run = PlannedCommand(tool.command(arguments), folder, is_confined=confinement.is_confined)
         snapshot = await self._effects.begin_command(call.turn, call.block.id, run)
         job_id = ""
         confinement.protect(self._effects.repositories(context.boundary.root))
         try:
-            result = await tool.run(arguments, replace(context, confine=confinement.confine))
+            result = await tool.run(arguments, context)
             job_id = str(result.metadata.get("job_id", ""))
         finally:
             made = await self._effects.collect(call.turn, call.block.id, snapshot, job_id)
         if made and confinement.words:  # outside the sandbox, the user allowed the command that made it
-            result = structs.replace(result, content=MADE_REPOSITORIES.format(", ".join(made)) + result.content)
+            result = replace(result, content=MADE_REPOSITORIES.format(", ".join(made)) + result.content)
         return result
-
-    def _case(self, ready: _ReadyCall, facts: CallFacts, title: str) -> Case:
-        call, tool = ready.call, ready.call.tool
-        assert tool is not None
-        return Case(
-            call=call.as_model(),
-            facts=facts,
-            title=title,
-            arguments=tool.asked_arguments(ready.arguments, call.block.arguments),
-            explanation=tool.explanation(ready.arguments),
-        )
-
-    def _facts(self, call: TakenCall) -> CallFacts:
-        assert call.tool is not None
-        return CallFacts(tool=call.block.name, capabilities=call.tool.capabilities, source=call.tool.source)
 
     async def _still_there(self) -> None:
         """Raise `ToolError` when the folder was replaced while a question waited: the answer was about the old one."""
@@ -363,11 +346,11 @@ class ToolExecutor:
         if isinstance(spool, str):
             output = await asyncio.to_thread(self._box.blobs.adopt, Path(spool), "text/plain")
             metadata = {key: value for key, value in result.metadata.items() if key != SPOOL_KEY}
-            result = structs.replace(result, output=output, metadata=metadata)
+            result = replace(result, output=output, metadata=metadata)
         # What a command printed has been cut by the same limits already; around it stand only facts and notes.
         is_printed = "exit_code" in result.metadata
         fitted = fit(result.content, limits=RESULT_LIMIT) if is_printed else fit_all(result.content, self._box.limits())
-        return structs.replace(result, content=fitted.text)
+        return replace(result, content=fitted.text)
 
     async def _drop(self, result: ToolResult) -> None:
         spool = result.metadata.get(SPOOL_KEY)
@@ -410,13 +393,36 @@ class ToolExecutor:
         )
 
 
-def _as_permitted(tool: CommandTool[ToolArguments], ready: _ReadyCall, permit: Permit) -> tuple[_ReadyCall, str]:
-    """Return the call as the user approved it, and what the model reads if the user changed the command."""
+def _facts(tool: AnyTool) -> CallFacts:
+    return CallFacts(tool=tool.name, capabilities=tool.capabilities, source=tool.source)
+
+
+def _case(tool: AnyTool, call: TakenCall, arguments: ToolArguments, facts: CallFacts, title: str) -> Case:
+    asking = call.as_model()
+    request = ApprovalRequest(
+        call_id=asking.id,
+        tool=asking.name,
+        title=title,
+        reason="",
+        arguments_digest=arguments_digest(asking),
+        cwd=facts.folder,
+        details=facts.details,
+        server=facts.server,
+        arguments=tool.asked_arguments(arguments, asking.arguments),
+        explanation=tool.explanation(arguments),
+    )
+    return Case(call=asking, facts=facts, request=request)
+
+
+def _as_permitted(
+    tool: CommandTool[ToolArguments], arguments: ToolArguments, permit: Permit
+) -> tuple[ToolArguments, str]:
+    """Return the arguments as the user approved them, and what the model reads if the user changed the command."""
     edited = permit.edited_command
-    if edited is None or edited == tool.command(ready.arguments):
-        return ready, ""
+    if edited is None or edited == tool.command(arguments):
+        return arguments, ""
     note = f"[The user changed the command before allowing it. What ran: {edited}]\n"
-    return replace(ready, arguments=tool.with_command(ready.arguments, edited)), note
+    return tool.with_command(arguments, edited), note
 
 
 def _edit_question(changes: tuple[FileChange, ...]) -> str:
