@@ -251,10 +251,6 @@ class KnownRefs:
         """Return what `read` would, without asking git; None where git has to be asked. Blocks."""
         return self._still(folder, _stamp_of(repository))
 
-    def last_if_unmoved(self, folder: Path) -> Refs | None:
-        """Return what `read` would without asking git; None where git has to be asked. Blocks."""
-        return self._still(folder, refs_stamp(folder))
-
     def _still(self, folder: Path, stamp: RefsStamp | None) -> Refs | None:
         known = self._known.get(folder)
         return known[1] if stamp is not None and known is not None and known[0] == stamp else None

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,12 +17,11 @@ from desktop_agent.core.system.files import FileTransition, digest_of
 from desktop_agent.core.tools.execution.job_watch import JobWatch, to_its_end
 from desktop_agent.core.tools.execution.recording import (
     ChangeFinder,
-    FoundChanges,
     LastImages,
     LastNumber,
     Recording,
 )
-from desktop_agent.core.tools.execution.safeguard import Findings, PlannedCommand, Safeguard
+from desktop_agent.core.tools.execution.safeguard import PlannedCommand, Safeguard
 from desktop_agent.core.tools.execution.writers import Maker, WatchedJob, Writers
 
 _A_FOLDER = FileImage(digest=digest_of(b""), size=0, mode=0o777, kind="folder")
@@ -92,13 +91,12 @@ class Effects:
 
         The user's edits of this session's files are recorded first. Cancelling stops the snapshot.
         """
-        if run.line:  # what it destroys may take long to copy
-            await self._safeguard.prepare(call_id, run)
+        await self._safeguard.prepare(call_id, run)  # what it destroys may take long to copy
         async with self.jobs.looking:
             self.jobs.note_turn(turn)
             await self.jobs.look_now()
             self.jobs.note_call(run.server, call_id)
-            snapshot = await self._begin(call_id, run)
+            snapshot = await self._take_snapshot()
             event = ev.ChangesPrepared(
                 turn=turn,
                 call_id=call_id,
@@ -142,24 +140,9 @@ class Effects:
             notice = ev.Notice(level="warning", code="cache", title=CACHE_FAILS, hint=CACHE_HINT, detail=trouble)
             await self._log.record(notice)
 
-    async def _begin(self, call_id: CallId, run: PlannedCommand) -> Snapshot:
-        """Take a snapshot; for a call without a command line prepare in the same thread if nothing must be written."""
-        if not run.line:
-            snapshot = await self._snapshot_if(lambda: self._safeguard.prepare_at_once(call_id, run))
-            if snapshot is not None:
-                return snapshot
-            await self._safeguard.prepare(call_id, run)
-        snapshot = await self._snapshot_if(lambda: True)
-        assert snapshot is not None
-        return snapshot
-
-    async def _snapshot_if(self, is_prepared: Callable[[], bool]) -> Snapshot | None:
+    async def _take_snapshot(self) -> Snapshot:
         stop = threading.Event()
-
-        def begin() -> Snapshot | None:
-            return self._capture.begin(stop) if is_prepared() else None
-
-        task = asyncio.create_task(asyncio.to_thread(begin), name="snapshot")
+        task = asyncio.create_task(asyncio.to_thread(self._capture.begin, stop), name="snapshot")
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -167,8 +150,8 @@ class Effects:
             while not task.done():
                 with suppress(asyncio.CancelledError, CaptureStoppedError):
                     await asyncio.wait([task])
-            if task.exception() is None and (snapshot := task.result()) is not None:
-                await asyncio.to_thread(self._capture.release, snapshot)
+            if task.exception() is None:
+                await asyncio.to_thread(self._capture.release, task.result())
             raise
 
     async def _collect(
@@ -179,11 +162,10 @@ class Effects:
             self.jobs.note_turn(turn)
             may_release = not job_id and not self.jobs.is_watching_any
 
-            def find(findings: Findings) -> FoundChanges:
-                report = findings.report
-                return self._finder.collect(turn, call_id, snapshot, report, author, may_release=may_release)
-
-            findings, found = await self._look_after(call_id, find)
+            findings = await self._safeguard.finish(call_id)
+            found = await asyncio.to_thread(
+                self._finder.collect, turn, call_id, snapshot, findings.report, author, may_release=may_release
+            )
             changes = found.by_maker.pop(Maker(turn, call_id, author), ())
             uncaptured = tuple(dict.fromkeys((*found.lost, *findings.gaps)))
             if changes or uncaptured or findings.refs or found.outside:
@@ -209,20 +191,6 @@ class Effects:
             await self._safeguard.forget()
             await self.tell_of_cache()
             return found.repositories
-
-    async def _look_after(
-        self, call_id: CallId, find: Callable[[Findings], FoundChanges]
-    ) -> tuple[Findings, FoundChanges]:
-        """Return what a command destroyed and what `find` then finds, in one thread if git need not be asked."""
-
-        def at_once() -> tuple[Findings, FoundChanges] | None:
-            findings = self._safeguard.finish_at_once(call_id)
-            return None if findings is None else (findings, find(findings))
-
-        if (both := await asyncio.to_thread(at_once)) is not None:
-            return both
-        findings = await self._safeguard.finish(call_id)
-        return findings, await asyncio.to_thread(find, findings)
 
     async def _apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
         async with self.jobs.looking:

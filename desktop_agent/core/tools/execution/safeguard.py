@@ -8,7 +8,7 @@ nothing.
 import asyncio
 import glob
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -56,10 +56,6 @@ class Precautions(Struct, frozen=True):
     refs: Mapping[str, Refs] = field(default_factory=dict[str, Refs])
     """The refs of every repository that the command may write, keyed by a folder in it, as in `RefChange.folder`."""
     is_destructive: bool = False
-
-    @property
-    def is_on_disk(self) -> bool:
-        return bool(self.refs) or not self.is_refs_only
 
     @property
     def is_refs_only(self) -> bool:
@@ -132,16 +128,6 @@ class Safeguard:
                 f"The safety copy could not be made ({error.strerror or error}), so the command was not run."
             ) from error
 
-    def prepare_at_once(self, call_id: CallId, run: PlannedCommand) -> bool:
-        """Do what `prepare` does for a call without a command line. Blocks.
-
-        Returns False, having done nothing, if git has to be asked or something must be written.
-        """
-        plan = _Plan()
-        if not run.is_confined:
-            self._add_own_repository(plan)
-        return plan.refs.keys() == plan.repositories.keys() and self._holds(call_id, plan)
-
     async def finish(self, call_id: CallId) -> Findings:
         """Return what the command destroyed. Works after a crash, too, and can be repeated until `forget`."""
         before = self._held or await asyncio.to_thread(self._read_back, call_id)
@@ -158,17 +144,6 @@ class Safeguard:
             refs += [replace(change, folder=name) for change in changes]
         gaps = (*(before.copy.gaps if before.is_destructive else ()), *report.gaps)
         return Findings(report, tuple(refs), gaps, before.is_destructive)
-
-    def finish_at_once(self, call_id: CallId) -> Findings | None:
-        """Return what `finish` would; None if it has to compare something or ask git. Blocks."""
-        before = self._held
-        if before is None or before.copy.units or before.is_destructive:
-            return None
-        if before.call_id == call_id:
-            for name, known in before.refs.items():
-                if self._refs.last_if_unmoved(self._root / name) != known:
-                    return None
-        return Findings()
 
     async def forget(self) -> None:
         """Remove the copy once the outcome is recorded. Remembered refs alone stay until they move."""
@@ -189,7 +164,7 @@ class Safeguard:
         self._discard()
         copy = self._copies.make(plan.places)
         before = Precautions(call_id, copy, refs, plan.is_destructive)
-        if not before.is_on_disk:
+        if not before.refs and before.is_refs_only:
             return before
         make_private_folder(self._before.parent)
         text = json.dumps(to_builtins(before))
@@ -289,12 +264,10 @@ async def recover(
     return Recovered(tuple(restored), files, tuple(problems))
 
 
-async def _places_of(folder: Path, states: Iterable[FileState]) -> list[EndangeredPath]:
+async def _places_of(folder: Path, states: Collection[FileState]) -> list[EndangeredPath]:
     status = await query_status(folder)
-    if not isinstance(status, RepoStatus):
-        return []
-    wanted = frozenset(states)
-    return [EndangeredPath(folder / name) for name, file in status.files.items() if file.state in wanted]
+    files = status.files.items() if isinstance(status, RepoStatus) else ()
+    return [EndangeredPath(folder / name) for name, file in files if file.state in states]
 
 
 def _at(loss: Loss) -> Path:
