@@ -12,25 +12,18 @@ the next header begins.
 """
 
 import re
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal, cast
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
-Sign = Literal[" ", "-", "+"]
 Action = Literal["Add", "Update", "Delete"]
 
 
-class HunkLine(Struct, frozen=True):
-    """One line of a hunk, without its sign and its newline; a carriage return before that is part of the text."""
-
-    sign: Sign
-    text: str
-
-
 class PatchHunk(Struct, frozen=True, kw_only=True):
-    lines: tuple[HunkLine, ...]
+    lines: tuple[str, ...]
+    """Each with its sign (`+`, `-` or a space), without its newline; a carriage return before that is part of it."""
     start: int | None = None
     """The line (from 0) at which the hunk claims to begin. None: it does not say."""
     anchors: tuple[str, ...] = ()
@@ -42,15 +35,11 @@ class PatchHunk(Struct, frozen=True, kw_only=True):
 
     @property
     def old(self) -> tuple[str, ...]:
-        return tuple(line.text for line in self.lines if line.sign != "+")
+        return tuple(line[1:] for line in self.lines if line[0] != "+")
 
     @property
     def new(self) -> tuple[str, ...]:
-        return tuple(line.text for line in self.lines if line.sign != "-")
-
-    @property
-    def has_changes(self) -> bool:
-        return any(line.sign != " " for line in self.lines)
+        return tuple(line[1:] for line in self.lines if line[0] != "-")
 
 
 class FilePatch(Struct, frozen=True, kw_only=True):
@@ -60,7 +49,6 @@ class FilePatch(Struct, frozen=True, kw_only=True):
     hunks: tuple[PatchHunk, ...] = ()
     alternatives: tuple[tuple[PatchHunk, ...], ...] = ()
     """Other ways to read `hunks`, tried in turn when they do not fit."""
-    content: str = ""
     source_path: str | None = None
     """Where its content comes from, when it is renamed or copied."""
     is_copy: bool = False
@@ -82,7 +70,6 @@ _MOVE = re.compile(r"\*\*\* Move to:(.*)")
 _OUTER = re.compile(r"\*\*\* (Begin|End) Patch\s*$")
 _WRAPPING = re.compile(r"(```\w*|apply_patch\b.*|EOF)\s*$")
 _BARE_FIRST_LINE = re.compile(r"[-+ ]|$")
-_ACTIONS: dict[str, Action] = {"Add": "Add", "Update": "Update", "Delete": "Delete"}
 
 
 def parse_patch(text: str) -> list[FilePatch]:
@@ -122,7 +109,7 @@ def _read_sections(lines: Sequence[str]) -> list[FilePatch]:
                 raise PatchError(f"line {at} of the patch names no file: {line!r}")
             rest = range(at, len(lines))
             end = next((each for each in rest if _HEADER.match(lines[each]) or _OUTER.match(lines[each])), len(lines))
-            patches.append(_section(_ACTIONS[header[1]], path, lines[:end], at))
+            patches.append(_section(cast("Action", header[1]), path, lines[:end], at))
             at = end
         elif line and not _OUTER.match(line) and not _WRAPPING.match(line):
             raise PatchError(f"line {at} of the patch belongs to no file: {line[:120]!r}. {FORMS}")
@@ -131,7 +118,7 @@ def _read_sections(lines: Sequence[str]) -> list[FilePatch]:
 
 def _section(action: Action, path: str, lines: Sequence[str], at: int) -> FilePatch:
     if action == "Add":
-        return FilePatch(action="Add", paths=(path,), content=_added_content(lines[at:]))
+        return FilePatch(action="Add", paths=(path,), hunks=_added(lines[at:]))
     if action == "Delete":
         return FilePatch(action="Delete", paths=(path,))
     source = None
@@ -152,14 +139,12 @@ def _section(action: Action, path: str, lines: Sequence[str], at: int) -> FilePa
     )
 
 
-def _added_content(lines: Sequence[str]) -> str:
+def _added(lines: Sequence[str]) -> tuple[PatchHunk, ...]:
     kept = list(lines)
     while kept and not kept[-1].strip():
         kept.pop()  # an empty line of the file has its sign
-    taken = [
-        line.removeprefix("+") for line in kept if not line.startswith("-") and not line.startswith(("*** ", "@@"))
-    ]
-    return "".join(f"{line}\n" for line in taken)
+    taken = tuple("+" + line.removeprefix("+") for line in kept if not line.startswith(("-", "*** ", "@@")))
+    return (PatchHunk(lines=taken),) if taken else ()
 
 
 def _hunks(lines: Sequence[str], at: int) -> list[PatchHunk]:
@@ -192,7 +177,7 @@ def _read_bare(lines: Sequence[str]) -> FilePatch:
     if not kept or not (is_hunk_header(kept[0]) or _BARE_FIRST_LINE.match(kept[0])):
         raise PatchError(f"this is no patch. {FORMS}")
     hunks = tuple(_hunks(kept, 0))
-    if not any(hunk.has_changes for hunk in hunks):
+    if all(line[0] == " " for hunk in hunks for line in hunk.lines):
         raise PatchError("the patch has no '+' and no '-' line, so it changes nothing")
     return FilePatch(action="Update", paths=(), hunks=hunks, alternatives=_other_readings(kept[0], hunks))
 
@@ -203,7 +188,6 @@ GIT_HEADER = "diff --git "
 
 _NUMBERED = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _SECTION = re.compile(r"\*\*\* (Begin Patch|End Patch|(Add|Update|Delete) File:|Move to:)")
-_SIGNS: dict[str, Sign] = {" ": " ", "-": "-", "+": "+"}
 
 
 def is_hunk_header(line: str) -> bool:
@@ -238,26 +222,22 @@ def read_hunk(lines: Sequence[str], at: int) -> tuple[PatchHunk, int]:
 
 def bare_readings(hunk: PatchHunk) -> tuple[tuple[PatchHunk, ...], ...]:
     """Return the other ways to read a hunk without a header: `- old` with a space that is not text, pair by pair."""
-    readings: list[tuple[PatchHunk, ...]] = []
-    spaced = all(line.text.startswith(" ") or not line.text for line in hunk.lines)
-    bare = replace(hunk, lines=tuple(HunkLine(line.sign, line.text[1:]) for line in hunk.lines)) if spaced else None
+    spaced = all(line[1:2] in (" ", "") for line in hunk.lines)
+    bare = replace(hunk, lines=tuple(line[0] + line[2:] for line in hunk.lines)) if spaced else None
     pairs = _pairs(hunk)
-    if bare is not None:
-        readings.append((bare,))
+    readings = [] if bare is None else [(bare,)]
     if len(pairs) > 1:
-        readings.append(pairs)
-        if bare is not None:
-            readings.append(_pairs(bare))
+        readings += [pairs] if bare is None else [pairs, _pairs(bare)]
     return tuple(readings)
 
 
 def _pairs(hunk: PatchHunk) -> tuple[PatchHunk, ...]:
     """Split replacement lines without context where a removed line follows an added one."""
-    if any(line.sign == " " for line in hunk.lines):
+    if any(line[0] == " " for line in hunk.lines):
         return (hunk,)
-    groups: list[list[HunkLine]] = [[]]
+    groups: list[list[str]] = [[]]
     for line in hunk.lines:
-        if line.sign == "-" and groups[-1] and groups[-1][-1].sign == "+":
+        if line[0] == "-" and groups[-1] and groups[-1][-1][0] == "+":
             groups.append([])
         groups[-1].append(line)
     return tuple(replace(hunk, lines=tuple(group)) for group in groups)
@@ -302,26 +282,25 @@ def _counted_end(lines: Sequence[str], at: int, old: int, new: int) -> int | Non
 
 
 def _hunk(lines: Sequence[str], at: int, end: int) -> PatchHunk:
-    read: list[HunkLine] = []
+    read: list[str] = []
     is_at_end = False
     ends_with_newline: bool | None = None
     while end > at and not lines[end - 1].strip() and not lines[end - 1].startswith(" "):
         end -= 1  # blank lines between this hunk and what follows
     for number in range(at, end):
         line = lines[number]
-        sign = line[:1]
         if line.rstrip() == END_OF_FILE:
             is_at_end = True
         elif line.startswith(NO_NEWLINE):
             is_at_end = True
-            if read and read[-1].sign != "-":
+            if read and read[-1][0] != "-":
                 ends_with_newline = False
             elif ends_with_newline is None:
                 ends_with_newline = True
-        elif sign in _SIGNS:
-            read.append(HunkLine(_SIGNS[sign], line[1:]))
+        elif line.startswith((" ", "-", "+")):
+            read.append(line)
         elif not line.strip():
-            read.append(HunkLine(" ", line))
+            read.append(f" {line}")
         else:
             raise PatchError(
                 f"line {number + 1} of the patch has no sign: {line[:120]!r}. In a hunk a line begins with '+' (add), "
@@ -345,74 +324,64 @@ def read_diff(lines: Sequence[str]) -> list[FilePatch]:
     at = 0
     while at < len(lines):
         if is_diff_header(lines, at):
-            patch, at = _Part(lines).read(at)
+            patch, at = _read_file(lines, at)
             patches.append(patch)
         else:
             at += 1
     return patches
 
 
-class _Part(Struct):
-    lines: Sequence[str]
+def _read_file(lines: Sequence[str], at: int) -> tuple[FilePatch, int]:
     git_paths: tuple[str, str] | None = None
-    named: dict[str, str] = field(default_factory=dict[str, str])
-    """Values of the header lines, by their first words."""
-    hunks: list[PatchHunk] = field(default_factory=list[PatchHunk])
+    named: dict[str, str] = {}  # the values of the header lines, by their first words
+    hunks: list[PatchHunk] = []
+    if lines[at].startswith(GIT_HEADER):
+        git_paths = _git_paths(lines[at].rstrip("\r").removeprefix(GIT_HEADER))
+        at += 1
+    while at < len(lines):
+        line = lines[at].rstrip("\r")
+        if is_hunk_header(line):
+            hunk, at = read_hunk(lines, at)
+            hunks.append(hunk)
+            continue
+        if line.startswith(GIT_HEADER) or (hunks and is_diff_header(lines, at)):
+            break
+        if line.startswith(("GIT binary patch", "Binary files ")):
+            raise PatchError("binary patches are not supported")
+        key = next((key for key in _HEADERS if line.startswith(f"{key} ")), None)
+        if key is not None and not hunks:
+            named[key] = line.removeprefix(f"{key} ")
+        at += 1
+    return _file_patch(git_paths, named, tuple(hunks)), at
 
-    def read(self, at: int) -> tuple[FilePatch, int]:
-        if self.lines[at].startswith(GIT_HEADER):
-            self.git_paths = _git_paths(self.lines[at].rstrip("\r").removeprefix(GIT_HEADER))
-            at += 1
-        while at < len(self.lines):
-            line = self.lines[at].rstrip("\r")
-            if is_hunk_header(line):
-                hunk, at = read_hunk(self.lines, at)
-                self.hunks.append(hunk)
-                continue
-            if line.startswith(GIT_HEADER) or (self.hunks and is_diff_header(self.lines, at)):
-                break
-            if line.startswith(("GIT binary patch", "Binary files ")):
-                raise PatchError("binary patches are not supported")
-            key = next((key for key in _HEADERS if line.startswith(f"{key} ")), None)
-            if key is not None and not self.hunks:
-                self.named[key] = line.removeprefix(f"{key} ")
-            at += 1
-        return self._patch(), at
 
-    def _patch(self) -> FilePatch:
-        mode = self.named.get("new file mode") or self.named.get("new mode")
-        if mode is not None and not mode.startswith("100"):
-            raise PatchError(f"files of mode {mode} (symlinks and submodules) are not supported; use run_terminal_cmd")
-        old, new = self._names()
-        source = self.named.get("rename from") or self.named.get("copy from")
-        target = self.named.get("rename to") or self.named.get("copy to")
-        if old == _NOWHERE or "new file mode" in self.named:
-            action = "Add"
-        elif new == _NOWHERE or "deleted file mode" in self.named:
-            action = "Delete"
-        else:
-            action = "Update"
-        if source is not None and target is not None:
-            paths: tuple[str, ...] = (_unquoted(target),)
-        else:
-            paths = _paths(old, new)
-        return FilePatch(
-            action=action,
-            paths=paths,
-            hunks=tuple(self.hunks),
-            source_path=None if source is None else _unquoted(source),
-            is_copy="copy from" in self.named,
-            is_executable=None if mode is None else int(mode, 8) & 0o111 != 0,
-        )
-
-    def _names(self) -> tuple[str, str]:
-        if "---" in self.named and "+++" in self.named:
-            return _name(self.named["---"]), _name(self.named["+++"])
-        if self.git_paths is not None:
-            return self.git_paths
-        if "rename to" in self.named or "copy to" in self.named:
-            return "", ""
+def _file_patch(git_paths: tuple[str, str] | None, named: Mapping[str, str], hunks: tuple[PatchHunk, ...]) -> FilePatch:
+    mode = named.get("new file mode") or named.get("new mode")
+    if mode is not None and not mode.startswith("100"):
+        raise PatchError(f"files of mode {mode} (symlinks and submodules) are not supported; use run_terminal_cmd")
+    source = named.get("rename from") or named.get("copy from")
+    target = named.get("rename to") or named.get("copy to")
+    if "---" in named and "+++" in named:
+        old, new = _name(named["---"]), _name(named["+++"])
+    elif git_paths is not None:
+        old, new = git_paths
+    elif target is not None:
+        old = new = ""
+    else:
         raise PatchError("a 'diff --git' header names no file that can be read; add '--- a/path' and '+++ b/path'")
+    action: Action = "Update"
+    if old == _NOWHERE or "new file mode" in named:
+        action = "Add"
+    elif new == _NOWHERE or "deleted file mode" in named:
+        action = "Delete"
+    return FilePatch(
+        action=action,
+        paths=_paths(old, new) if source is None or target is None else (_unquoted(target),),
+        hunks=hunks,
+        source_path=None if source is None else _unquoted(source),
+        is_copy="copy from" in named,
+        is_executable=None if mode is None else int(mode, 8) & 0o111 != 0,
+    )
 
 
 _HEADERS = (

@@ -195,12 +195,12 @@ class _File:
         done = f" Its new lines already stand at line {applied[0] + 1}; it may have been applied." if applied else ""
         if not fitting:
             return f"none of its lines is in the file.{self._similar(hunk.old)}{done}"
-        numbers = [number for number, line in enumerate(hunk.lines, start=1) if line.sign != "+"]
+        numbers = [number for number, line in enumerate(hunk.lines, start=1) if line[0] != "+"]
         for index, line in enumerate(wanted):
             at = start + index
             if 0 <= at < len(view) and view[at] == line:
                 continue
-            shown = _shown(hunk.lines[numbers[index] - 1].sign + hunk.old[index])
+            shown = _shown(hunk.lines[numbers[index] - 1])
             where = f"line {numbers[index]} of the hunk is {shown}, but "
             if not 0 <= at < len(view):
                 return f"{where}the file has only {len(view)} lines.{done}"

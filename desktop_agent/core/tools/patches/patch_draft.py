@@ -70,10 +70,8 @@ class PatchDraft(Struct):
                 f"{target.path} exists, and '*** Add File' only makes new files. Use '*** Update File' to change it, "
                 "or create_file with if_exists='overwrite' to replace its whole content."
             )
-        content = patch.content.encode()
-        if patch.hunks:
-            content = apply_hunks(TextFile(b""), patch.hunks).content
-        self._put(target, FileState(content=content, mode=_mode(new_file_mode(), patch)))
+        content = apply_hunks(TextFile(b""), patch.hunks).content if patch.hunks else b""
+        self._after[target.path] = FileState(content=content, mode=_mode(new_file_mode(), patch))
         return {"path": target.path, "action": "Add", "added": line_count(content), "removed": 0}
 
     def _delete_file(self, patch: FilePatch, path: str) -> JsonObject:
@@ -82,7 +80,7 @@ class PatchDraft(Struct):
             return {"path": target.path, "action": "Delete", "added": 0, "removed": 0, "note": _NO_FILE}
         if patch.hunks and apply_hunks(text_of(target, target.before), patch.hunks).content:
             raise PatchError("the file has lines that the patch does not remove, so it was not deleted. Read it again.")
-        self._put(target, None)
+        self._after[target.path] = None
         is_text = target.before.kind == "file" and b"\0" not in target.before.content
         removed = line_count(target.before.content) if is_text else 0
         return {"path": target.path, "action": "Delete", "added": 0, "removed": removed}
@@ -106,16 +104,16 @@ class PatchDraft(Struct):
                 entry["fuzz"] = "; ".join(patched.notes[:_MOST_NOTES]) + (f"; and {more} more" if more > 0 else "")
         after = replace(after, mode=_mode(after.mode, patch))
         if patch.source_path is None:
-            self._put(source, after)
+            self._after[source.path] = after
             return entry
         target = self._target(path)
         if target.path == source.path:
             raise PatchError("it would be moved to itself.")
         if target.before is not None:
             raise ToolError(f"{target.path} exists, so {source.path} cannot be moved there. Delete it first.")
-        self._put(target, after)
+        self._after[target.path] = after
         if not patch.is_copy:
-            self._put(source, None)
+            self._after[source.path] = None
             origin = next((first for first, now in self._moves.items() if now == source.path), source.path)
             self._moves[origin] = target.path
         return entry | {"path": target.path, "from": source.path, "action": "Copy" if patch.is_copy else "Move"}
@@ -174,9 +172,6 @@ class PatchDraft(Struct):
         self._before.setdefault(target.path, target.before)
         return replace(target, before=self._after.setdefault(target.path, target.before))
 
-    def _put(self, target: Target, state: FileState | None) -> None:
-        self._after[target.path] = state
-
 
 def _mode(mode: int, patch: FilePatch) -> int:
     if patch.is_executable is None:
@@ -208,21 +203,21 @@ def apply_hunks(
     places = _place(shown, hunks, alternatives)
     splices: list[Splice] = []
     for place in places:
-        if has_lost and any("\ufffd" in line.text for line in place.hunk.lines if line.sign == "+"):
+        if has_lost and any("\ufffd" in line for line in place.hunk.lines if line[0] == "+"):
             raise PatchError(
                 "a new line has U+FFFD, which stands for bytes of the file that are no valid text. Change only lines "
                 "without it."
             )
         splices += _splices(place, raw, shown)
-    used = [place.hunk for place in places]
+    signs = [line[0] for place in places for line in place.hunk.lines]
     lines = splice(raw, splices)
     has_mark = not names_mark or (bool(lines) and lines[0].startswith(_MARK))
     if names_mark and has_mark:
         lines[0] = lines[0].removeprefix(_MARK)
     return Patched(
         content=file.encoded(lines, has_mark=has_mark),
-        added=sum(line.sign == "+" for hunk in used for line in hunk.lines),
-        removed=sum(line.sign == "-" for hunk in used for line in hunk.lines),
+        added=signs.count("+"),
+        removed=signs.count("-"),
         notes=tuple(f"hunk {number}: {place.note}" for number, place in enumerate(places, start=1) if place.note),
     )
 
@@ -232,14 +227,13 @@ def _place(
 ) -> list[HunkLocation]:
     if not alternatives:
         return place_all(shown, hunks)
-    tries = [(hunks, ANY_ENDING), *((reading, ANY_ENDING) for reading in alternatives), (hunks, ANY_INDENT)]
-    problem: PatchError | None = None
-    for reading, loosest in [*tries, *((reading, ANY_INDENT) for reading in alternatives)]:
-        try:
-            return place_all(shown, reading, loosest=loosest)
-        except PatchError as error:
-            problem = error
-    assert problem is not None
+    problem = PatchError()
+    for loosest in (ANY_ENDING, ANY_INDENT):
+        for reading in (hunks, *alternatives):
+            try:
+                return place_all(shown, reading, loosest=loosest)
+            except PatchError as error:
+                problem = error
     raise problem
 
 
@@ -253,29 +247,21 @@ def _splices(place: HunkLocation, raw: Sequence[str], shown: Sequence[str]) -> l
     splices: list[Splice] = []
     added: list[str] = []
     at = begin = place.start
-
-    def close(ends_with_newline: bool | None = None) -> None:
-        if added or at > begin:
-            splices.append(
-                Splice(
-                    start=begin,
-                    end=at,
-                    added=tuple(added),
-                    is_verbatim=is_verbatim,
-                    ends_with_newline=ends_with_newline,
-                )
-            )
-        added.clear()
-
-    for line in hunk.lines:
-        if line.sign == "+":
-            added.append(line.text if indent is None else indent.adapted(line.text))
+    for line in (*hunk.lines, None):
+        if line is not None and line[0] == "+":
+            added.append(line[1:] if indent is None else indent.adapted(line[1:]))
             continue
-        if line.sign == " ":
-            close()
-            begin = at + 1
+        if line is not None and line[0] == "-":
+            at += 1
+            continue
+        if added or at > begin:
+            end = hunk.ends_with_newline if line is None else None
+            splices.append(
+                Splice(start=begin, end=at, added=tuple(added), is_verbatim=is_verbatim, ends_with_newline=end)
+            )
+        added = []
         at += 1
-    close(hunk.ends_with_newline)
+        begin = at
     return splices
 
 

@@ -154,4 +154,5 @@ def test_a_file_that_is_added_has_the_lines_it_says(content: bytes) -> None:
     lines = content.decode().replace("\r\n", "\n").removesuffix("\n").split("\n") if content else []
     text = "*** Begin Patch\n*** Add File: a\n" + "".join(f"+{line}\n" for line in lines) + "*** End Patch\n"
     (patch,) = parse_patch(text)
-    assert patch.content == "".join(f"{line}\n" for line in lines)
+    added = apply_hunks(TextFile(b""), patch.hunks).content if lines else b""
+    assert added == "".join(f"{line}\n" for line in lines).encode()
