@@ -11,8 +11,6 @@ from desktop_agent.core.tools.servers.search_tools import SearchTools
 from desktop_agent.core.tools.tool import AnyTool
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-
-
 _MOST_NAMED = 50
 
 
@@ -21,7 +19,13 @@ class ToolRegistry:
 
     def __init__(self, tools: Iterable[AnyTool]) -> None:
         """Raise `ValueError` for a duplicate name or one that no provider accepts."""
-        self._own = _by_name(tools)
+        self._own: dict[str, AnyTool] = {}
+        for tool in tools:
+            if _NAME.fullmatch(tool.name) is None:
+                raise ValueError(f"{tool.name!r} is not a tool name: letters, digits, _ and -, at most 64 of them")
+            if tool.name in self._own:
+                raise ValueError(f"there are two tools named {tool.name!r}")
+            self._own[tool.name] = tool
         self._of_servers: dict[str, dict[str, AnyTool]] = {}
         self._tools = self._own
 
@@ -35,11 +39,10 @@ class ToolRegistry:
         """Replace a server's tools, except names already taken. Servers are sorted for providers' caches."""
         others = (tools for name, tools in self._of_servers.items() if name != server)
         taken = self._own.keys() | set(chain.from_iterable(others))
-        theirs: dict[str, AnyTool] = {}
+        theirs = self._of_servers[server] = {}
         for tool in tools:
-            if tool.name not in taken and tool.name not in theirs:
-                theirs[tool.name] = tool
-        self._of_servers[server] = theirs
+            if tool.name not in taken:
+                theirs.setdefault(tool.name, tool)
         self._tools = dict(self._own)
         for name in sorted(self._of_servers):
             self._tools |= self._of_servers[name]
@@ -62,14 +65,3 @@ class ToolRegistry:
         return (
             f"The tools are: {', '.join(self._own)}, and {left_out} tools of MCP servers, which {SEARCH_TOOLS} finds."
         )
-
-
-def _by_name(tools: Iterable[AnyTool]) -> dict[str, AnyTool]:
-    found: dict[str, AnyTool] = {}
-    for tool in tools:
-        if _NAME.fullmatch(tool.name) is None:
-            raise ValueError(f"{tool.name!r} is not a tool name: letters, digits, _ and -, at most 64 of them")
-        if tool.name in found:
-            raise ValueError(f"there are two tools named {tool.name!r}")
-        found[tool.name] = tool
-    return found

@@ -122,7 +122,7 @@ async def _content(arguments: GrepArguments, search: _Search, context: ToolConte
     is_cut = shown < matches.count or len(lines) < len(selection.lines)
     if shown < matches.count and not _is_as_asked(arguments, shown, entries=len(lines)):
         more = "more than " if end.is_stopped else ""
-        lines.append(f"[{shown} of {more}{matches.count} matches in {more}{matches.files} files. {_ADVICE}]")
+        lines.append(f"[{shown} of {more}{matches.count} matches in {more}{len(matches.paths)} files. {_ADVICE}]")
     if end.skipped_records:
         lines.append(f"[{end.skipped_records} matching lines are too long to show]")
     cards = [card(relative_to(context.boundary.root, path), line, text) for path, line, text in selection.places]
@@ -131,7 +131,7 @@ async def _content(arguments: GrepArguments, search: _Search, context: ToolConte
         is_cut=is_cut or bool(end.skipped_records),
         cards=cards,
         total_matches=matches.count,
-        files=matches.files,
+        files=len(matches.paths),
     )
 
 

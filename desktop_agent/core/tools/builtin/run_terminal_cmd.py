@@ -192,8 +192,18 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
             return await self._start(arguments, command, context)
         outcomes: list[ProcessOutcome] = []
         try:
-            await self._see_through(arguments, command, context, outcomes)
-            return await asyncio.to_thread(_answer, outcomes[0], context)
+            try:
+                outcome = await context.processes.run(
+                    command,
+                    timeout_s=self._timeout_s(arguments),
+                    spool_folder=context.spool_folder,
+                    on_text=context.emit_output,
+                    on_cancelled=outcomes.append if context.keep_partial is not None else None,
+                )
+            except OSError as error:
+                raise _not_started(error) from error
+            outcomes.append(outcome)
+            return await asyncio.to_thread(_answer, outcome, context)
         except asyncio.CancelledError:
             if outcomes and context.keep_partial is not None:
                 answer = asyncio.create_task(asyncio.to_thread(_answer, outcomes[0], context))
@@ -201,28 +211,6 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
                     await unhurried(answer)
                 context.keep_partial(answer.result())
             raise
-
-    async def _see_through(
-        self,
-        arguments: RunTerminalCmdArguments,
-        command: Command,
-        context: ToolContext,
-        outcomes: list[ProcessOutcome],
-    ) -> None:
-        """Run `command` and append its outcome to `outcomes`, even on cancellation if the context keeps partial
-        results.
-        """
-        try:
-            outcome = await context.processes.run(
-                command,
-                timeout_s=self._timeout_s(arguments),
-                spool_folder=context.spool_folder,
-                on_text=context.emit_output,
-                on_cancelled=outcomes.append if context.keep_partial is not None else None,
-            )
-        except OSError as error:
-            raise _not_started(error) from error
-        outcomes.append(outcome)
 
     async def _start(self, arguments: RunTerminalCmdArguments, command: Command, context: ToolContext) -> ToolResult:
         try:

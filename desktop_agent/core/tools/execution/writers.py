@@ -403,7 +403,7 @@ class Dates:
         self._since_ns = since_ns
         self._made: dict[Path, list[FileTransition]] = {}
         """The files that are new in each folder."""
-        self._folders: dict[Path, _Folder | None] = {}
+        self._folders: dict[Path, tuple[int, set[tuple[str, bytes]]] | None] = {}
         for item in transitions:
             if item.after is not None and (item.before is None or item.moved_from):
                 self._made.setdefault((root / item.path).parent, []).append(item)
@@ -411,12 +411,11 @@ class Dates:
     def of(self, transition: FileTransition) -> int | None:
         """Return when a change was made, or None. A removed file's date is its folder's, unless a new file set that."""
         place = self._root / transition.path
-        if transition.after is None and transition.moved_to:
-            place = self._root / transition.moved_to
-            return self._changed(place)
         if transition.after is not None:
             own = self._changed(place)
             return own if own is not None else self._moved_with(place)
+        if transition.moved_to:
+            return self._changed(self._root / transition.moved_to)
         return self._gone(place, transition)
 
     def is_older(self, transition: FileTransition) -> bool:
@@ -445,36 +444,27 @@ class Dates:
         return None
 
     def _gone(self, place: Path, transition: FileTransition) -> int | None:
+        """Return the date of the folder above a removed file, if nothing new has come there, or only that file, moved:
+        something else that is new may have set that date.
+        """
         for folder in place.parents:
             if folder not in self._folders:
-                self._folders[folder] = self._looked_at(folder)
+                self._folders[folder] = self._date_and_newest(folder)
             if (seen := self._folders[folder]) is not None:
-                return seen.date if self._is_since(seen.date) and seen.tells_of(transition) else None
+                date, newest = seen
+                before = transition.before
+                is_its_own = not newest or (before is not None and (before.kind, before.content) in newest)
+                return date if self._is_since(date) and is_its_own else None
         return None
 
-    def _looked_at(self, folder: Path) -> "_Folder | None":
+    def _date_and_newest(self, folder: Path) -> tuple[int, set[tuple[str, bytes]]] | None:
         try:
             date = os.lstat(folder).st_ctime_ns
         except OSError:  # it is gone, too
             return None
         came = [(self._changed(self._root / other.path), other) for other in self._made.get(folder, ())]
         later = (other.after for at_ns, other in came if at_ns is not None and at_ns >= date)
-        return _Folder(date, {(it.kind, it.content) for it in later if it is not None})
-
-
-class _Folder(Struct, frozen=True):
-    """A folder's date, and the newest files in it, one of which may have set that date."""
-
-    date: int
-    states: set[tuple[str, bytes]]
-
-    def tells_of(self, gone: FileTransition) -> bool:
-        """Whether the folder's date is also that of the removed file: nothing new has come, or only that
-        file, moved.
-        """
-        if not self.states:
-            return True
-        return gone.before is not None and (gone.before.kind, gone.before.content) in self.states
+        return date, {(it.kind, it.content) for it in later if it is not None}
 
 
 def _bytes_for(transition: FileTransition, dates: Dates) -> tuple[int, int]:

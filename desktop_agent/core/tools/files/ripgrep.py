@@ -169,10 +169,6 @@ class GrepMatches(Struct):
     _current: list[_Line] | None = None
 
     @property
-    def files(self) -> int:
-        return len(self._files)
-
-    @property
     def paths(self) -> tuple[str, ...]:
         return tuple(self._files)
 
@@ -195,17 +191,13 @@ class GrepMatches(Struct):
             case "begin":
                 path = _text(data["path"]).removeprefix("./")
                 self._current = self._files.setdefault(path, []) if self.accepts(path) else None
-            case "match" if self._current is not None:
-                self._keep(self._current, _lines_of(data, is_match=True))
-                self.count += 1
-            case "context" if self._current is not None:
-                self._keep(self._current, _lines_of(data, is_match=False))
+            case "match" | "context" as kind if self._current is not None:
+                lines = _lines_of(data, is_match=kind == "match")
+                self._current += lines
+                self._lines += len(lines)
+                self.count += kind == "match"
             case _:
                 pass
-
-    def _keep(self, file: list[_Line], lines: list[_Line]) -> None:
-        file += lines
-        self._lines += len(lines)
 
     def select(self, max_matches: int, *, lines_after: int, max_bytes: int) -> LineSelection:
         """Return the first `max_matches` by path and line, with their context, up to `max_bytes`."""
@@ -248,13 +240,11 @@ def _lines_of(data: dict[str, Any], *, is_match: bool) -> list[_Line]:
     submatches: list[dict[str, int]] = data["submatches"]
     start = submatches[0]["start"] if submatches else 0
     first: int = data["line_number"]
-    lines: list[_Line] = []
-    for offset, line in enumerate(text.split("\n")):
-        around = len(text.encode()[:start].decode("utf-8", "ignore")) if offset == 0 else 0
-        lines.append(
-            _Line(first + offset, _shortened(line.removesuffix("\r"), around), is_match, is_match and not offset)
-        )
-    return lines
+    around = len(text.encode()[:start].decode("utf-8", "ignore"))  # in the first line
+    return [
+        _Line(first + at, _shortened(line.removesuffix("\r"), 0 if at else around), is_match, is_match and not at)
+        for at, line in enumerate(text.split("\n"))
+    ]
 
 
 def _shortened(line: str, around: int) -> str:

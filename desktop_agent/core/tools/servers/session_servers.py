@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.ids import Digest
@@ -42,30 +42,21 @@ class _Registered(Struct, frozen=True):
         return is_same and self.definition == now.definition and self.allowed_count == now.allowed_count
 
 
-class SessionServers:
+class SessionServers(Struct, eq=False):
     """A session's share of the application's servers. `refresh` before each request; `close` once."""
 
-    def __init__(
-        self,
-        pool: ServerPool,
-        workspace: Path,
-        wanted: WantedServers,
-        registry: ToolRegistry,
-        trust: SessionTrust,
-        log: EventLog,
-    ) -> None:
-        self._pool = pool
-        self._trust = trust
-        self._workspace = workspace
-        self._wanted = wanted
-        self._registry = registry
-        self._log = log
-        self._leases: dict[str, Lease] = {}
-        self._registered: dict[str, _Registered] = {}
-        self._said: dict[str, str] = {}
-        """The last problem of each server that the user was told about."""
-        self._said_changed: set[tuple[str, str, Digest]] = set()
-        """The changed definitions that the user was told of."""
+    _pool: ServerPool
+    _workspace: Path
+    _wanted: WantedServers
+    _registry: ToolRegistry
+    _trust: SessionTrust
+    _log: EventLog
+    _leases: dict[str, Lease] = field(default_factory=dict[str, Lease])
+    _registered: dict[str, _Registered] = field(default_factory=dict[str, _Registered])
+    _said: dict[str, str] = field(default_factory=dict[str, str])
+    """The last problem of each server that the user was told about."""
+    _said_changed: set[tuple[str, str, Digest]] = field(default_factory=set[tuple[str, str, Digest]])
+    """The changed definitions that the user was told of."""
 
     async def refresh(self, turn: int) -> None:
         """Have the tools as they are now: before calls are run, and before the model is told of tools."""

@@ -203,21 +203,7 @@ def checked_url(text: str, base: "URL | None" = None) -> "URL":
 
 
 async def _read(response: "Response", url: str, max_bytes: int) -> Download:
-    body, is_cut = await _read_body(response, max_bytes)
-    length = response.headers.get("content-length", "")
-    return Download(
-        url=url,
-        status=response.status_code,
-        reason=response.reason_phrase,
-        content_type=response.headers.get("content-type", ""),
-        declared_bytes=int(length) if length.isascii() and length.isdigit() else None,
-        body=body,
-        is_cut=is_cut,
-    )
-
-
-async def _read_body(response: "Response", max_bytes: int) -> tuple[bytes, bool]:
-    """Return at most `max_bytes` of the decompressed body, and whether there was more."""
+    """Read at most `max_bytes` of the decompressed body."""
     coding = response.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("identity", "", "gzip", "x-gzip"):
         raise ToolError(f"The answer came packed as {coding!r}, which was not asked for and is not unpacked.")
@@ -228,7 +214,16 @@ async def _read_body(response: "Response", max_bytes: int) -> tuple[bytes, bool]
         body += unpacker.decompress(piece, room) if unpacker is not None else piece[:room]
         if len(body) > max_bytes:
             break
-    return bytes(body[:max_bytes]), len(body) > max_bytes
+    length = response.headers.get("content-length", "")
+    return Download(
+        url=url,
+        status=response.status_code,
+        reason=response.reason_phrase,
+        content_type=response.headers.get("content-type", ""),
+        declared_bytes=int(length) if length.isascii() and length.isdigit() else None,
+        body=bytes(body[:max_bytes]),
+        is_cut=len(body) > max_bytes,
+    )
 
 
 def _is_address(host: str) -> bool:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.plain_text import shortened
 from desktop_agent.core.protocol.codec import as_object, object_in, objects_in
-from desktop_agent.core.tools.web.page import HtmlReader
+from desktop_agent.core.tools.web.page import HtmlReader, read_page
 
 LONGEST_TITLE = 200
 LONGEST_SNIPPET = 500
@@ -152,21 +152,7 @@ def read_wikipedia(answer: str, address: str) -> Iterator[SearchResult]:
     for hit in objects_in(object_in(fields, "query"), "search"):
         if title := str(hit.get("title", "")):
             link = urljoin(address, "/wiki/" + quote(title.replace(" ", "_")))
-            yield _result(title, link, _plain(str(hit.get("snippet", ""))))
-
-
-class _TextOnly(HtmlReader):
-    def __init__(self) -> None:
-        self.text = ""
-
-    def handle_text(self, text: str) -> None:
-        self.text += text
-
-
-def _plain(html: str) -> str:
-    reader = _TextOnly()
-    reader.read(html)
-    return reader.text
+            yield _result(title, link, read_page(str(hit.get("snippet", "")), address).text)
 
 
 # --- links --------------------------------------------------------------------------------------------------------
