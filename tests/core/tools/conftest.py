@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.protocol.model import TodoItem, ToolResult
@@ -60,6 +61,17 @@ class Workspace:
             write_state(self.root / write.path, write.after)
             self.context.reads.note(write.path, write.after.digest if write.after is not None else None)
         return json.loads(plan.content)
+
+    def everything(self) -> dict[str, bytes]:
+        return {str(path): path.read_bytes() for path in self.root.rglob("*") if path.is_file()}
+
+    def refused(self, tool: EditTool[Any], **arguments: object) -> ToolError:
+        """Return why an edit is not made; no file may change."""
+        before = self.everything()
+        with pytest.raises(ToolError) as caught:
+            self.apply(tool, **arguments)
+        assert self.everything() == before
+        return caught.value
 
 
 @asynccontextmanager

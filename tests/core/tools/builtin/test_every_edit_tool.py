@@ -151,3 +151,11 @@ def test_a_missing_file_is_named_with_what_is_there_instead(work: "Workspace", e
     work.write("notes.txt", "old\n")
     with pytest.raises(ToolError, match=r"note\.txt does not exist\. Did you mean notes\.txt"):
         work.plan(edit.tool, **edit.on("note.txt"))
+
+
+def test_characters_that_an_encoding_lacks_are_replaced_and_named(work: "Workspace") -> None:
+    """T-47: replaced, but not without a word."""
+    answer = work.apply(CREATE.tool, path="a.txt", content="grün €", encoding="ascii")
+    assert "ü €" in answer["warning"]
+    assert work.bytes_of("a.txt") == b"gr?n ?"
+    assert "warning" not in work.apply(CREATE.tool, path="b.txt", content="plain", encoding="ascii")

@@ -331,18 +331,6 @@ async def test_at_most_200_places_are_kept(work: "Workspace") -> None:
     assert (len(matches), result.metadata["total_matches"]) == (200, 400)
 
 
-def test_what_is_advertised_is_what_is_accepted() -> None:
-    """Z-60: the definition and the check are one model, and nothing else is taken."""
-    properties: Any = TOOL.definition().input_schema["properties"]
-    assert set(properties) == {
-        *("pattern", "path", "include", "context_lines", "case_insensitive", "max_results", "output_mode"),
-        *("before", "after", "around", "multiline", "head_limit"),
-    }
-    for name in ("-A", "-B", "-C", "-i", "glob"):
-        with pytest.raises(ToolError, match="Extra inputs are not permitted"):
-            TOOL.parse({"pattern": "x", name: 1})
-
-
 async def test_a_name_with_a_newline_does_no_harm(work: "Workspace") -> None:
     work.write("a\nb.txt", "hit\n")
     work.write("c.txt", "hit\n")

