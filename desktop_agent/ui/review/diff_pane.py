@@ -1,10 +1,10 @@
 """The diff of the chosen file, loaded in the background, with the file's bar above it and a search bar."""
 
 from collections.abc import Collection
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
@@ -26,21 +26,45 @@ from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.find_bar import FindBar
 from desktop_agent.ui.widgets.layouts import STRETCH, vbox
 
+_tr = partial(QCoreApplication.translate, "DiffLoader")
+
+LOADING_DELAY_MS = 150
+"""A diff that takes longer than this is announced by a message."""
+
+_Undecided = Literal["", "first", "last"]
+
 
 class DiffPane(QWidget):
-    """Shows the given file, and decides nothing: `bar`, `review` and `editing` report what the user wants."""
+    """Shows the given file, and decides nothing: `bar`, `review` and `editing` report what the user wants.
+
+    Loads one file at a time. Late results for a previously shown file are dropped.
+    """
 
     mode_chosen = Signal(str)  # a `RowMode`
     made = Signal(object)  # a `DiffReview`
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, source: FileDiffs, spawn: Spawn, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._source = source
+        self._spawn = spawn
         self._wanted_mode: RowMode | None = None
         self._find: FindBar | None = None
+        self._file: ChangedFile | None = None
+        self._key: tuple[str, ...] = ()
+        """The file's key when its diff was requested; `ChangedFile.key` follows the records, which change."""
+        self._last_path = ""
+        """The file whose diff was shown last, even while a message replaces it."""
+        self._request = 0
+        self._has_failed = False
+        self._is_loading = False
+        self._wants_undecided: _Undecided = ""
+        self._patience = QTimer(self, interval=LOADING_DELAY_MS, singleShot=True)
+        self._patience.timeout.connect(self._on_taking_long)
         self.bar = FileBar(theme, PartKeys("diff", self))
         self.bar.mode_chosen.connect(self.mode_chosen)
         self.editing = FileEditing(theme, self.bar, self)
+        self.editing.find_requested.connect(self._open_find)
         self._column = vbox(self.bar, STRETCH, on=self)
 
     # -- the diff, made when first needed: the empty window does without it --
@@ -62,8 +86,7 @@ class DiffPane(QWidget):
         if self._wanted_mode is not None:
             view.set_mode(self._wanted_mode)
         self.bar.attach(view)
-        review.editing.find_requested.connect(self._open_find)
-        self.editing.set_review(review)
+        self.editing.attach(review)
         self.made.emit(review)
         return review
 
@@ -84,25 +107,6 @@ class DiffPane(QWidget):
             author for key, authors in (diff.authors if diff is not None else ()) if key in keys for author in authors
         }
 
-    def show_diff(self, diff: FileDiff, *, keep_place: bool) -> None:
-        self.view.show_diff(diff, keep_place=keep_place)
-        self._show_counts()
-        self.bar.show_mode()
-        self.editing.on_diff_shown()
-
-    def show_message(self, heading: str, detail: str = "") -> None:
-        self.view.show_message(heading, detail)
-        self.stack.show_text()
-        self._show_counts()
-
-    def clear(self) -> None:
-        if "review" not in self.__dict__:  # it is not built only to be emptied
-            return
-        self.editing.set_path("")
-        self.view.show_diff(None)
-        self.stack.show_text()
-        self.editing.on_diff_shown()
-
     def set_mode(self, mode: RowMode) -> None:
         self._wanted_mode = mode
         self.view.set_mode(mode)
@@ -113,7 +117,125 @@ class DiffPane(QWidget):
         self.bar.set_can_revert(decisions.reason, can_revert=decisions.can_revert)
         self._show_counts()
 
+    def _show_message(self, heading: str, detail: str = "") -> None:
+        self.view.show_message(heading, detail)
+        self.stack.show_text()
+        self._show_counts()
+
+    def _show_counts(self) -> None:
+        kept, undone = self.review.hunks.counts()
+        self.bar.set_change_count(len(self.view.document.rows.changes), kept=kept, undone=undone)
+
+    def _on_switched(self) -> None:
+        self.editing.leave()
+        self.bar.set_text_shown(is_shown=self.stack.is_text_shown)
+
+    # -- loading --
+
+    def show_file(self, file: ChangedFile, call: str) -> None:
+        """Show this file's diff, unless it is already shown. `call` is the text about the tool call that made it."""
+        self.bar.set_file(file.path, call)
+        self.editing.set_path(file.path)
+        self._file = file
+        if file.key != self._key:
+            self._key = file.key
+            self._load(file)
+
+    def forget(self) -> None:
+        """Forget the shown file: the next one may have the same path but belong to another session."""
+        self._file = None
+        self._key = ()
+        self._last_path = ""
+        self._request += 1
+        self._is_loading = False
+        self._patience.stop()
+        if "review" in self.__dict__:  # it is not built only to be emptied
+            self.editing.set_path("")
+            self.view.show_diff(None)
+            self.stack.show_text()
+            self.editing.on_diff_shown()
+
+    def try_again(self) -> None:
+        if self._file and self._has_failed:
+            self._load(self._file)
+
+    def _load(self, file: ChangedFile) -> None:
+        self._has_failed = False
+        self._is_loading = True
+        self._request += 1
+        self._wants_undecided = ""
+        self._patience.start()
+        self._spawn(self._fetch(file, self._request))
+
+    async def _fetch(self, file: ChangedFile, request: int) -> None:
+        try:
+            diff = await self._source.diff(file.standing)
+        except AgentError as error:
+            self._fail(request, core_words(error.title), core_words(error.hint))
+            return
+        except Exception:
+            self._fail(request, _tr("The change could not be shown"), _tr("The log has the details."))
+            raise
+        if self._is_current(request):
+            self._patience.stop()
+            self._is_loading = False
+            is_same_file = self._last_path == diff.path
+            self._last_path = diff.path
+            self.view.show_diff(diff, keep_place=is_same_file)
+            self._show_counts()
+            self.bar.show_mode()
+            self.editing.on_diff_shown()
+            wanted, self._wants_undecided = self._wants_undecided, ""
+            self._start_at(wanted)
+            await self._show_better(file, diff, request, is_same_file=is_same_file)
+            if wanted and self._is_current(request):
+                self.take_keyboard()  # a picture took the place of the lines
+
+    async def _show_better(self, file: ChangedFile, diff: FileDiff, request: int, *, is_same_file: bool) -> None:
+        """Show a picture or a notebook in place of its text. The current one stays until the next one is ready."""
+        is_media = may_be_media(diff)
+        if not (is_media and is_same_file):
+            self.stack.show_text()
+        if not is_media:
+            return
+        try:
+            before, after = await self._source.versions(file.standing)
+        except AgentError:
+            if self._is_current(request):
+                self.stack.show_text()  # it says at least how large the file is
+            return
+        if self._is_current(request):
+            await self.stack.show_change(diff, before, after)
+
+    def _fail(self, request: int, title: str, hint: str) -> None:
+        if self._is_current(request):
+            self._patience.stop()
+            self._is_loading = False
+            self._has_failed = True
+            self._show_message(title, hint)
+            self.editing.on_diff_shown()
+
+    def _is_current(self, request: int) -> bool:
+        return isValid(self) and request == self._request
+
+    def _on_taking_long(self) -> None:
+        if not self.editing.is_active:
+            self._show_message(_tr("Loading…"))
+
     # -- the keyboard --
+
+    def start_at_undecided(self, *, backwards: bool = False) -> None:
+        """Focus the first (or last) undecided hunk of the file, as soon as it is loaded."""
+        wanted: _Undecided = "last" if backwards else "first"
+        if self._is_loading:
+            self._wants_undecided = wanted
+        else:
+            self._start_at(wanted)
+        self.take_keyboard()
+
+    def _start_at(self, wanted: _Undecided) -> None:
+        if wanted:
+            self.review.hunks.go_to_undecided(backwards=wanted == "last", from_edge=True)
 
     def go_to_undecided(self, *, backwards: bool = False) -> bool:
         """Focus the next undecided hunk; return whether there is one.
@@ -148,133 +270,3 @@ class DiffPane(QWidget):
             )
             self._column.insertWidget(1, self._find)
         self._find.open_bar()
-
-    def _on_switched(self) -> None:
-        self.editing.leave()
-        self.bar.set_text_shown(is_shown=self.stack.is_text_shown)
-
-    def _show_counts(self) -> None:
-        kept, undone = self.review.hunks.counts()
-        self.bar.set_change_count(len(self.view.document.rows.changes), kept=kept, undone=undone)
-
-
-LOADING_DELAY_MS = 150
-"""A diff that takes longer than this is announced by a message."""
-
-_Undecided = Literal["", "first", "last"]
-
-
-class DiffLoader(QObject):
-    """Loads one file at a time. Late results for a previously shown file are dropped."""
-
-    def __init__(self, pane: DiffPane, source: FileDiffs, spawn: Spawn) -> None:
-        super().__init__(pane)
-        self._pane = pane
-        self._source = source
-        self._spawn = spawn
-        self._file: ChangedFile | None = None
-        self._key: tuple[str, ...] = ()
-        """The file's key when its diff was requested; `ChangedFile.key` follows the records, which change."""
-        self._last_path = ""
-        """The file whose diff was shown last, even while a message replaces it."""
-        self._request = 0
-        self._has_failed = False
-        self._is_loading = False
-        self._wants_undecided: _Undecided = ""
-        self._patience = QTimer(self, interval=LOADING_DELAY_MS, singleShot=True)
-        self._patience.timeout.connect(self._on_taking_long)
-
-    def show_file(self, file: ChangedFile, call: str) -> None:
-        """Show this file's diff, unless it is already shown. `call` is the text about the tool call that made it."""
-        self._pane.bar.set_file(file.path, call)
-        self._pane.editing.set_path(file.path)
-        self._file = file
-        if file.key != self._key:
-            self._key = file.key
-            self._load(file)
-
-    def forget(self) -> None:
-        """Forget the shown file: the next one may have the same path but belong to another session."""
-        self._file = None
-        self._key = ()
-        self._last_path = ""
-        self._request += 1
-        self._is_loading = False
-        self._patience.stop()
-        self._pane.clear()
-
-    def try_again(self) -> None:
-        if self._file and self._has_failed:
-            self._load(self._file)
-
-    def start_at_undecided(self, *, backwards: bool = False) -> None:
-        wanted: _Undecided = "last" if backwards else "first"
-        if self._is_loading:
-            self._wants_undecided = wanted
-        else:
-            self._start_at(wanted)
-        self._pane.take_keyboard()
-
-    def _start_at(self, wanted: _Undecided) -> None:
-        if wanted:
-            self._pane.review.hunks.go_to_undecided(backwards=wanted == "last", from_edge=True)
-
-    def _load(self, file: ChangedFile) -> None:
-        self._has_failed = False
-        self._is_loading = True
-        self._request += 1
-        self._wants_undecided = ""
-        self._patience.start()
-        self._spawn(self._fetch(file, self._request))
-
-    async def _fetch(self, file: ChangedFile, request: int) -> None:
-        try:
-            diff = await self._source.diff(file.standing)
-        except AgentError as error:
-            self._fail(request, core_words(error.title), core_words(error.hint))
-            return
-        except Exception:
-            self._fail(request, self.tr("The change could not be shown"), self.tr("The log has the details."))
-            raise
-        if self._is_current(request):
-            self._patience.stop()
-            self._is_loading = False
-            is_same_file = self._last_path == diff.path
-            self._last_path = diff.path
-            self._pane.show_diff(diff, keep_place=is_same_file)
-            wanted, self._wants_undecided = self._wants_undecided, ""
-            self._start_at(wanted)
-            await self._show_better(file, diff, request, is_same_file=is_same_file)
-            if wanted and self._is_current(request):
-                self._pane.take_keyboard()  # a picture took the place of the lines
-
-    async def _show_better(self, file: ChangedFile, diff: FileDiff, request: int, *, is_same_file: bool) -> None:
-        """Show a picture or a notebook in place of its text. The current one stays until the next one is ready."""
-        stack, is_media = self._pane.stack, may_be_media(diff)
-        if not (is_media and is_same_file):
-            stack.show_text()
-        if not is_media:
-            return
-        try:
-            before, after = await self._source.versions(file.standing)
-        except AgentError:
-            if self._is_current(request):
-                stack.show_text()  # it says at least how large the file is
-            return
-        if self._is_current(request):
-            await stack.show_change(diff, before, after)
-
-    def _fail(self, request: int, title: str, hint: str) -> None:
-        if self._is_current(request):
-            self._patience.stop()
-            self._is_loading = False
-            self._has_failed = True
-            self._pane.show_message(title, hint)
-            self._pane.editing.on_diff_shown()
-
-    def _is_current(self, request: int) -> bool:
-        return isValid(self) and request == self._request
-
-    def _on_taking_long(self) -> None:
-        if not self._pane.editing.is_active:
-            self._pane.show_message(self.tr("Loading…"))

@@ -14,9 +14,12 @@ from desktop_agent.core.protocol.ops import WriteFile
 from desktop_agent.core.transcript import NoticeEntry, Transcript
 from desktop_agent.ui.review.changed_file_list import ChangedFileList
 from desktop_agent.ui.review.changed_files import ChangedFile
+from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
+from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_source import turn_obstacle
 from desktop_agent.ui.review.file_bar import FileBar
 from desktop_agent.ui.review.file_editor import FileEditor
+from desktop_agent.ui.review.overlays.comment_overlay import spot_of_change
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.review.review_decisions import ReviewDecisions
 from desktop_agent.ui.review.reviewed_changes import Reviewed
@@ -34,7 +37,7 @@ class _Draft(NamedTuple):
     content: str
 
 
-class FileEditing(QObject):
+class FileEditing(DiffOverlay):
     """Puts an editor over the diff's new side, and removes it on Cancel or once the saved text is shown.
 
     An unsaved draft is kept while another file is shown, and restored on Edit. If the file changes while it is being
@@ -42,6 +45,7 @@ class FileEditing(QObject):
     """
 
     saved = Signal(object)  # the bytes that the file shall have
+    find_requested = Signal()
 
     def __init__(self, theme: Theme, bar: FileBar, parent: QObject) -> None:
         super().__init__(parent)
@@ -66,9 +70,9 @@ class FileEditing(QObject):
     def is_active(self) -> bool:
         return self._editor is not None
 
-    def set_review(self, review: DiffReview) -> None:
+    def attach(self, review: DiffReview) -> None:
         self._review = review
-        review.editing.edit_requested.connect(self.start)
+        review.view.overlays.append(self)
 
     def set_path(self, path: str) -> None:
         """Set the file that is shown, or soon will be. Switching to another file suspends editing."""
@@ -111,9 +115,10 @@ class FileEditing(QObject):
         draft = self._drafts.pop(diff.path, None)
         content = draft.content if draft and draft.lines == diff.new_lines else None
         self._saved, self._is_stale = None, False
-        review.editing.set_cover(self._editor)
+        review.hunks.set_covered(is_covered=True)
+        self.place()
         self._editor.show()
-        self._editor.fill(review.editing.current_new_line(), content)
+        self._editor.fill(_marked_new_line(review.view), content)
         self._editor.setFocus()
         self._show_stage()
 
@@ -172,10 +177,31 @@ class FileEditing(QObject):
         if editor and self._review:
             if editor.hasFocus():
                 self._review.view.setFocus()
-            self._review.editing.set_cover(None)
+            self._review.hunks.set_covered(is_covered=False)
             editor.hide()
             editor.deleteLater()
         self._bar.show_editing("reading")
+
+    def place(self) -> None:
+        if self._editor and self._review:
+            view, panes = self._review.view, self._review.view.scroller.panes
+            left = panes[-1].left if panes else 0
+            height = view.viewport().height() if left else view.height()  # the other side scrolls sideways
+            self._editor.setGeometry(left, 0, view.width() - left, height)
+            self._editor.raise_()
+
+    def takes(self, action: str) -> bool:
+        return action in ("find", "edit")
+
+    def do(self, action: str) -> bool:
+        match action:
+            case "find":
+                self.find_requested.emit()
+            case "edit" if self._review and len(self._review.view.document.rows):
+                self.start()
+            case _:
+                return False
+        return True
 
     def _show_stage(self) -> None:
         if self._saved is not None:
@@ -205,6 +231,22 @@ class FileEditing(QObject):
         if diff.new_size and not diff.new_lines:
             return self.tr("Only text can be edited here")
         return ""
+
+
+def _marked_new_line(view: DiffView) -> int:
+    """Return the new line at or after the marked row; on the bar of a change, the change's first new line."""
+    rows, marked = view.document.rows, view.navigation.row
+    if len(rows) and rows[marked].kind == "hunk":
+        spot = spot_of_change(rows, marked)
+        if spot.side == "new":
+            return spot.start
+    for row in range(marked, len(rows)):
+        if gap := rows.gap(row):
+            return gap.new_start
+        new = rows[row].new
+        if new is not None:
+            return new
+    return max(0, len(rows.diff.new_lines) - 1)
 
 
 _NOT_WRITTEN = ("not_written", "storage")

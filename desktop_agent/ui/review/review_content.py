@@ -28,7 +28,7 @@ from desktop_agent.ui.review.change_listing import ChangeListing
 from desktop_agent.ui.review.changed_files import ChangedFile, ReviewBaseline, is_decided, progress
 from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog
 from desktop_agent.ui.review.diff.diff_words import HunkChoice, HunkDecisions
-from desktop_agent.ui.review.diff_pane import DiffLoader, DiffPane
+from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.diff_source import DiffSource, GitSource, Spawn, Submit, turn_obstacle
 from desktop_agent.ui.review.file_editing import FileSaving, edit_obstacle
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
@@ -88,15 +88,11 @@ class ReviewContent(QWidget):
 
     @cached_property
     def _pane(self) -> DiffPane:
-        return DiffPane(self._theme, self)
+        return DiffPane(self._theme, self._source, self._spawn, self)
 
     @cached_property
     def _bar(self) -> UndoBar:
         return UndoBar(self._theme, self)
-
-    @cached_property
-    def _loader(self) -> DiffLoader:
-        return DiffLoader(self._pane, self._source, self._spawn)
 
     @cached_property
     def _saving(self) -> FileSaving:
@@ -126,7 +122,7 @@ class ReviewContent(QWidget):
     def _connect_file(self) -> None:
         files, pane = self._listing.files, self._pane
         files.current_changed.connect(self._show_file)
-        files.clicked.connect(self._loader.try_again)
+        files.clicked.connect(self._pane.try_again)
         files.clicked.connect(self._look_at_jobs)
         files.open_requested.connect(self._open)
         files.call_requested.connect(self._show_call_of_file)
@@ -168,7 +164,7 @@ class ReviewContent(QWidget):
         """Show the changes of this transcript. Its earlier undos are not announced."""
         self._reviewed.set_transcript(transcript)
         self._shown_state = self._disk_state = None
-        self._loader.forget()
+        self._pane.forget()
         self._counts.forget()
         self._decisions.submit = submit
         self._decisions.problem.emit("")
@@ -215,7 +211,7 @@ class ReviewContent(QWidget):
         self._gap.setVisible(not has_files)
         self._pane.setVisible(has_files)
         if not has_files:
-            self._loader.forget()
+            self._pane.forget()
         self._show_file()
 
     def _on_counted(self) -> None:
@@ -268,7 +264,7 @@ class ReviewContent(QWidget):
         if is_open and self._pane.go_to_undecided(backwards=backwards):
             return
         if self._listing.files.select_next_undecided(backwards=backwards) or is_open:
-            self._loader.start_at_undecided(backwards=backwards)
+            self._pane.start_at_undecided(backwards=backwards)
 
     # -- undos that did not do all they were asked for --
 
@@ -300,7 +296,7 @@ class ReviewContent(QWidget):
         if file is None:
             return
         tool = reviewed.tool_behind(file)
-        self._loader.show_file(file, _tr("turn {0} · {1}").format(*tool) if tool is not None else "")
+        self._pane.show_file(file, _tr("turn {0} · {1}").format(*tool) if tool is not None else "")
         obstacle = self._undo_obstacle(file)
         kept, undone = frozenset(reviewed.kept(file)), reviewed.undone(file)
         pane.set_decisions(HunkDecisions(kept, undone, can_revert=not obstacle, reason=obstacle))

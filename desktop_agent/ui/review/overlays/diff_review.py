@@ -1,11 +1,8 @@
-"""A diff to decide about, comment on and edit: a view with all overlays of the review panel.
-
-Two of the overlays are defined here: moved lines, which are found after the diff was painted, and the editor.
-"""
+"""A diff to decide about and comment on, and its moved lines, which are found after the diff was painted."""
 
 from functools import partial
 
-from PySide6.QtCore import QObject, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QPoint, Qt, QTimer
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QWidget
 
@@ -16,7 +13,7 @@ from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
 from desktop_agent.ui.review.diff.diff_painter import Scene
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.diff_words import moved_label
-from desktop_agent.ui.review.overlays.comment_overlay import CommentOverlay, spot_of_change
+from desktop_agent.ui.review.overlays.comment_overlay import CommentOverlay
 from desktop_agent.ui.review.overlays.hunk_buttons import HunkOverlay
 from desktop_agent.ui.runtime.pacing import BackgroundCall
 from desktop_agent.ui.theme import Theme
@@ -128,61 +125,6 @@ def _moves_in(diff: FileDiff) -> Moves:
     return Moves(blocks) if blocks else _NO_MOVES
 
 
-class EditingOverlay(DiffOverlay):
-    """Keeps an editor over the new side. While it is open, keys edit and search the file."""
-
-    edit_requested = Signal()
-    find_requested = Signal()
-
-    def __init__(self, view: DiffView, hunks: HunkOverlay) -> None:
-        super().__init__(view)
-        self._view = view
-        self._hunks = hunks
-        self._cover: QWidget | None = None
-
-    def set_cover(self, cover: QWidget | None) -> None:
-        """Put a widget over the new side and make the covered lines unreachable by keyboard; `None` removes it."""
-        self._cover = cover
-        self._hunks.set_covered(is_covered=cover is not None)
-        self.place()
-
-    def current_new_line(self) -> int:
-        """Return the new line at or after the marked row; on the bar of a change, the change's first new line."""
-        rows, marked = self._view.document.rows, self._view.navigation.row
-        if len(rows) and rows[marked].kind == "hunk":
-            spot = spot_of_change(rows, marked)
-            if spot.side == "new":
-                return spot.start
-        for row in range(marked, len(rows)):
-            if gap := rows.gap(row):
-                return gap.new_start
-            new = rows[row].new
-            if new is not None:
-                return new
-        return max(0, len(rows.diff.new_lines) - 1)
-
-    def place(self) -> None:
-        if self._cover:
-            view, panes = self._view, self._view.scroller.panes
-            left = panes[-1].left if panes else 0
-            height = view.viewport().height() if left else view.height()  # the other side scrolls sideways
-            self._cover.setGeometry(left, 0, view.width() - left, height)
-            self._cover.raise_()
-
-    def takes(self, action: str) -> bool:
-        return action in ("find", "edit")
-
-    def do(self, action: str) -> bool:
-        match action:
-            case "find":
-                self.find_requested.emit()
-            case "edit" if len(self._view.document.rows):
-                self.edit_requested.emit()
-            case _:
-                return False
-        return True
-
-
 class DiffReview(QObject):
     """Puts the overlays over the diff, each with its own state and signals. It changes nothing itself."""
 
@@ -194,6 +136,5 @@ class DiffReview(QObject):
         self.hunks = HunkOverlay(theme, view)
         self.moved = MovedLines(view)
         self.comments = CommentOverlay(theme, view)
-        self.editing = EditingOverlay(view, self.hunks)
         self.hunks.comment_requested.connect(self.comments.write_on_change)
-        view.overlays += (self.hunks, self.moved, self.comments, self.editing)
+        view.overlays += (self.hunks, self.moved, self.comments)

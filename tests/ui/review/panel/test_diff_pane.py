@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.ui.review.changed_files import group_by_file
 from desktop_agent.ui.review.diff.diff_words import HunkDecisions
-from desktop_agent.ui.review.diff_pane import DiffLoader, DiffPane
+from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.file_editor import FileEditor
 from desktop_agent.ui.theme import Theme
 from tests.parts import part
@@ -28,14 +28,13 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 class Stage:
     """A pane that shows the files of a session."""
 
-    def __init__(self, pane: DiffPane, loader: DiffLoader, session: Session) -> None:
+    def __init__(self, pane: DiffPane, session: Session) -> None:
         self.pane = pane
-        self.loader = loader
         self.session = session
 
     def show(self, path: str) -> None:
         files = group_by_file(list(self.session.transcript.changes.values()))
-        self.loader.show_file(next(file for file in files if file.path == path), "turn 1")
+        self.pane.show_file(next(file for file in files if file.path == path), "turn 1")
 
     def edit(self) -> FileEditor:
         self.button("editFileButton").click()
@@ -56,7 +55,7 @@ class Stage:
 
 @pytest.fixture
 def stage(qtbot: QtBot, theme: Theme, session: Session, source: Source, tasks: Tasks) -> Stage:
-    pane = DiffPane(theme)
+    pane = DiffPane(theme, source, tasks.spawn)
     qtbot.addWidget(pane)
     pane.resize(700, 400)
     pane.show()
@@ -66,7 +65,7 @@ def stage(qtbot: QtBot, theme: Theme, session: Session, source: Source, tasks: T
     session.change(1, "c2", "b.bin", b"\0", b"\0\1")
     source.versions_error = StorageError("Its content is missing")  # so that it stays a line of text
     session.change(1, "c3", "gone.txt", b"x\n", None)
-    stage = Stage(pane, DiffLoader(pane, source, tasks.spawn), session)
+    stage = Stage(pane, session)
     stage.show("a.txt")
     pane.editing.set_editable(True)
     return stage
@@ -254,7 +253,7 @@ def test_the_first_undecided_change_is_gone_to_when_the_diff_is_there(
     source.is_held = True
     stage.show("long.txt")
     stage.pane.set_decisions(HunkDecisions(frozenset([first]), frozenset(), can_revert=True))
-    stage.loader.start_at_undecided()
+    stage.pane.start_at_undecided()
     tasks.let_go()
     assert stage.pane.view.navigation.change == 1
 
@@ -270,7 +269,7 @@ def gallery(qtbot: QtBot, theme: Theme, session: Session, source: Source) -> Sta
         with asyncio.Runner() as runner:
             runner.run(task)
 
-    pane = DiffPane(theme)
+    pane = DiffPane(theme, source, run)
     qtbot.addWidget(pane)
     pane.resize(900, 600)
     pane.show()
@@ -279,7 +278,7 @@ def gallery(qtbot: QtBot, theme: Theme, session: Session, source: Source) -> Sta
     session.change(1, "c1", "a.png", picture(9, 9), picture(9, 9, "#ffffff"))
     session.change(1, "c2", "b.svg", SVG, SVG.replace(b"red", b"blue"))
     session.change(1, "c3", "c.txt", "1\n", "2\n")
-    return Stage(pane, DiffLoader(pane, source, run), session)
+    return Stage(pane, session)
 
 
 def media_is_shown(stage: Stage) -> bool:
@@ -331,7 +330,7 @@ def test_a_picture_that_cannot_be_had_is_a_line_of_text(gallery: Stage, source: 
     gallery.show("a.png")
     assert not media_is_shown(gallery)
     assert gallery.pane.view.isVisible()
-    gallery.loader.forget()
+    gallery.pane.forget()
     source.versions_error = None
     gallery.show("a.png")
     assert media_is_shown(gallery)
