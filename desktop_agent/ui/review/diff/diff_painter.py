@@ -42,77 +42,6 @@ class Bars(NamedTuple):
     """The bars that currently have real buttons."""
 
 
-class BarPainter:
-    """Paints bars with the theme's colours and fonts; replaced when those change."""
-
-    def __init__(self, theme: Theme) -> None:
-        self._theme = theme
-        self.font = theme.text_font(TypeSize.HEAD)
-        self._metrics = QFontMetrics(self.font)
-        self._struck = QFont(self.font)
-        self._struck.setStrikeOut(True)
-
-    def paint_notes(self, painter: QPainter, rows: DiffRows, rect: QRect) -> None:
-        painter.fillRect(rect, self._theme.colour("bg"))
-        painter.fillRect(rect.left(), rect.bottom(), rect.width(), 1, self._theme.colour("border"))
-        inner = rect.adjusted(PAD, 0, -PAD, 0)
-        self._paint_label(painter, inner, notes_label(rows.notes), "text")
-
-    def paint(
-        self, painter: QPainter, rows: DiffRows, index: int, rect: QRect, bars: Bars | None, *, is_hovered: bool
-    ) -> None:
-        border = self._theme.colour("border")
-        painter.fillRect(rect, self._theme.colour("sunken"))
-        painter.fillRect(rect.left(), rect.bottom(), rect.width(), 1, border)
-        if index and rows[index - 1].kind not in ("hunk", "gap"):
-            painter.fillRect(rect.left(), rect.top(), rect.width(), 1, border)
-        inner = rect.adjusted(PAD, 0, -PAD, 0)
-        gap, key = rows.gap(index), rows.key(index)
-        if gap:
-            painter.setFont(self.font)
-            painter.setPen(self._theme.colour("accent_text" if is_hovered else "muted"))
-            painter.drawText(inner, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, show_label())
-            self._paint_label(painter, inner, f"⋯ {gap_label(gap)}", "accent_text" if is_hovered else "muted")
-        elif key is not None and bars is not None:
-            self._paint_decided(painter, rows, index, inner, bars)
-        else:
-            self._paint_label(painter, inner, bar_label(rows, index), "muted")
-
-    def _paint_decided(self, painter: QPainter, rows: DiffRows, index: int, inner: QRect, bars: Bars) -> None:
-        state = bars.decisions.state(rows.key(index) or "")
-        buttons = bars.buttons[state]
-        size = buttons.deviceIndependentSize().toSize()
-        if index not in bars.live:
-            painter.drawPixmap(button_rect(inner, size.width(), size.height()).topLeft(), buttons)
-        self._paint_mark(painter, QPointF(inner.left() + _MARK_RADIUS + 0.5, inner.center().y() + 0.5), state)
-        label = inner.adjusted(_MARK_ROOM, 0, -size.width() - _LABEL_GAP, 0)
-        text = bar_label(rows, index)
-        if state != "undone":
-            self._paint_label(painter, label, text, "muted")
-            return
-        self._paint_label(painter, label, text, "muted", is_struck=True)
-        behind = label.adjusted(self._metrics.horizontalAdvance(text) + _LABEL_GAP, 0, 0, 0)
-        if behind.width() > 0:
-            self._paint_label(painter, behind, undone_label(), "text")
-
-    def _paint_label(self, painter: QPainter, rect: QRect, text: str, role: str, *, is_struck: bool = False) -> None:
-        painter.setFont(self._struck if is_struck else self.font)
-        painter.setPen(self._theme.colour(role))
-        shown = self._metrics.elidedText(text, Qt.TextElideMode.ElideRight, rect.width())
-        painter.drawText(rect, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, shown)
-
-    def _paint_mark(self, painter: QPainter, centre: QPointF, state: HunkState) -> None:
-        ring = QRectF(centre.x() - _MARK_RADIUS, centre.y() - _MARK_RADIUS, 2 * _MARK_RADIUS, 2 * _MARK_RADIUS)
-        colour = self._theme.colour("accent" if state == "kept" else "faint")
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(colour, 1.2))
-        painter.setBrush(colour if state == "kept" else Qt.BrushStyle.NoBrush)
-        painter.drawEllipse(ring)
-        if state == "undone":
-            painter.drawLine(ring.bottomLeft(), ring.topRight())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
-
-
 def button_rect(inner: QRect, width: int, height: int) -> QRect:
     """Return the place for buttons of this size in a bar: at the right, vertically centred above the hairline."""
     return QRect(inner.right() + 1 - width, inner.top() + (inner.height() - 1 - height) // 2 + 1, width, height)
@@ -174,7 +103,7 @@ class _Shown(NamedTuple):
 
 
 class DiffPainter:
-    """Paints rows with the theme's colours and fonts; replaced when those change."""
+    """Paints rows and bars with the theme's colours and fonts; replaced when those change."""
 
     def __init__(self, theme: Theme, highlighter: Highlighter) -> None:
         self._theme = theme
@@ -186,13 +115,16 @@ class DiffPainter:
         self._number_font = theme.code_font(theme.sizes.diff * _NUMBER_SIZE, grows=False)
         self.digit_width = QFontMetricsF(self._number_font).horizontalAdvance("0")
         self._sign_font = code_font
-        self._bars = BarPainter(theme)
+        self._bar_font = theme.text_font(TypeSize.HEAD)
+        self._bar_metrics = QFontMetrics(self._bar_font)
+        self._struck_font = QFont(self._bar_font)
+        self._struck_font.setStrikeOut(True)
         self._moved_colour = theme.colour("syntax_keyword")
         self._moved_ground = _blend(theme.colour("surface"), self._moved_colour, _MOVED_TINT)
         self._layouts = LineLayouts(theme, code_font)
         self._words = LineWords()
         self._colours: dict[str, QColor] = {}
-        self._tag_metrics = QFontMetricsF(self._bars.font)
+        self._tag_metrics = QFontMetricsF(self._bar_font)
         self._last_tag = ("", 0.0)
         """The tag and its width. In a file of long lines, all have the same tag."""
         self._stripes = _stripes(theme.colour("surface"), theme.colour("border"))
@@ -227,9 +159,7 @@ class DiffPainter:
             top = scene.geometry.top(index) - scroll_y
             height = scene.geometry.row_height_at(index)
             if row.kind in ("hunk", "gap"):
-                bar = QRect(0, top, scene.width, height)
-                is_hovered = scene.hovered_row == index
-                self._bars.paint(painter, scene.rows, index, bar, scene.bars, is_hovered=is_hovered)
+                self._paint_bar(painter, scene, index, QRect(0, top, scene.width, height))
             else:
                 lines.append(_Line(index, row, top, height))
         for pane in scene.panes:
@@ -241,7 +171,7 @@ class DiffPainter:
                 painter.fillRect(middle, line.top, 1, line.height, self._colour("border"))
         notes = QRect(0, -scroll_y, scene.width, scene.geometry.notes_height)
         if notes.bottom() >= 0:
-            self._bars.paint_notes(painter, scene.rows, notes)
+            self._paint_notes(painter, scene.rows, notes)
         self._paint_plus(painter, scene)
         self._paint_marker(painter, scene)
 
@@ -258,6 +188,65 @@ class DiffPainter:
             if self._label_rect(pane, block, found[0], top, height).contains(point):
                 return block, found[0]
         return None
+
+    def _paint_notes(self, painter: QPainter, rows: DiffRows, rect: QRect) -> None:
+        painter.fillRect(rect, self._colour("bg"))
+        painter.fillRect(rect.left(), rect.bottom(), rect.width(), 1, self._colour("border"))
+        inner = rect.adjusted(PAD, 0, -PAD, 0)
+        self._paint_label(painter, inner, notes_label(rows.notes), "text")
+
+    def _paint_bar(self, painter: QPainter, scene: Scene, index: int, rect: QRect) -> None:
+        rows, is_hovered = scene.rows, scene.hovered_row == index
+        border = self._colour("border")
+        painter.fillRect(rect, self._colour("sunken"))
+        painter.fillRect(rect.left(), rect.bottom(), rect.width(), 1, border)
+        if index and rows[index - 1].kind not in ("hunk", "gap"):
+            painter.fillRect(rect.left(), rect.top(), rect.width(), 1, border)
+        inner = rect.adjusted(PAD, 0, -PAD, 0)
+        gap, key = rows.gap(index), rows.key(index)
+        if gap:
+            painter.setFont(self._bar_font)
+            painter.setPen(self._colour("accent_text" if is_hovered else "muted"))
+            painter.drawText(inner, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, show_label())
+            self._paint_label(painter, inner, f"⋯ {gap_label(gap)}", "accent_text" if is_hovered else "muted")
+        elif key is not None and scene.bars is not None:
+            self._paint_decided(painter, rows, index, inner, scene.bars)
+        else:
+            self._paint_label(painter, inner, bar_label(rows, index), "muted")
+
+    def _paint_decided(self, painter: QPainter, rows: DiffRows, index: int, inner: QRect, bars: Bars) -> None:
+        state = bars.decisions.state(rows.key(index) or "")
+        buttons = bars.buttons[state]
+        size = buttons.deviceIndependentSize().toSize()
+        if index not in bars.live:
+            painter.drawPixmap(button_rect(inner, size.width(), size.height()).topLeft(), buttons)
+        self._paint_ring(painter, QPointF(inner.left() + _MARK_RADIUS + 0.5, inner.center().y() + 0.5), state)
+        label = inner.adjusted(_MARK_ROOM, 0, -size.width() - _LABEL_GAP, 0)
+        text = bar_label(rows, index)
+        if state != "undone":
+            self._paint_label(painter, label, text, "muted")
+            return
+        self._paint_label(painter, label, text, "muted", is_struck=True)
+        behind = label.adjusted(self._bar_metrics.horizontalAdvance(text) + _LABEL_GAP, 0, 0, 0)
+        if behind.width() > 0:
+            self._paint_label(painter, behind, undone_label(), "text")
+
+    def _paint_label(self, painter: QPainter, rect: QRect, text: str, role: str, *, is_struck: bool = False) -> None:
+        painter.setFont(self._struck_font if is_struck else self._bar_font)
+        painter.setPen(self._colour(role))
+        shown = self._bar_metrics.elidedText(text, Qt.TextElideMode.ElideRight, rect.width())
+        painter.drawText(rect, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, shown)
+
+    def _paint_ring(self, painter: QPainter, centre: QPointF, state: HunkState) -> None:
+        ring = QRectF(centre.x() - _MARK_RADIUS, centre.y() - _MARK_RADIUS, 2 * _MARK_RADIUS, 2 * _MARK_RADIUS)
+        colour = self._colour("accent" if state == "kept" else "faint")
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(colour, 1.2))
+        painter.setBrush(colour if state == "kept" else Qt.BrushStyle.NoBrush)
+        painter.drawEllipse(ring)
+        if state == "undone":
+            painter.drawLine(ring.bottomLeft(), ring.topRight())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
 
     def _paint_marker(self, painter: QPainter, scene: Scene) -> None:
         if scene.current_row is None:
@@ -292,13 +281,13 @@ class DiffPainter:
             return
         rect = self._label_rect(pane, block, shown.side, line.top, line.height)
         painter.fillRect(rect, self._moved_ground)
-        painter.setFont(self._bars.font)
+        painter.setFont(self._bar_font)
         painter.setPen(self._moved_colour)
         inner = rect.adjusted(_LABEL_PAD, 0, -_LABEL_PAD, 0)
         painter.drawText(inner, Qt.AlignmentFlag.AlignVCenter, moved_label(block, shown.side))
 
     def _label_rect(self, pane: Pane, block: MovedBlock, side: LineSide, top: int, height: int) -> QRect:
-        width = QFontMetricsF(self._bars.font).horizontalAdvance(moved_label(block, side)) + 2 * _LABEL_PAD
+        width = QFontMetricsF(self._bar_font).horizontalAdvance(moved_label(block, side)) + 2 * _LABEL_PAD
         left = max(pane.text_left, pane.right - round(width))
         return QRect(left, top, pane.right - left, height)
 
@@ -370,7 +359,7 @@ class DiffPainter:
         if tag := f"… +{cut:,}" if cut else ending_label(scene.rows.diff, line.row, side):
             tag_left = left + width + _TAG_GAP
             if tag_left < pane.right:
-                painter.setFont(self._bars.font)
+                painter.setFont(self._bar_font)
                 painter.setPen(self._colour("muted"))
                 rect = QRectF(tag_left, line.top, 1_000, line.height)
                 painter.drawText(rect, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, tag)

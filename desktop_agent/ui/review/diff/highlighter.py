@@ -7,7 +7,7 @@ strings and comments of usual length right without lexing the whole file.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple, overload
+from typing import NamedTuple, Protocol
 
 from PySide6.QtCore import QObject, QRect, QTimer, Signal
 from PySide6.QtGui import QTextBlock, QTextCharFormat, QTextDocument, QTextLayout
@@ -82,6 +82,10 @@ class Coloured(NamedTuple):
     lines: range
 
 
+class Lines(Protocol):
+    def __getitem__(self, part: slice, /) -> Sequence[str]: ...
+
+
 class Highlighter(QObject):
     """Finds the colours of the lines that were asked for last, and forgets them with the next file.
 
@@ -94,7 +98,7 @@ class Highlighter(QObject):
     def __init__(self, parent: QObject, *, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(parent)
         self._clock = clock
-        self._lines: dict[LineSide, Sequence[str]] = {}
+        self._lines: dict[LineSide, Lines] = {}
         self._spans: dict[_Chunk, dict[int, LineSpans]] = {}
         self._wanted: list[_Chunk] = []
         self._steps: Iterator[dict[int, LineSpans]] | None = None
@@ -110,7 +114,7 @@ class Highlighter(QObject):
     def is_busy(self) -> bool:
         return bool(self._wanted)
 
-    def set_text(self, path: str, old_lines: Sequence[str], new_lines: Sequence[str]) -> None:
+    def set_text(self, path: str, old_lines: Lines, new_lines: Lines) -> None:
         self._lines = {"old": old_lines, "new": new_lines}
         self._spans.clear()
         self._in_view.clear()
@@ -202,25 +206,15 @@ _REST_MS = 80
 """The delay after the last typed letter; until then the previous colours stay."""
 
 
-class DocumentLines(Sequence[str]):
+class _DocumentLines:
     """The lines of a document, read on demand: of a long document, only the visible ones are ever read."""
 
     def __init__(self, document: QTextDocument) -> None:
         self._document = document
 
-    def __len__(self) -> int:
-        return self._document.blockCount()
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, int):
-            if not 0 <= index < len(self):
-                raise IndexError(index)
-            return self._document.findBlockByNumber(index).text()
-        return [self[number] for number in range(*index.indices(len(self)))]
+    def __getitem__(self, part: slice) -> list[str]:
+        numbers = range(*part.indices(self._document.blockCount()))
+        return [self._document.findBlockByNumber(number).text() for number in numbers]
 
 
 class EditorColours(QObject):
@@ -269,7 +263,7 @@ class EditorColours(QObject):
                 self._paint()
 
     def _start_over(self) -> None:
-        self._highlighter.set_text(self._path, (), DocumentLines(self._editor.document()))
+        self._highlighter.set_text(self._path, (), _DocumentLines(self._editor.document()))
         self._request()
 
     def _request(self) -> None:

@@ -41,21 +41,21 @@ class Columns(NamedTuple):
 class LaidLine:
     """One laid-out line that can be painted anywhere. Offsets count characters of the line in the file."""
 
-    def __init__(self, visible: VisibleLine, window: tuple[int, int], spans: LineSpans, look: "LineStyle") -> None:
+    def __init__(self, visible: VisibleLine, window: tuple[int, int], spans: LineSpans, style: "LineLayouts") -> None:
         self.visible = visible
+        self.window = window
+        self.spans = spans
         start, end = window
         text = visible.text[start:end]
-        self._look = look
-        self._spans = spans
-        self._char_width = look.char_width
+        self._style = style
         self._first = utf16_length(visible.text[:start])
-        self._left = start * self._char_width
-        self._rest = (len(visible.text) - end) * self._char_width
+        self._left = start * style.char_width
+        self._rest = (len(visible.text) - end) * style.char_width
         self._length = utf16_length(text)
-        self._layout = QTextLayout(text, look.font)
+        self._layout = QTextLayout(text, style.font)
         self._layout.setCacheEnabled(True)
-        self._layout.setTextOption(look.option)
-        self._layout.setFormats(self._ranges(spans, look))
+        self._layout.setTextOption(style.option)
+        self._layout.setFormats(self._ranges(spans))
         self._layout.beginLayout()
         self._line: QTextLine = self._layout.createLine()
         self._line.setLineWidth(_UNBOUNDED)
@@ -70,33 +70,38 @@ class LaidLine:
         position = self.visible.position(offset) - self._first
         inside = max(0, min(position, self._length))
         x, _ = cast("tuple[float, int]", self._line.cursorToX(inside))
-        return self._left + x + (position - inside) * self._char_width
+        return self._left + x + (position - inside) * self._style.char_width
 
     def offset(self, x: float) -> int:
         return self.visible.offset(self._first + self._line.xToCursor(x - self._left))
 
     def is_coloured(self, start: int, end: int) -> bool:
-        return any(first < end and start < last for first, last, _ in self._spans)
+        return any(first < end and start < last for first, last, _ in self.spans)
 
     def draw(self, painter: QPainter, x: float, top: float, height: float, over: LineSpans = ()) -> None:
         """Paint the text vertically centred in a row of this height; the colours in `over` replace the
         syntax colours.
         """
         place = QPointF(x + self._left, top + (height - self._line.height()) / 2)
-        self._layout.draw(painter, place, self._ranges(over, self._look))
+        self._layout.draw(painter, place, self._ranges(over))
 
-    def _ranges(self, spans: LineSpans, look: "LineStyle") -> list[QTextLayout.FormatRange]:
+    def _ranges(self, spans: LineSpans) -> list[QTextLayout.FormatRange]:
         ranges: list[tuple[int, int, QTextCharFormat]] = []
         for first, last, role in spans:
             start = max(0, self.visible.position(first) - self._first)
             end = min(self._length, self.visible.position(last) - self._first)
             if start < end:
-                ranges.append((start, end - start, look.format(role)))
+                ranges.append((start, end - start, self._style.format(role)))
         return format_ranges(ranges)
 
 
-class LineStyle:
-    """The style of all lines: their font, their direction, and the theme's colours as text formats."""
+class LineLayouts:
+    """Lays out lines and caches them, with their common font and direction, and the theme's colours as text formats.
+
+    The least recently used ones are evicted, because a screen holds only a few.
+    """
+
+    MAX_KEPT = 500
 
     def __init__(self, theme: Theme, font: QFont) -> None:
         self.font = font
@@ -107,6 +112,8 @@ class LineStyle:
         self.option.setTextDirection(Qt.LayoutDirection.LeftToRight)
         self._theme = theme
         self._formats: dict[str, QTextCharFormat] = {}
+        self._kept: dict[tuple[str, int], LaidLine] = {}
+        """The most recently used one comes last."""
 
     def format(self, role: str) -> QTextCharFormat:
         if role not in self._formats:
@@ -115,38 +122,21 @@ class LineStyle:
             self._formats[role] = found
         return self._formats[role]
 
-
-class _Kept(NamedTuple):
-    window: tuple[int, int]
-    spans: LineSpans
-    laid: LaidLine
-
-
-class LineLayouts:
-    """Lays out lines and caches them. The least recently used ones are evicted, because a screen holds only a few."""
-
-    MAX_KEPT = 500
-
-    def __init__(self, theme: Theme, font: QFont) -> None:
-        self._look = LineStyle(theme, font)
-        self._kept: dict[tuple[str, int], _Kept] = {}
-        """The most recently used one comes last."""
-
     def clear(self) -> None:
         self._kept.clear()
 
     def line(self, side: str, number: int, text: str, spans: LineSpans, columns: Columns) -> LaidLine:
         """Return line `number` of a side with its colours, laid out at least for the visible columns."""
         key = (side, number)
-        kept = self._kept.pop(key, None)
-        visible = kept.laid.visible if kept else visible_line(without_ending(text), is_first=number == 0)
+        laid = self._kept.pop(key, None)
+        visible = laid.visible if laid else visible_line(without_ending(text), is_first=number == 0)
         window = columns.window(len(visible.text))
-        if kept is None or kept.window != window or kept.spans != spans:
-            kept = _Kept(window, spans, LaidLine(visible, window, spans, self._look))
+        if laid is None or laid.window != window or laid.spans != spans:
+            laid = LaidLine(visible, window, spans, self)
         while len(self._kept) >= self.MAX_KEPT:
             del self._kept[next(iter(self._kept))]
-        self._kept[key] = kept
-        return kept.laid
+        self._kept[key] = laid
+        return laid
 
 
 _MAX_KEPT: Final = 5_000
