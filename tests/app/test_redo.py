@@ -306,7 +306,7 @@ async def test_a_renamed_file_undone_whole_is_redone_hunk_by_hunk_and_then_with_
         await stage.press("redoButton")
         assert files_of(ground) == {"b.txt": changed.replace("line 50\n", "mine\n")}
         await stage.press("undoTurnButton")
-        await stage.heard(part(stage.review, ChangedFileList, "changeList").redo_requested.emit)
+        await stage.heard(partial(part(stage.review, ChangedFileList, "changeList").requested.emit, "redo"))
         assert files_of(ground) == {"b.txt": changed.replace("line 50\n", "mine\n")}
 
 

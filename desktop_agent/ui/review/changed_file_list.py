@@ -1,6 +1,7 @@
 """The list of changed files: its rows, how they are painted, and their menu and keys."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 from PySide6.QtCore import QItemSelectionModel, QObject, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
@@ -321,16 +322,13 @@ class FileList(QListView):
             self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
 
 
+FileAction = Literal["open", "call", "keep", "reopen", "undo", "undo_with_word", "redo"]
+
+
 class ChangedFileList(FileList):
     """Lists the changed files; the panel shows the current one."""
 
-    open_requested = Signal()
-    call_requested = Signal()
-    keep_requested = Signal()
-    reopen_requested = Signal()
-    undo_requested = Signal()
-    undo_with_word_requested = Signal()
-    redo_requested = Signal()
+    requested = Signal(str)  # a `FileAction` for the current file
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme)
@@ -338,10 +336,13 @@ class ChangedFileList(FileList):
         self._can_revert = True
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._open_menu)
-        self.activated.connect(self.open_requested)
+        self.activated.connect(self._on_activated)
 
     def set_can_revert(self, can_revert: bool) -> None:
         self._can_revert = can_revert
+
+    def _on_activated(self) -> None:
+        self.requested.emit("open")
 
     def _open_menu(self, at: QPoint) -> None:
         file = self.current_file
@@ -349,33 +350,20 @@ class ChangedFileList(FileList):
             return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        open_file = menu.addAction(self.tr("Open file"))
-        open_file.setEnabled(file.kind != "deleted")
-        open_file.triggered.connect(self.open_requested)
-        call = menu.addAction(self.tr("Show the call"))
-        call.setEnabled(any(record.call_id for record in file.standing))
-        call.triggered.connect(self.call_requested)
-        menu.addSeparator()
-        self._add_decisions(menu, file)
-        menu.popup(self.viewport().mapToGlobal(at))
-
-    def _add_decisions(self, menu: QMenu, file: ChangedFile) -> None:
         is_open = file.mark != "undone" and not file.is_by_user
-        for text, signal, is_offered in (
-            (self.tr("Keep this file"), self.keep_requested, is_open and file.mark != "kept"),
-            (self.tr("Decide again"), self.reopen_requested, is_open and file.mark in ("kept", "partly")),
-            (self.tr("Undo this file"), self.undo_requested, is_open and self._can_revert),
-            (
-                self.tr("Undo this file with a message to the agent…"),
-                self.undo_with_word_requested,
-                is_open and self._can_revert and not file.is_git,
-            ),
-            (
-                self.tr("Redo this file"),
-                self.redo_requested,
-                self._can_revert and file.state != "stands" and not file.is_git,
-            ),
-        ):
-            action = menu.addAction(text)
-            action.setEnabled(is_offered)
-            action.triggered.connect(signal)
+        can_revert, can_undo = self._can_revert, is_open and self._can_revert
+        actions: tuple[tuple[FileAction, str, bool], ...] = (
+            ("open", self.tr("Open file"), file.kind != "deleted"),
+            ("call", self.tr("Show the call"), any(record.call_id for record in file.standing)),
+            ("keep", self.tr("Keep this file"), is_open and file.mark != "kept"),
+            ("reopen", self.tr("Decide again"), is_open and file.mark in ("kept", "partly")),
+            ("undo", self.tr("Undo this file"), can_undo),
+            ("undo_with_word", self.tr("Undo this file with a message to the agent…"), can_undo and not file.is_git),
+            ("redo", self.tr("Redo this file"), can_revert and file.state != "stands" and not file.is_git),
+        )
+        for action, text, is_offered in actions:
+            if action == "keep":
+                menu.addSeparator()
+            entry = menu.addAction(text, partial(self.requested.emit, action))
+            entry.setEnabled(is_offered)
+        menu.popup(self.viewport().mapToGlobal(at))

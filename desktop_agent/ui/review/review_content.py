@@ -25,6 +25,7 @@ from desktop_agent.core.protocol.ops import (
 from desktop_agent.core.transcript import Transcript, UndoEntry, UndoStep
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.change_listing import ChangeListing
+from desktop_agent.ui.review.changed_file_list import FileAction
 from desktop_agent.ui.review.changed_files import ChangedFile, ReviewBaseline, is_decided, progress
 from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog
 from desktop_agent.ui.review.diff.diff_words import HunkChoice, HunkDecisions
@@ -124,28 +125,19 @@ class ReviewContent(QWidget):
         files.current_changed.connect(self._show_file)
         files.clicked.connect(self._pane.try_again)
         files.clicked.connect(self._look_at_jobs)
-        files.open_requested.connect(self._open)
-        files.call_requested.connect(self._show_call_of_file)
-        files.keep_requested.connect(self.keep_file)
-        files.reopen_requested.connect(partial(self._mark, "pending"))
-        files.undo_requested.connect(self.undo_file)
-        files.undo_with_word_requested.connect(self._undo_file_with_word)
-        files.redo_requested.connect(self._redo_file)
+        files.requested.connect(self._on_file_action)
         pane.mode_chosen.connect(self.diff_mode_changed)
         pane.bar.call.clicked.connect(self._show_call_of_file)
         pane.bar.decided.connect(self._decide_all)
-        pane.made.connect(self._hear)
+        pane.made.connect(self._on_review_made)
         pane.editing.saved.connect(self._saving.save)
 
-    def _hear(self, review: DiffReview) -> None:
+    def _on_review_made(self, review: DiffReview) -> None:
         review.hunks.requested.connect(self._decide)
         review.comments.added.connect(self._add_comment)
         review.comments.removed.connect(self._remove_comment)
         navigation = review.view.navigation
-        for action, slot in (
-            ("next_change", navigation.next_change),
-            ("previous_change", navigation.previous_change),
-        ):
+        for action, slot in (("next_change", navigation.next_change), ("previous_change", navigation.previous_change)):
             shortcut = self._keys.bind(action, slot, self)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
@@ -310,6 +302,28 @@ class ReviewContent(QWidget):
             return obstacle
         return _tr("You changed this yourself") if file.is_by_user else ""
 
+    def _on_file_action(self, action: FileAction) -> None:
+        file = self._listing.files.current_file
+        if file is None:
+            return
+        match action:
+            case "open":
+                self.file_open_requested.emit(file.path)
+            case "call":
+                self._show_call_of_file()
+            case "keep":
+                self.keep_file()
+            case "reopen":
+                self._mark("pending")
+            case "undo":
+                self.undo_file()
+            case "undo_with_word":
+                dialog = WordDialog(_tr("Undo {0}").format(file.path), self)
+                dialog.given.connect(self.undo_file)
+                dialog.open()
+            case "redo":
+                self._decisions.submit(RedoChanges(selection=self._reviewed.selection_of_file(file)))
+
     def keep_file(self) -> None:
         self._mark("kept")
 
@@ -326,16 +340,6 @@ class ReviewContent(QWidget):
             self._decisions.undo_git([file], reason=reason)
         else:
             self._decisions.undo_file(file, reason=reason)
-
-    def _undo_file_with_word(self) -> None:
-        if file := self._listing.files.current_file:
-            dialog = WordDialog(_tr("Undo {0}").format(file.path), self)
-            dialog.given.connect(self.undo_file)
-            dialog.open()
-
-    def _redo_file(self) -> None:
-        if file := self._listing.files.current_file:
-            self._decisions.submit(RedoChanges(selection=self._reviewed.selection_of_file(file)))
 
     def _decide_all(self, choice: HunkChoice) -> None:
         self._decide(choice, self._pane.review.hunks.keys)
@@ -364,10 +368,6 @@ class ReviewContent(QWidget):
 
     def _remove_comment(self, comment_id: str) -> None:
         self._decisions.submit(RemoveComment(comment_id=comment_id))
-
-    def _open(self) -> None:
-        if file := self._listing.files.current_file:
-            self.file_open_requested.emit(file.path)
 
     def _show_call_of_file(self) -> None:
         file = self._listing.files.current_file

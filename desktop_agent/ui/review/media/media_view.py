@@ -4,8 +4,7 @@ If the file is also text, the user can switch between the two.
 """
 
 import asyncio
-from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Literal
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
@@ -151,6 +150,23 @@ def _is_drawn(path: str, found: FileType) -> bool:
     return found.picture is not None and (found.picture != "svg" or path.lower().endswith(".svg"))
 
 
+async def _best_form(
+    diff: FileDiff, before: bytes | None, after: bytes | None
+) -> tuple[DecodedPicture, DecodedPicture] | FileDiff | BinaryFacts | None:
+    """Return the two pictures, the cells of a notebook or the facts to show; None if text is best."""
+    kind = media_kind(diff.path, *(None if content is None else content[:HEAD_BYTES] for content in (before, after)))
+    if kind == "image":
+        old = await asyncio.to_thread(decode, before)
+        new = await asyncio.to_thread(decode, after)
+        if old.is_shown or new.is_shown:
+            return old, new
+        # Nothing of it can be drawn; of a drawing, its text says more than its bytes.
+        kind = "binary" if diff.is_binary else None
+    if kind == "notebook":
+        return await asyncio.to_thread(notebook_diff, diff, before, after)
+    return await asyncio.to_thread(binary_facts, before, after) if kind == "binary" else None
+
+
 class MediaStack(QWidget):
     """Holds the text view of a diff, and shows a picture, a notebook or facts in its place where possible.
 
@@ -229,45 +245,26 @@ class MediaStack(QWidget):
         """Show this change (`None`: absent) in its best form. Does nothing if another one is requested meanwhile."""
         self._request += 1
         request = self._request
-        kind, show = await self._prepare(diff, before, after)
-        if isValid(self) and request == self._request:
-            if show is not None:
-                show()
-            self._show(kind, has_text=not diff.is_binary)
-
-    async def _prepare(
-        self, diff: FileDiff, before: bytes | None, after: bytes | None
-    ) -> tuple[MediaKind | None, Callable[[], None] | None]:
-        """Return the form to show the change in, and a function that shows it; None if text is best."""
-        kind = media_kind(
-            diff.path, *(None if content is None else content[:HEAD_BYTES] for content in (before, after))
-        )
-        if kind == "image":
-            old = await asyncio.to_thread(decode, before)
-            new = await asyncio.to_thread(decode, after)
-            if old.is_shown or new.is_shown:
-                return kind, partial(self._show_pictures, old, new)
-            # Nothing of it can be drawn; of a drawing, its text says more than its bytes.
-            kind = "binary" if diff.is_binary else None
-        if kind == "notebook":
-            cells = await asyncio.to_thread(notebook_diff, diff, before, after)
-            return (kind, partial(self._show_notebook, cells)) if cells is not None else (None, None)
-        if kind == "binary":
-            facts = await asyncio.to_thread(binary_facts, before, after)
-            return kind, partial(self._show_facts, facts)
-        return None, None
-
-    def _show_pictures(self, before: DecodedPicture, after: DecodedPicture) -> None:
-        self.image_view.show_versions(before, after)
-        self._media.setCurrentWidget(self.image_view)
-
-    def _show_notebook(self, cells: FileDiff) -> None:
-        self.notebook_view.show_diff(cells)
-        self._media.setCurrentWidget(self.notebook_view)
-
-    def _show_facts(self, facts: BinaryFacts) -> None:
-        self.binary_view.show_facts(facts)
-        self._media.setCurrentWidget(self.binary_view)
+        found = await _best_form(diff, before, after)
+        if not isValid(self) or request != self._request:
+            return
+        kind: MediaKind | None = None
+        match found:
+            case FileDiff():
+                kind, view = "notebook", self.notebook_view
+                view.show_diff(found)
+                self._media.setCurrentWidget(view)
+            case BinaryFacts():
+                kind, view = "binary", self.binary_view
+                view.show_facts(found)
+                self._media.setCurrentWidget(view)
+            case old, new:
+                kind, view = "image", self.image_view
+                view.show_versions(old, new)
+                self._media.setCurrentWidget(view)
+            case None:
+                pass
+        self._show(kind, has_text=not diff.is_binary)
 
     def _show(self, kind: MediaKind | None, *, has_text: bool) -> None:
         was_text = self.is_text_shown
