@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial, wraps
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from PySide6.QtCore import QAbstractItemModel, Qt
@@ -88,6 +89,20 @@ class Desk:
 
     def _child(self, kind: type[_W], name: str) -> _W:
         return part(self.tree, kind, name)
+
+
+Scenario = Callable[..., Coroutine[object, object, None]]
+
+
+def driven(test: Scenario) -> Callable[..., None]:
+    """Run a test on the loop of its `desk` or `reader`."""
+
+    @wraps(test)
+    def run(**fixtures: Any) -> None:
+        user = fixtures.get("desk") or fixtures["reader"]
+        user.drive(partial(test, **fixtures))
+
+    return run
 
 
 @pytest.fixture

@@ -7,9 +7,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from desktop_agent.ui.files.viewer.file_page import DifferenceDialog
+from tests.ui.files.conftest import driven
 from tests.ui.files.viewer.conftest import Reader
 
 
+@driven
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -23,28 +25,27 @@ from tests.ui.files.viewer.conftest import Reader
     ],
     ids=["LF", "CRLF without a last one", "mixed", "BOM", "UTF-16", "no UTF-8", "empty"],
 )
-def test_what_is_saved_is_what_was_typed_and_nothing_else(
+async def test_what_is_saved_is_what_was_typed_and_nothing_else(
     reader: Reader, tmp_path: Path, before: bytes, after: bytes
 ) -> None:
     (tmp_path / "a.txt").write_bytes(before)
-
-    async def scenario() -> None:
-        await reader.open(tmp_path, "a.txt")
-        QTest.keyClicks(reader.text.editor, "X")
-        assert reader.tabs == ["● a.txt"]
-        reader.press(Qt.Key.Key_S)
-        await reader.until(lambda: reader.tabs == ["a.txt"])
-        assert (tmp_path / "a.txt").read_bytes() == after
-        reader.press(Qt.Key.Key_Z)
-        assert reader.tabs == ["● a.txt"], "what was saved can be undone in the field"
-        reader.press(Qt.Key.Key_S)
-        await reader.until(lambda: reader.tabs == ["a.txt"])
-        assert (tmp_path / "a.txt").read_bytes() == before
-
-    reader.drive(scenario)
+    await reader.open(tmp_path, "a.txt")
+    QTest.keyClicks(reader.text.editor, "X")
+    assert reader.tabs == ["● a.txt"]
+    reader.press(Qt.Key.Key_S)
+    await reader.until(lambda: reader.tabs == ["a.txt"])
+    assert (tmp_path / "a.txt").read_bytes() == after
+    reader.press(Qt.Key.Key_Z)
+    assert reader.tabs == ["● a.txt"], "what was saved can be undone in the field"
+    reader.press(Qt.Key.Key_S)
+    await reader.until(lambda: reader.tabs == ["a.txt"])
+    assert (tmp_path / "a.txt").read_bytes() == before
 
 
-def test_a_file_that_was_changed_elsewhere_is_compared_overwritten_or_reloaded(reader: Reader, folder: Path) -> None:
+@driven
+async def test_a_file_that_was_changed_elsewhere_is_compared_overwritten_or_reloaded(
+    reader: Reader, folder: Path
+) -> None:
     file = folder / "README.md"
 
     async def clash(text: str) -> None:
@@ -52,54 +53,49 @@ def test_a_file_that_was_changed_elsewhere_is_compared_overwritten_or_reloaded(r
         file.write_text(text)
         await reader.until(lambda: reader.page.bar.stage == "stale")
 
-    async def scenario() -> None:
-        await reader.open(folder, "README.md")
-        await clash("theirs\n")
-        reader.click("viewerCompareButton")
-        await reader.until(lambda: bool(reader.viewer.findChildren(DifferenceDialog)))
-        [dialog] = reader.viewer.findChildren(DifferenceDialog)
-        dialog.close()
-        reader.click("viewerOverwriteButton")
-        await reader.until(lambda: not reader.page.is_dirty)
-        assert file.read_text().startswith("mine line 1 ")
-        await clash("theirs again\n")
-        reader.click("viewerReloadButton")
-        assert reader.text.editor.toPlainText() == "theirs again\n"
-        assert not reader.page.is_dirty
-        await reader.until(lambda: reader.text.editor.is_ready)
-        QTest.keyClicks(reader.text.editor, "mine ")
-        file.unlink()
-        await reader.until(lambda: reader.page.bar.stage == "gone")
-        reader.click("viewerOverwriteButton")
-        await reader.until(lambda: not reader.page.is_dirty)
-        assert file.read_text() == "mine theirs again\n"
-        assert reader.disk.writes[-1] == ("README.md", None)
-        QTest.keyClicks(reader.text.editor, "more ")
-        reader.disk.refusal = "The agent is working."
-        reader.press(Qt.Key.Key_S)
-        await reader.until(lambda: reader.page.bar.stage == "failed")
-        assert reader.page.is_dirty
-
-    reader.drive(scenario)
+    await reader.open(folder, "README.md")
+    await clash("theirs\n")
+    reader.click("viewerCompareButton")
+    await reader.until(lambda: bool(reader.viewer.findChildren(DifferenceDialog)))
+    [dialog] = reader.viewer.findChildren(DifferenceDialog)
+    dialog.close()
+    reader.click("viewerOverwriteButton")
+    await reader.until(lambda: not reader.page.is_dirty)
+    assert file.read_text().startswith("mine line 1 ")
+    await clash("theirs again\n")
+    reader.click("viewerReloadButton")
+    assert reader.text.editor.toPlainText() == "theirs again\n"
+    assert not reader.page.is_dirty
+    await reader.until(lambda: reader.text.editor.is_ready)
+    QTest.keyClicks(reader.text.editor, "mine ")
+    file.unlink()
+    await reader.until(lambda: reader.page.bar.stage == "gone")
+    reader.click("viewerOverwriteButton")
+    await reader.until(lambda: not reader.page.is_dirty)
+    assert file.read_text() == "mine theirs again\n"
+    assert reader.disk.writes[-1] == ("README.md", None)
+    QTest.keyClicks(reader.text.editor, "more ")
+    reader.disk.refusal = "The agent is working."
+    reader.press(Qt.Key.Key_S)
+    await reader.until(lambda: reader.page.bar.stage == "failed")
+    assert reader.page.is_dirty
 
 
-def test_nothing_that_is_not_saved_is_closed_unasked(reader: Reader, folder: Path) -> None:
-    async def scenario() -> None:
-        for path in ("src/pages.py", "README.md"):
-            await reader.open(folder, path)
-            QTest.keyClicks(reader.text.editor, "X")
-        reader.press(Qt.Key.Key_W)
-        assert reader.tabs == ["● pages.py", "● README.md"]
-        reader.click("viewerGoOnButton")
-        reader.viewer.close()
-        assert reader.viewer.isVisible()
-        assert reader.page.path == "src/pages.py"
-        reader.click("viewerDiscardButton")
-        assert reader.tabs == ["● README.md"]
-        reader.viewer.close()
-        reader.click("viewerSaveNowButton")
-        await reader.until(lambda: not reader.viewer.isVisible())
-        assert (folder / "README.md").read_text().startswith("Xline 1 ")
-        assert (folder / "src/pages.py").read_text().startswith("line 1 ")
-
-    reader.drive(scenario)
+@driven
+async def test_nothing_that_is_not_saved_is_closed_unasked(reader: Reader, folder: Path) -> None:
+    for path in ("src/pages.py", "README.md"):
+        await reader.open(folder, path)
+        QTest.keyClicks(reader.text.editor, "X")
+    reader.press(Qt.Key.Key_W)
+    assert reader.tabs == ["● pages.py", "● README.md"]
+    reader.click("viewerGoOnButton")
+    reader.viewer.close()
+    assert reader.viewer.isVisible()
+    assert reader.page.path == "src/pages.py"
+    reader.click("viewerDiscardButton")
+    assert reader.tabs == ["● README.md"]
+    reader.viewer.close()
+    reader.click("viewerSaveNowButton")
+    await reader.until(lambda: not reader.viewer.isVisible())
+    assert (folder / "README.md").read_text().startswith("Xline 1 ")
+    assert (folder / "src/pages.py").read_text().startswith("line 1 ")

@@ -10,114 +10,103 @@ from PySide6.QtWidgets import QLabel, QLineEdit
 from desktop_agent.ui.files.viewer.file_tabs import MAX_TABS
 from desktop_agent.ui.widgets.find_bar import FindBar
 from tests.parts import part
+from tests.ui.files.conftest import driven
 from tests.ui.files.viewer.conftest import Reader
 
 SHIFT_CTRL = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
 
-def test_files_stand_in_tabs_that_close_and_come_back(reader: Reader, folder: Path) -> None:
-    async def scenario() -> None:
-        await reader.open(folder, "src/pages.py", 120)
-        await reader.open(folder, "README.md")
-        assert reader.tabs == ["pages.py", "README.md"]
-        await reader.open(folder, "tests/pages.py")
-        assert reader.tabs == ["pages.py — src", "README.md", "pages.py — tests"]
-        await reader.open(folder, "src/pages.py")
-        assert reader.text.line == 120, "it is where the user was in it"
+@driven
+async def test_files_stand_in_tabs_that_close_and_come_back(reader: Reader, folder: Path) -> None:
+    await reader.open(folder, "src/pages.py", 120)
+    await reader.open(folder, "README.md")
+    assert reader.tabs == ["pages.py", "README.md"]
+    await reader.open(folder, "tests/pages.py")
+    assert reader.tabs == ["pages.py — src", "README.md", "pages.py — tests"]
+    await reader.open(folder, "src/pages.py")
+    assert reader.text.line == 120, "it is where the user was in it"
+    reader.press(Qt.Key.Key_W)
+    assert reader.tabs == ["README.md", "pages.py"]
+    assert reader.page.path == "tests/pages.py", "what was looked at before is shown"
+    at = reader.viewer.tabs.bar.tabRect(0).center()
+    QTest.mouseClick(reader.viewer.tabs.bar, Qt.MouseButton.MiddleButton, pos=QPoint(at.x(), at.y()))
+    assert reader.tabs == ["pages.py"]
+    reader.press(Qt.Key.Key_T, SHIFT_CTRL)
+    reader.press(Qt.Key.Key_T, SHIFT_CTRL)
+    await reader.until(lambda: not len(reader.spawner))
+    assert reader.page.path == "src/pages.py"
+    assert reader.text.line == 120
+    for number in range(MAX_TABS):
+        reader.viewer.open_file(folder, f"none/{number}.py")
+    assert len(reader.tabs) == MAX_TABS
+    for _ in range(MAX_TABS):
         reader.press(Qt.Key.Key_W)
-        assert reader.tabs == ["README.md", "pages.py"]
-        assert reader.page.path == "tests/pages.py", "what was looked at before is shown"
-        at = reader.viewer.tabs.bar.tabRect(0).center()
-        QTest.mouseClick(reader.viewer.tabs.bar, Qt.MouseButton.MiddleButton, pos=QPoint(at.x(), at.y()))
-        assert reader.tabs == ["pages.py"]
-        reader.press(Qt.Key.Key_T, SHIFT_CTRL)
-        reader.press(Qt.Key.Key_T, SHIFT_CTRL)
-        await reader.until(lambda: not len(reader.spawner))
-        assert reader.page.path == "src/pages.py"
-        assert reader.text.line == 120
-        for number in range(MAX_TABS):
-            reader.viewer.open_file(folder, f"none/{number}.py")
-        assert len(reader.tabs) == MAX_TABS
-        for _ in range(MAX_TABS):
-            reader.press(Qt.Key.Key_W)
-        assert not reader.viewer.isVisible(), "with the last tab the window goes"
-
-    reader.drive(scenario)
+    assert not reader.viewer.isVisible(), "with the last tab the window goes"
 
 
-def test_a_file_is_searched_and_gone_to_by_line(reader: Reader, folder: Path) -> None:
-    async def scenario() -> None:
-        await reader.open(folder, "src/pages.py", 100)
-        reader.press(Qt.Key.Key_F)
-        field = part(reader.text.find_bar, QLineEdit, "findField")
-        QTest.keyClicks(field, "LINE 2")
-        shown = reader.text.find_bar
-        await reader.until(lambda: "2 of 111" in _words(shown))
-        assert reader.text.line == 200
-        QTest.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
-        assert reader.text.line == 29
-        QTest.keyClick(field, Qt.Key.Key_Return)
-        assert reader.text.line == 200
-        QTest.keyClick(field, Qt.Key.Key_Escape)
-        assert not shown.isVisible()
-        reader.press(Qt.Key.Key_G)
-        line = part(reader.text.line_bar, QLineEdit, "lineField")
-        assert line.text() == "200"
-        QTest.keyClicks(line, "77")
-        QTest.keyClick(line, Qt.Key.Key_Return)
-        assert reader.says("viewerWhere").startswith("Line 77,")
-
-    reader.drive(scenario)
+@driven
+async def test_a_file_is_searched_and_gone_to_by_line(reader: Reader, folder: Path) -> None:
+    await reader.open(folder, "src/pages.py", 100)
+    reader.press(Qt.Key.Key_F)
+    field = part(reader.text.find_bar, QLineEdit, "findField")
+    QTest.keyClicks(field, "LINE 2")
+    shown = reader.text.find_bar
+    await reader.until(lambda: "2 of 111" in _words(shown))
+    assert reader.text.line == 200
+    QTest.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    assert reader.text.line == 29
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert reader.text.line == 200
+    QTest.keyClick(field, Qt.Key.Key_Escape)
+    assert not shown.isVisible()
+    reader.press(Qt.Key.Key_G)
+    line = part(reader.text.line_bar, QLineEdit, "lineField")
+    assert line.text() == "200"
+    QTest.keyClicks(line, "77")
+    QTest.keyClick(line, Qt.Key.Key_Return)
+    assert reader.says("viewerWhere").startswith("Line 77,")
 
 
-def test_a_file_that_changes_on_disk_is_read_again_and_the_user_stays_where_they_are(
+@driven
+async def test_a_file_that_changes_on_disk_is_read_again_and_the_user_stays_where_they_are(
     reader: Reader, folder: Path
 ) -> None:
     file = folder / "src/pages.py"
-
-    async def scenario() -> None:
-        await reader.open(folder, "src/pages.py", 150)
-        file.write_text(file.read_text().replace("line 1 ", "first "))
-        await reader.until(lambda: reader.text.editor.toPlainText().startswith("first of"))
-        assert reader.text.line == 150
-        file.unlink()
-        await reader.until(lambda: "no longer there" in reader.says("viewerMessage"))
-        image = QImage(40, 30, QImage.Format.Format_RGB32)
-        image.fill(0)
-        image.save(str(file), "PNG")  # pyright: ignore[reportArgumentType,reportCallIssue] - the stub wants bytes
-        await reader.until(lambda: reader.says("viewerFacts").startswith("40 × 30 · PNG image"))
-        file.write_text("back\n")
-        await reader.until(lambda: reader.page.text is not None and reader.text.editor.toPlainText() == "back\n")
-
-    reader.drive(scenario)
+    await reader.open(folder, "src/pages.py", 150)
+    file.write_text(file.read_text().replace("line 1 ", "first "))
+    await reader.until(lambda: reader.text.editor.toPlainText().startswith("first of"))
+    assert reader.text.line == 150
+    file.unlink()
+    await reader.until(lambda: "no longer there" in reader.says("viewerMessage"))
+    image = QImage(40, 30, QImage.Format.Format_RGB32)
+    image.fill(0)
+    image.save(str(file), "PNG")  # pyright: ignore[reportArgumentType,reportCallIssue] - the stub wants bytes
+    await reader.until(lambda: reader.says("viewerFacts").startswith("40 × 30 · PNG image"))
+    file.write_text("back\n")
+    await reader.until(lambda: reader.page.text is not None and reader.text.editor.toPlainText() == "back\n")
 
 
-def test_a_file_that_is_seen_to_be_gone_before_it_is_known_to_be_renamed_is_still_where_the_user_was(
+@driven
+async def test_a_file_that_is_seen_to_be_gone_before_it_is_known_to_be_renamed_is_still_where_the_user_was(
     reader: Reader, folder: Path
 ) -> None:
     """An undo of a folder's renaming goes file by file, and takes its time."""
-
-    async def scenario() -> None:
-        await reader.open(folder, "src/pages.py", 150)
-        (folder / "lib").mkdir()
-        (folder / "src/pages.py").rename(folder / "lib/pages.py")
-        await reader.until(lambda: "no longer there" in reader.says("viewerMessage"))
-        reader.viewer.follow(folder, {"src/pages.py": "lib/pages.py"})
-        await reader.until(lambda: reader.page.text is not None and reader.text.editor.is_ready)
-        assert reader.text.line == 150
-
-    reader.drive(scenario)
+    await reader.open(folder, "src/pages.py", 150)
+    (folder / "lib").mkdir()
+    (folder / "src/pages.py").rename(folder / "lib/pages.py")
+    await reader.until(lambda: "no longer there" in reader.says("viewerMessage"))
+    reader.viewer.follow(folder, {"src/pages.py": "lib/pages.py"})
+    await reader.until(lambda: reader.page.text is not None and reader.text.editor.is_ready)
+    assert reader.text.line == 150
 
 
-def test_files_that_take_each_others_paths_all_stay_open(reader: Reader, folder: Path) -> None:
-    async def scenario() -> None:
-        for path in ("src/pages.py", "tests/pages.py", "README.md"):
-            await reader.open(folder, path)
-        reader.viewer.follow(folder, {"src/pages.py": "tests/pages.py", "tests/pages.py": "README.md"})
-        assert [page.path for page in reader.viewer.tabs.pages] == ["tests/pages.py", "README.md"]
-        await reader.until(lambda: not len(reader.spawner))
-
-    reader.drive(scenario)
+@driven
+async def test_files_that_take_each_others_paths_all_stay_open(reader: Reader, folder: Path) -> None:
+    for path in ("src/pages.py", "tests/pages.py", "README.md"):
+        await reader.open(folder, path)
+    reader.viewer.follow(folder, {"src/pages.py": "tests/pages.py", "tests/pages.py": "README.md"})
+    assert [page.path for page in reader.viewer.tabs.pages] == ["tests/pages.py", "README.md"]
+    await reader.until(lambda: not len(reader.spawner))
 
 
 def _words(bar: FindBar) -> str:
