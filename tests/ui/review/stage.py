@@ -82,6 +82,10 @@ class Session:
         self.transcript.apply(ev.ChangesRecorded(turn=turn, call_id=call_id, changes=(change,), uncaptured=uncaptured))
         return change.id
 
+    def change_once(self) -> None:
+        self.start_turn(1)
+        self.change(1, "call-1", "src/pages.py", "one\n", "two\n")
+
     def rename(self, turn: int, call_id: str, old: str, new: str, content: str) -> None:
         """A call takes a file from one path to another."""
         away = self.change(turn, call_id, old, content, None)

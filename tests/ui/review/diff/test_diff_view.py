@@ -7,7 +7,6 @@ from PySide6.QtTest import QSignalSpy, QTest
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.diff.rows import RowMode
-from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.diff_document import MIN_SIDE_BY_SIDE_WIDTH, NARROW_SIDE_BY_SIDE_WIDTH
 from desktop_agent.ui.review.diff.diff_layout import BAR_HEIGHT, ROW_HEIGHT
 from desktop_agent.ui.review.diff.diff_view import DiffView
@@ -27,12 +26,8 @@ def view(qtbot: QtBot, theme: Theme) -> DiffView:
     view.show()
     qtbot.waitExposed(view)
     view.setFocus()
+    view.show_diff(make_diff(LINES, EDITED))
     return view
-
-
-@pytest.fixture
-def edited() -> FileDiff:
-    return make_diff(LINES, EDITED)
 
 
 def kinds(view: DiffView) -> list[str]:
@@ -60,20 +55,18 @@ def colours_in(image: QImage, y: int, left: int, right: int) -> set[str]:
 # --- showing ------------------------------------------------------------------------------------------------------
 
 
-def test_changed_lines_stand_side_by_side_on_their_colours(view: DiffView, edited: FileDiff, theme: Theme) -> None:
-    view.show_diff(edited)
+def test_changed_lines_stand_side_by_side_on_their_colours(view: DiffView, theme: Theme) -> None:
     y = y_of(view, row_of(view, "changed"))
     image = picture(view)
-    assert theme.colours.removed_line in colours_in(image, y, 0, 349)
+    assert theme.colours.removed_line in colours_in(image, y, 0, 340)
     assert theme.colours.added_line in colours_in(image, y, 352, 690)
-    assert theme.colours.added_line not in colours_in(image, y, 0, 349)
+    assert theme.colours.added_line not in colours_in(image, y, 0, 340)
 
 
-def test_a_side_without_a_line_is_striped(view: DiffView, edited: FileDiff, theme: Theme) -> None:
-    view.show_diff(edited)
+def test_a_side_without_a_line_is_striped(view: DiffView, theme: Theme) -> None:
     row = row_of(view, "added")
     view.scroller.ensure_visible(row)
-    colours = colours_in(picture(view), y_of(view, row), 0, 349)
+    colours = colours_in(picture(view), y_of(view, row), 0, 340)
     assert {theme.colours.surface, theme.colours.border} <= colours
 
 
@@ -126,11 +119,10 @@ def test_notes_stand_above_the_lines_and_are_part_of_the_name(view: DiffView, th
     assert view.accessibleName() == "Changes in src/app.py: 0 lines added, 0 removed. mode 644 → 755"
 
 
-def test_the_theme_is_followed(view: DiffView, edited: FileDiff, theme: Theme) -> None:
-    view.show_diff(edited)
+def test_the_theme_is_followed(view: DiffView, theme: Theme) -> None:
     theme.choose("dark")
     y = y_of(view, row_of(view, "changed"))
-    assert theme.colours.removed_line in colours_in(picture(view), y, 0, 349)
+    assert theme.colours.removed_line in colours_in(picture(view), y, 0, 340)
     assert theme.colours.is_dark
 
 
@@ -144,8 +136,7 @@ def test_colours_of_the_language_come_after_the_first_paint(qtbot: QtBot, view: 
 # --- modes --------------------------------------------------------------------------------------------------------
 
 
-def test_a_narrow_view_is_unified_and_wide_again_side_by_side(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
-    view.show_diff(edited)
+def test_a_narrow_view_is_unified_and_wide_again_side_by_side(qtbot: QtBot, view: DiffView) -> None:
     assert view.document.mode == "side_by_side"
     with qtbot.waitSignal(view.mode_changed):
         view.resize(MIN_SIDE_BY_SIDE_WIDTH - 50, 400)
@@ -155,12 +146,10 @@ def test_a_narrow_view_is_unified_and_wide_again_side_by_side(qtbot: QtBot, view
     assert view.document.mode == "side_by_side"
 
 
-def test_two_columns_that_show_little_code_are_only_for_those_who_chose_them(
-    qtbot: QtBot, theme: Theme, edited: FileDiff
-) -> None:
+def test_two_columns_that_show_little_code_are_only_for_those_who_chose_them(qtbot: QtBot, theme: Theme) -> None:
     view = DiffView(theme)
     qtbot.addWidget(view)
-    view.show_diff(edited)
+    view.show_diff(make_diff(LINES, EDITED))
     view.resize(NARROW_SIDE_BY_SIDE_WIDTH - 1, 400)
     view.show()
     qtbot.waitExposed(view)
@@ -198,8 +187,7 @@ def test_another_state_of_the_same_file_keeps_the_place(view: DiffView) -> None:
 # --- folded lines -------------------------------------------------------------------------------------------------
 
 
-def test_a_click_on_folded_lines_shows_them(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
-    view.show_diff(edited)
+def test_a_click_on_folded_lines_shows_them(view: DiffView) -> None:
     gap = view.document.rows.gap(0)
     assert gap
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(100, y_of(view, 0)))
@@ -207,8 +195,7 @@ def test_a_click_on_folded_lines_shows_them(qtbot: QtBot, view: DiffView, edited
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Space])
-def test_enter_on_folded_lines_shows_them(qtbot: QtBot, view: DiffView, edited: FileDiff, key: Qt.Key) -> None:
-    view.show_diff(edited)
+def test_enter_on_folded_lines_shows_them(view: DiffView, key: Qt.Key) -> None:
     QTest.keyClick(view, Qt.Key.Key_Home)
     QTest.keyClick(view, key)
     assert kinds(view)[0] == "context"
@@ -217,23 +204,16 @@ def test_enter_on_folded_lines_shows_them(qtbot: QtBot, view: DiffView, edited: 
 # --- moving about -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("key", "modifier"),
-    [(Qt.Key.Key_F7, Qt.KeyboardModifier.NoModifier), (Qt.Key.Key_N, Qt.KeyboardModifier.NoModifier)],
-)
-def test_a_key_goes_to_the_next_change(
-    qtbot: QtBot, view: DiffView, edited: FileDiff, key: Qt.Key, modifier: Qt.KeyboardModifier
-) -> None:
-    view.show_diff(edited)
+@pytest.mark.parametrize("key", [Qt.Key.Key_F7, Qt.Key.Key_N])
+def test_a_key_goes_to_the_next_change(qtbot: QtBot, view: DiffView, key: Qt.Key) -> None:
     assert view.navigation.change == 0
     with qtbot.waitSignal(view.navigation.moved):
-        QTest.keyClick(view, key, modifier)
+        QTest.keyClick(view, key)
     assert view.navigation.change == 1
     assert not view.navigation.next_change()
 
 
-def test_shift_f7_goes_to_the_change_before(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
-    view.show_diff(edited)
+def test_shift_f7_goes_to_the_change_before(view: DiffView) -> None:
     QTest.keyClick(view, Qt.Key.Key_End)
     QTest.keyClick(view, Qt.Key.Key_F7, Qt.KeyboardModifier.ShiftModifier)
     QTest.keyClick(view, Qt.Key.Key_P)
@@ -249,8 +229,7 @@ def test_going_to_a_change_brings_it_into_view(view: DiffView) -> None:
         assert 0 <= y < view.viewport().height()
 
 
-def test_the_marked_row_is_described_to_a_screen_reader(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
-    view.show_diff(edited)
+def test_the_marked_row_is_described_to_a_screen_reader(view: DiffView) -> None:
     assert view.accessibleDescription() == "Change 1 of 2: line 11"
     QTest.keyClick(view, Qt.Key.Key_Home)
     assert view.accessibleDescription() == "7 unchanged lines, folded. Press Enter to show them"
@@ -259,7 +238,7 @@ def test_the_marked_row_is_described_to_a_screen_reader(qtbot: QtBot, view: Diff
     assert view.accessibleDescription() == "Line 11 was line 11, now line 11: ELEVEN"
 
 
-def test_page_keys_move_by_what_is_visible(qtbot: QtBot, view: DiffView) -> None:
+def test_page_keys_move_by_what_is_visible(view: DiffView) -> None:
     view.show_diff(make_diff(None, LINES * 10))
     QTest.keyClick(view, Qt.Key.Key_PageDown)
     QTest.keyClick(view, Qt.Key.Key_PageDown)
@@ -268,7 +247,7 @@ def test_page_keys_move_by_what_is_visible(qtbot: QtBot, view: DiffView) -> None
     assert view.verticalScrollBar().value() == 0
 
 
-def test_both_sides_scroll_sideways_together(qtbot: QtBot, view: DiffView) -> None:
+def test_both_sides_scroll_sideways_together(view: DiffView) -> None:
     view.show_diff(make_diff("a" * 300 + "\n", "a" * 300 + "b\n"))
     QTest.keyClick(view, Qt.Key.Key_Right)
     assert view.horizontalScrollBar().value() > 0
@@ -290,15 +269,14 @@ def test_the_end_of_an_endless_line_can_be_reached_and_selected(view: DiffView) 
 # --- selecting ----------------------------------------------------------------------------------------------------
 
 
-def test_ctrl_a_and_ctrl_c_copy_one_side_exactly(qtbot: QtBot, view: DiffView) -> None:
+def test_ctrl_a_and_ctrl_c_copy_one_side_exactly(view: DiffView) -> None:
     view.show_diff(make_diff("\tone\r\ntwo\r\n", "\tone\r\n2️⃣ zwei\u200b\r\nthree"))
     QTest.keyClick(view, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     QTest.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert QGuiApplication.clipboard().text() == "\tone\r\n2️⃣ zwei\u200b\r\nthree"
 
 
-def test_dragging_selects_on_the_side_where_it_began(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
-    view.show_diff(edited)
+def test_dragging_selects_on_the_side_where_it_began(view: DiffView) -> None:
     first = y_of(view, row_of(view, "context"))
     port = view.viewport()
     QTest.mousePress(port, Qt.MouseButton.LeftButton, pos=QPoint(50, first))
@@ -310,16 +288,14 @@ def test_dragging_selects_on_the_side_where_it_began(qtbot: QtBot, view: DiffVie
     assert view.navigation.selected_text() == "line 10\nELEVEN"
 
 
-def test_a_double_click_selects_a_word(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
-    view.show_diff(edited)
+def test_a_double_click_selects_a_word(view: DiffView) -> None:
     QTest.mouseDClick(
         view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(352 + 60, y_of(view, row_of(view, "changed")))
     )
     assert view.navigation.selected_text() == "ELEVEN"
 
 
-def test_shift_and_arrows_select_whole_lines(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
-    view.show_diff(edited)
+def test_shift_and_arrows_select_whole_lines(view: DiffView) -> None:
     QTest.keyClick(view, Qt.Key.Key_Down)
     for _ in range(3):
         QTest.keyClick(view, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
@@ -335,28 +311,25 @@ def test_a_unified_selection_has_removed_and_added_lines(view: DiffView) -> None
     assert view.navigation.selected_text() == "same\nold\nnew"
 
 
-def test_folded_lines_are_not_copied(view: DiffView, edited: FileDiff) -> None:
-    view.show_diff(edited)
+def test_folded_lines_are_not_copied(view: DiffView) -> None:
     view.navigation.select_all()
     assert "line 8\n" in view.navigation.selected_text()
     assert "line 25\n" not in view.navigation.selected_text()
 
 
-def test_selected_text_is_marked(view: DiffView, edited: FileDiff) -> None:
-    view.show_diff(edited)
+def test_selected_text_is_marked(view: DiffView) -> None:
     y = y_of(view, row_of(view, "context"))
     before = picture(view)
     view.navigation.select_all()
     after = picture(view)
     assert colours_in(before, y, 400, 690) != colours_in(after, y, 400, 690)
-    assert colours_in(before, y, 0, 349) == colours_in(after, y, 0, 349)
+    assert colours_in(before, y, 0, 340) == colours_in(after, y, 0, 340)
 
 
 # --- finding ------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_found_is_selected_and_unfolded(view: DiffView, edited: FileDiff) -> None:
-    view.show_diff(edited)
+def test_what_is_found_is_selected_and_unfolded(view: DiffView) -> None:
     view.finder.find("LINE 25")
     assert view.navigation.selected_text() == "line 25"
     assert view.document.rows[view.document.rows.find("new", 25)].kind == "context"
@@ -375,19 +348,18 @@ def test_finding_again_goes_on(view: DiffView) -> None:
     assert [found.at(at) for at in range(found.count())] == [[1, 2], [2, 2], [1, 2], [2, 2], [0, 0]]
 
 
-def test_a_view_without_a_diff_takes_every_key(qtbot: QtBot, view: DiffView) -> None:
+def test_a_view_without_a_diff_takes_every_key(view: DiffView) -> None:
+    view.show_diff(None)
     for key in (Qt.Key.Key_F7, Qt.Key.Key_N, Qt.Key.Key_Down, Qt.Key.Key_End, Qt.Key.Key_Return):
         QTest.keyClick(view, key)
     view.navigation.select_all()
-    view.show_diff(None)
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton)
     assert view.navigation.selected_text() == ""
     view.finder.find("x")
     assert view.navigation.selected_text() == ""
 
 
-def test_lines_are_as_high_as_the_chosen_size_needs(view: DiffView, edited: FileDiff, theme: Theme) -> None:
-    view.show_diff(edited)
+def test_lines_are_as_high_as_the_chosen_size_needs(view: DiffView, theme: Theme) -> None:
     before = view.verticalScrollBar().maximum()
     theme.choose_sizes(TextSizes(diff=24))
     try:

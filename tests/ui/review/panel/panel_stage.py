@@ -56,6 +56,12 @@ def diff_view(panel: ReviewPanel) -> DiffView:
     return part(panel, DiffView, "diffView")
 
 
+def shown_diff(panel: ReviewPanel) -> FileDiff:
+    diff = diff_view(panel).document.diff
+    assert diff is not None
+    return diff
+
+
 def button(panel: ReviewPanel, name: str) -> QPushButton:
     return part(panel, QPushButton, name)
 

@@ -41,6 +41,7 @@ from tests.ui.review.panel.panel_stage import (
     menu_action,
     pane,
     show_call,
+    shown_diff,
     summary,
     texts,
 )
@@ -90,9 +91,7 @@ def test_the_next_undecided_file_is_found_round_the_end(
     menu_action(reviewed, "Keep this file").trigger()
     qtbot.waitUntil(lambda: marks(reviewed) == ["pending", "kept"])
     button(reviewed, "nextUndecidedButton").click()
-    diff = diff_view(reviewed).document.diff
-    assert diff
-    assert diff.path == "src/pages.py"
+    assert shown_diff(reviewed).path == "src/pages.py"
 
 
 def test_going_to_what_is_undecided_takes_the_keyboard_along(

@@ -21,10 +21,10 @@ from tests.ui.review.panel.panel_stage import (
     carry_out,
     child_of,
     choose,
-    diff_view,
     files,
     marks,
     show_call,
+    shown_diff,
 )
 from tests.ui.review.stage import Session, Source, Tasks
 
@@ -32,8 +32,7 @@ from tests.ui.review.stage import Session, Source, Tasks
 def test_what_is_not_committed_can_be_reviewed_before_anything_changed(in_git: ReviewPanel) -> None:
     button(in_git, "reviewUncommittedButton").click()
     assert files(in_git) == ["a.py"]
-    diff = diff_view(in_git).document.diff
-    assert diff
+    diff = shown_diff(in_git)
     assert (diff.old_lines, diff.new_lines) == (("1\n",), ("2\n",))
 
 

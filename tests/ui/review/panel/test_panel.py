@@ -39,6 +39,7 @@ from tests.ui.review.panel.panel_stage import (
     files,
     menu_action,
     show_call,
+    shown_diff,
     texts,
 )
 from tests.ui.review.stage import Session, Source, Tasks, message_of
@@ -88,8 +89,7 @@ def test_what_was_prepared_is_what_the_first_change_is_shown_in(
     qtbot.waitUntil(lambda: panel.is_prepared)
     prepared = diff_view(panel)
     assert not prepared.isVisible()
-    session.start_turn(1)
-    session.change(1, "call-1", "src/pages.py", "one\n", "two\n")
+    session.change_once()
     panel.set_transcript(session.transcript, asked.submit)
     assert diff_view(panel) is prepared
     assert prepared.isVisible()
@@ -121,8 +121,7 @@ def test_what_is_half_prepared_is_finished_when_a_change_needs_it(
     panel: ReviewPanel, session: Session, asked: Asked
 ) -> None:
     panel.prepare()
-    session.start_turn(1)
-    session.change(1, "call-1", "src/pages.py", "one\n", "two\n")
+    session.change_once()
     while panel.findChild(DiffView) is None:  # a step at a time: to wait would be to let it finish
         QCoreApplication.processEvents()
     assert not panel.is_prepared
@@ -140,8 +139,7 @@ def test_what_is_to_follow_the_preparation_follows_it(
     assert followed == []
     qtbot.waitUntil(lambda: bool(followed))
     panel.prepare(lambda: followed.append(panel.is_prepared))
-    session.start_turn(1)
-    session.change(1, "call-1", "src/pages.py", "one\n", "two\n")
+    session.change_once()
     panel.set_transcript(session.transcript, asked.submit)
     assert followed == [True, True]
 
@@ -151,8 +149,7 @@ def test_what_is_to_follow_does_so_when_a_change_needed_the_rest(
 ) -> None:
     followed: list[str] = []
     panel.prepare(lambda: followed.append("once"))
-    session.start_turn(1)
-    session.change(1, "call-1", "src/pages.py", "one\n", "two\n")
+    session.change_once()
     panel.set_transcript(session.transcript, asked.submit)
     assert followed == []
     qtbot.waitUntil(lambda: followed == ["once"])
@@ -162,8 +159,7 @@ def test_a_change_does_not_wait_for_what_is_not_prepared_yet(
     panel: ReviewPanel, session: Session, asked: Asked
 ) -> None:
     panel.prepare()
-    session.start_turn(1)
-    session.change(1, "call-1", "src/pages.py", "one\n", "two\n")
+    session.change_once()
     panel.set_transcript(session.transcript, asked.submit)
     assert diff_view(panel).isVisible()
     panel.prepare()
@@ -172,8 +168,7 @@ def test_a_change_does_not_wait_for_what_is_not_prepared_yet(
 
 def test_the_last_turn_is_shown_first(reviewed: ReviewPanel) -> None:
     assert files(reviewed) == ["src/pages.py"]
-    diff = diff_view(reviewed).document.diff
-    assert diff
+    diff = shown_diff(reviewed)
     assert (diff.path, diff.old_lines, diff.new_lines) == ("src/pages.py", ("one\n", "TWO\n"), ("one\n", "TWO!\n"))
 
 
@@ -198,9 +193,7 @@ def test_several_changes_of_one_file_are_shown_as_one(reviewed: ReviewPanel, sou
     choose(reviewed, "This session")
     assert files(reviewed) == ["src/pages.py", "README.md"]
     assert source.asked[-1] == ["1.1", "2.3"]
-    diff = diff_view(reviewed).document.diff
-    assert diff
-    assert diff.new_lines == ("one\n", "TWO!\n")
+    assert shown_diff(reviewed).new_lines == ("one\n", "TWO!\n")
 
 
 def test_totals_are_net_of_lines_changed_twice(reviewed: ReviewPanel) -> None:
@@ -211,9 +204,7 @@ def test_totals_are_net_of_lines_changed_twice(reviewed: ReviewPanel) -> None:
 def test_picking_another_file_shows_its_diff(reviewed: ReviewPanel) -> None:
     choose(reviewed, "This session")
     QTest.keyClick(part(reviewed, QListView, "changeList"), Qt.Key.Key_Down)
-    diff = diff_view(reviewed).document.diff
-    assert diff
-    assert diff.path == "README.md"
+    assert shown_diff(reviewed).path == "README.md"
 
 
 def test_a_change_while_the_turn_runs_appears_and_moves_nothing(
@@ -224,9 +215,7 @@ def test_a_change_while_the_turn_runs_appears_and_moves_nothing(
     session.change(3, "call-4", "new.py", None, "x\n")
     reviewed.refresh()
     qtbot.waitUntil(lambda: files(reviewed) == ["src/pages.py", "README.md", "new.py"])
-    diff = diff_view(reviewed).document.diff
-    assert diff
-    assert diff.path == "src/pages.py"
+    assert shown_diff(reviewed).path == "src/pages.py"
 
 
 def test_what_was_not_recorded_is_said_before_the_user_relies_on_it(
@@ -245,9 +234,7 @@ def test_what_was_not_recorded_is_said_before_the_user_relies_on_it(
 def test_the_call_behind_a_change_is_shown(reviewed: ReviewPanel) -> None:
     choose(reviewed, "This session")
     assert show_call(reviewed, "call-2")
-    diff = diff_view(reviewed).document.diff
-    assert diff
-    assert diff.path == "README.md"
+    assert shown_diff(reviewed).path == "README.md"
     assert not show_call(reviewed, "call-9")
 
 
@@ -266,9 +253,7 @@ def test_another_session_is_shown_even_if_everything_has_the_same_name(
     other.change(1, "call-1", "README.md", "y\n", "z\n")
     other.change(2, "call-3", "src/pages.py", "other\n", "session\n")
     reviewed.set_transcript(other.transcript, asked.submit)
-    diff = diff_view(reviewed).document.diff
-    assert diff
-    assert diff.new_lines == ("session\n",)
+    assert shown_diff(reviewed).new_lines == ("session\n",)
 
 
 def test_an_answer_for_a_file_left_behind_is_dropped(
@@ -283,9 +268,7 @@ def test_an_answer_for_a_file_left_behind_is_dropped(
     assert len(tasks.waiting) == 2
     tasks.let_go(1)
     tasks.let_go(0)
-    diff = diff_view(reviewed).document.diff
-    assert diff
-    assert diff.path == "fast.py"
+    assert shown_diff(reviewed).path == "fast.py"
 
 
 def test_only_a_slow_answer_is_announced(qtbot: QtBot, reviewed: ReviewPanel, source: Source, tasks: Tasks) -> None:
@@ -409,8 +392,7 @@ def test_f7_goes_through_the_changes_from_anywhere_in_the_panel(
 
 
 def test_changes_that_wait_for_the_panel_are_not_denied(panel: ReviewPanel, session: Session, asked: Asked) -> None:
-    session.start_turn(1)
-    session.change(1, "call-1", "src/pages.py", "one\n", "two\n")
+    session.change_once()
     panel.wait_for_preparation()
     panel.set_transcript(session.transcript, asked.submit)
     assert "Reading the changes…" in texts(panel)

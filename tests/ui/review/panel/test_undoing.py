@@ -40,9 +40,9 @@ from tests.ui.review.panel.panel_stage import (
     button,
     child_of,
     choose,
-    diff_view,
     files,
     menu_action,
+    shown_diff,
 )
 from tests.ui.review.stage import Session, Source, Tasks
 
@@ -104,9 +104,7 @@ def test_what_is_undone_can_be_redone_and_nothing_else(
 def test_an_undone_change_is_still_shown(reviewed: ReviewPanel, session: Session) -> None:
     session.undo("2.3")
     reviewed.refresh()
-    diff = diff_view(reviewed).document.diff
-    assert diff
-    assert diff.new_lines == ("one\n", "TWO!\n")
+    assert shown_diff(reviewed).new_lines == ("one\n", "TWO!\n")
 
 
 def test_of_a_file_undone_in_part_all_is_shown_and_what_is_not_in_force_is_named(
@@ -116,9 +114,7 @@ def test_of_a_file_undone_in_part_all_is_shown_and_what_is_not_in_force_is_named
     session.undo("2.3")
     reviewed.refresh()
     assert source.asked[-1] == ["1.1", "2.3"]
-    diff = diff_view(reviewed).document.diff
-    assert diff
-    assert diff.new_lines == ("one\n", "TWO!\n")
+    assert shown_diff(reviewed).new_lines == ("one\n", "TWO!\n")
 
 
 def test_while_a_turn_runs_nothing_can_be_undone(qtbot: QtBot, reviewed: ReviewPanel, session: Session) -> None:
