@@ -1,6 +1,7 @@
 """One file of the viewer: read, shown, saved, and above it questions before something is lost."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -32,6 +33,8 @@ from desktop_agent.ui.widgets.layouts import (
     stack,
     vbox,
 )
+
+_tr = partial(QCoreApplication.translate, "PageSaving")
 
 
 class FileStore(Protocol):
@@ -291,8 +294,7 @@ class FilePage(QWidget):
         try:
             content = await asyncio.to_thread(text.encode, written)
         except UnicodeEncodeError:
-            words = "A character does not fit the encoding of this file."
-            self.bar.ask("failed", QCoreApplication.translate("PageSaving", words))
+            self.bar.ask("failed", _tr("A character does not fit the encoding of this file."))
             return
         self._saving_digest = await asyncio.to_thread(digest_of, content)
         on_disk = await asyncio.to_thread(read_content, self.root, self.path)
