@@ -176,19 +176,22 @@ def test_a_long_prompt_is_whole_on_its_page_and_cut_in_the_head(journal: Path, b
     assert prompt.text == "Prompt 1: " + "x" * 9_000
 
 
+TITLE = b'{"session.title":'
+
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda _: b"",
     "no JSON": lambda _: b"{",
     "cut off": lambda content: content[:-20],
-    "another version": lambda content: content.replace(b'"snapshot":2', b'"snapshot":99'),
+    "another version": lambda content: content.replace(b'"snapshot":10', b'"snapshot":99'),
     "nested deeply": lambda _: b"[" * 100_000 + b"\n",
-    "a deep section": lambda content: content.replace(b'{"rest":', b'{"deep":' + b"[" * 100_000 + b'\n{"rest":'),
+    "a deep section": lambda content: content.replace(TITLE, b'{"deep":' + b"[" * 100_000 + b"\n" + TITLE),
     "a huge offset": lambda content: content.replace(b'"offset":', b'"offset":' + b"9" * 30),
     "an offset before the beginning": lambda content: content.replace(b'"offset":', b'"offset":-'),
     "an offset within a line": lambda content: content.replace(b'"offset":', b'"offset":1'),
     "no bytes that were written": lambda content: b"\0" * len(content),
     "an unknown section": lambda content: content.replace(b'"pages"', b'"sages"'),
-    "another shape": lambda content: content.replace(b'"title":', b'"title":7,"was":'),
+    "another shape": lambda content: content.replace(TITLE, TITLE + b"7}\n" + TITLE),
+    "a section of two": lambda content: content.replace(TITLE, TITLE + b'7,"was":'),
 }
 
 
@@ -197,7 +200,9 @@ def test_a_snapshot_of_no_use_is_as_none(journal: Path, blobs: Blobs, damage: Ca
     write_journal(journal, blobs, [opened(), *turn(1), *turn(2)])
     make_snapshot(journal, blobs)
     snapshot = journal.with_name(SNAPSHOT_NAME)
-    snapshot.write_bytes(damage(snapshot.read_bytes()))
+    written = snapshot.read_bytes()
+    snapshot.write_bytes(damage(written))
+    assert snapshot.read_bytes() != written
     check(journal, blobs)
 
 
