@@ -1,7 +1,7 @@
 """A diff says exactly what a change did to the bytes, and says so in words where lines cannot."""
 
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -130,26 +130,25 @@ def test_one_stray_line_ending_is_one_changed_line(make_diff: "MakeDiff") -> Non
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "note"),
+    ("before", "after", "facts", "notes"),
     [
-        (b"a\n", b"a", "no newline at the end of the file"),
-        (None, b"a", "no newline at the end of the file"),
-        (b"a", b"a\n", "newline added at the end of the file"),
-        (b"a\n", b"\xef\xbb\xbfa\n", "byte order mark added"),
-        (b"\xef\xbb\xbfa\n", b"a\n", "byte order mark removed"),
-        (b"a\n", b"a\xff\n", "not all of it is UTF-8: other bytes are shown by their number"),
-        ("\ufeffa\n".encode("utf-16-le"), b"a\n", "encoding UTF-16-LE → UTF-8"),
-        (None, "\ufeffa\n".encode("utf-16-be"), "encoding UTF-16-BE"),
+        (b"a\n", b"a", {}, ("no newline at the end of the file",)),
+        (None, b"a", {}, ("no newline at the end of the file",)),
+        (b"a", b"a\n", {}, ("newline added at the end of the file",)),
+        (b"a\nb", b"A\nb", {}, ()),
+        (b"a\n", b"\xef\xbb\xbfa\n", {}, ("byte order mark added",)),
+        (b"\xef\xbb\xbfa\n", b"a\n", {}, ("byte order mark removed",)),
+        (b"a\n", b"a\xff\n", {}, ("not all of it is UTF-8: other bytes are shown by their number",)),
+        ("\ufeffa\n".encode("utf-16-le"), b"a\n", {}, ("encoding UTF-16-LE → UTF-8",)),
+        (None, "\ufeffa\n".encode("utf-16-be"), {}, ("encoding UTF-16-BE",)),
+        (None, b"#!/bin/sh\n", {"modes": (0, 0o755)}, ("executable (mode 755)",)),
+        (b"text\n", b"target", {"kinds": ("file", "symlink")}, ("file → symbolic link",)),
     ],
 )
 def test_what_lines_do_not_show_is_said_in_words(
-    make_diff: "MakeDiff", before: bytes | None, after: bytes, note: str
+    make_diff: "MakeDiff", before: bytes | None, after: bytes, facts: dict[str, Any], notes: tuple[str, ...]
 ) -> None:
-    assert make_diff(before, after).notes == (note,)
-
-
-def test_a_missing_newline_that_was_missing_before_is_no_news(make_diff: "MakeDiff") -> None:
-    assert make_diff(b"a\nb", b"A\nb").notes == ()
+    assert make_diff(before, after, **facts).notes == notes
 
 
 def test_a_changed_mode_is_said_in_words(make_diff: "MakeDiff") -> None:
@@ -158,17 +157,9 @@ def test_a_changed_mode_is_said_in_words(make_diff: "MakeDiff") -> None:
     assert (diff.old_mode, diff.new_mode) == (0o100644, 0o100755)
 
 
-def test_a_new_program_is_said_to_be_executable(make_diff: "MakeDiff") -> None:
-    assert make_diff(None, b"#!/bin/sh\n", modes=(0, 0o755)).notes == ("executable (mode 755)",)
-
-
 def test_a_symlink_is_its_target_and_lacks_no_newline(make_diff: "MakeDiff") -> None:
     diff = make_diff(None, b"../other", kinds=("file", "symlink"))
     assert (diff.new_lines, diff.notes, diff.new_mode) == (("../other",), ("symbolic link",), 0o120644)
-
-
-def test_a_file_that_became_a_symlink_is_said_so(make_diff: "MakeDiff") -> None:
-    assert make_diff(b"text\n", b"target", kinds=("file", "symlink")).notes == ("file → symbolic link",)
 
 
 # --- what is no text ----------------------------------------------------------------------------------------------

@@ -11,7 +11,15 @@ from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunks import MODE, WHOLE_FILE, all_keys, review_hunks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ChangeSelection, LineComment, Reverted, TextBlock, UserMessage
+from desktop_agent.core.protocol.model import (
+    ChangeSelection,
+    Clash,
+    FileImage,
+    LineComment,
+    Reverted,
+    TextBlock,
+    UserMessage,
+)
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.undo.refusals import describe_outcome
@@ -59,6 +67,21 @@ def hunk_with(s: Open, ground: Ground, text: str, *, turn: int) -> ChangeSelecti
 async def undo(s: Open, selection: ChangeSelection, reason: str = "") -> ev.ChangesUndone:
     s.submit(ops.UndoChanges(selection=selection, reason=reason, includes_others=bool(selection.change_ids)))
     return await s.rx.expect(ev.ChangesUndone)
+
+
+async def clash_of_turn(s: Open, turn: int) -> tuple[Clash, FileImage]:
+    """Undo a turn that clashes in its one file; return the clash, and what is on disk."""
+    (outcome,) = (await undo(s, ChangeSelection(turn=turn))).outcomes
+    assert outcome.clash is not None
+    assert outcome.clash.yours is not None
+    return outcome.clash, outcome.clash.yours
+
+
+async def settle(s: Open, yours: FileImage, content: str) -> ev.ChangesUndone:
+    """Write what the user made of a clash with change 1.1."""
+    reverts = (Reverted(change_id="1.1"),)
+    op = ops.WriteFile(path="a.txt", expected=yours.digest, content=content.encode(), reverts=reverts, purpose="undo")
+    return await s.carry_out(op, ev.ChangesUndone)
 
 
 async def redo(s: Open, selection: ChangeSelection) -> ev.ChangesRedone:
@@ -301,22 +324,10 @@ async def test_a_clash_is_settled_by_what_the_person_writes(ground: Ground) -> N
     async with ground.session([[replacing(5, "five\n")], [Say("one")]], approval="never") as s:
         await s.prompt()
         ground.write("a.txt", text_with(line_5="fünf\n"))
-        (outcome,) = (await undo(s, ChangeSelection(turn=1))).outcomes
-        assert outcome.clash is not None
-        assert outcome.clash.yours is not None
-        assert ground.blob(outcome.clash.yours) == text_with(line_5="fünf\n").encode()
-        assert ground.blob(outcome.clash.wanted) == "".join(LINES).encode()
-        s.submit(
-            ops.WriteFile(
-                path="a.txt",
-                expected=outcome.clash.yours.digest,
-                content=text_with(line_5="line 5, fünf\n").encode(),
-                reverts=(Reverted(change_id="1.1"),),
-                purpose="undo",
-            )
-        )
-        settled = await s.rx.expect(ev.ChangesUndone)
-        assert settled.change_ids == ("1.1",)
+        clash, yours = await clash_of_turn(s, 1)
+        assert ground.blob(yours) == text_with(line_5="fünf\n").encode()
+        assert ground.blob(clash.wanted) == "".join(LINES).encode()
+        assert (await settle(s, yours, text_with(line_5="line 5, fünf\n"))).change_ids == ("1.1",)
         assert ground.read("a.txt") == text_with(line_5="line 5, fünf\n")
         assert s.session.transcript.changed.active() == []
         # It is an entry like any other: redoing brings back what was there before.
@@ -331,19 +342,8 @@ async def test_a_redo_brings_back_the_users_file_that_was_given_up_for_the_one_t
     async with ground.session([[Call("delete_file", {"path": "a.txt"})], [Say("one")]], approval="never") as s:
         await s.prompt()
         ground.write("a.txt", "mine\n")
-        (outcome,) = (await undo(s, ChangeSelection(turn=1))).outcomes
-        assert outcome.clash is not None
-        assert outcome.clash.yours is not None
-        s.submit(
-            ops.WriteFile(
-                path="a.txt",
-                expected=outcome.clash.yours.digest,
-                content="".join(LINES).encode(),
-                reverts=(Reverted(change_id="1.1"),),
-                purpose="undo",
-            )
-        )
-        await s.rx.expect(ev.ChangesUndone)
+        _, yours = await clash_of_turn(s, 1)
+        await settle(s, yours, "".join(LINES))
         assert ground.read("a.txt") == "".join(LINES)
         await redo(s, ChangeSelection(turn=1))
         assert ground.read("a.txt") == "mine\n"
@@ -374,20 +374,8 @@ async def test_the_rest_of_a_change_that_a_settled_clash_wrote_over_in_part_is_u
         await s.prompt()
         both = text_with(line_5="cinq\n", line_30="thirty\n", line_45="forty-five\n", **mine)
         ground.write("a.txt", both)
-        (outcome,) = (await undo(s, ChangeSelection(turn=1))).outcomes
-        assert outcome.clash is not None
-        assert outcome.clash.yours is not None
-        taken = text_with(line_30="thirty\n", line_45="forty-five\n", **mine)
-        s.submit(
-            ops.WriteFile(
-                path="a.txt",
-                expected=outcome.clash.yours.digest,
-                content=taken.encode(),
-                reverts=(Reverted(change_id="1.1"),),
-                purpose="undo",
-            )
-        )
-        await s.rx.expect(ev.ChangesUndone)
+        _, yours = await clash_of_turn(s, 1)
+        await settle(s, yours, text_with(line_30="thirty\n", line_45="forty-five\n", **mine))
         turned = [r for r in s.session.transcript.changes.values() if r.turn == 2 and r.change.is_by_agent]
         assert turned[0].is_undone or turned[0].undone_hunks
         assert not all(record.is_undone for record in turned)

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import asdict
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.settings.loading import LoadedSettings, load_settings
@@ -48,10 +47,6 @@ def test_every_kind_of_value_is_read(file: Path) -> None:
     assert (settings.ui.colour_blind_safe_diff, settings.ui.diff_font_px) == (True, 12.5)
 
 
-def test_a_choice_may_be_written_in_capitals(file: Path) -> None:
-    assert load(file, '[ui]\ntheme = " Dark "\n').settings.ui.theme == "dark"
-
-
 @pytest.mark.parametrize(
     ("text", "place", "says"),
     [
@@ -84,6 +79,7 @@ def test_a_choice_may_be_written_in_capitals(file: Path) -> None:
         ('\nui = { theme = "pink" }\n', "2: ui.theme", "'pink' is not one of"),
         ('[ "ui" ]\n  "theme"="pink"\r\n', "2: ui.theme", "'pink' is not one of"),
         ('[model]\ntheme = "x"\n[ui]\ntheme = "pink"\n', "4: ui.theme", "'pink' is not one of"),
+        ("[ui]\ntheme = dark\n", "2", "line 2"),
     ],
 )
 def test_what_cannot_be_used_is_named_with_file_line_and_what_would_be_right(
@@ -105,10 +101,6 @@ def test_a_broken_file_is_named_and_the_defaults_hold(file: Path, content: bytes
     loaded = load(file, content)
     assert loaded.settings == Settings()
     assert [str(problem).startswith(f"{file}:") for problem in loaded.problems] == [True]
-
-
-def test_where_broken_toml_is_broken_is_said(file: Path) -> None:
-    assert "line 2" in told(load(file, "[ui]\ntheme = dark\n"))
 
 
 def test_a_folder_in_the_place_of_the_file_is_named(file: Path) -> None:
@@ -187,23 +179,11 @@ def test_an_unknown_section_is_named_where_it_begins(file: Path) -> None:
     assert (problem.key, problem.line) == ("execution.model", 3)
 
 
-def test_setting_one_leaves_the_others() -> None:
-    before = asdict(with_setting(Settings(), "ui.theme", "light"))
-    after = asdict(with_setting(with_setting(Settings(), "ui.theme", "light"), "model.name", "m"))
-    assert after.pop("model") != before.pop("model")
-    assert after == before
-
-
-@pytest.mark.parametrize("key", ["", "ui", "ui.", ".theme", "nope.theme", "ui.nope", "ui.theme.x"])
+@pytest.mark.parametrize("key", ["", "ui", "ui.", ".theme", "nope.theme", "ui.nope", "ui.theme.x", "tools.limits"])
 def test_a_setting_that_does_not_exist_is_refused_with_those_that_do(key: str) -> None:
     with pytest.raises(UsageError, match="no setting") as refused:
         with_setting(Settings(), key, "dark")
     assert "ui.theme" in refused.value.hint
-
-
-def test_a_bad_value_is_refused_with_what_is_allowed() -> None:
-    with pytest.raises(UsageError, match="system, light, dark"):
-        with_setting(Settings(), "ui.theme", "pink")
 
 
 def test_folders_of_the_file_are_relative_to_it(file: Path) -> None:
@@ -221,11 +201,3 @@ def test_a_list_may_be_written_as_one_text(file: Path, written: str) -> None:
     """G-09"""
     loaded = load(file, f"[execution]\nblocked_commands = {written}\n")
     assert (loaded.settings.execution.blocked_commands, loaded.problems) == (("rm -rf", "shutdown"), ())
-
-
-def test_a_setting_of_an_inner_section_is_read_and_changed(file: Path) -> None:
-    settings = load(file, "[tools.limits]\nmax_lines = 7\n").settings
-    assert settings.tools.limits.max_lines == 7
-    assert with_setting(settings, "tools.limits.max_lines", 9).tools.limits.max_lines == 9
-    with pytest.raises(UsageError, match="no setting"):
-        with_setting(settings, "tools.limits", {})

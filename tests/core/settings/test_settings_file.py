@@ -88,18 +88,10 @@ def test_file_and_folder_are_made_when_there_are_none(tmp_path: Path) -> None:
     assert file.read_text() == '[ui]\ntheme = "dark"\n'
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("ui.theme", "dark"), ("ui.diff_font_px", 12.5), ("ui.colour_blind_safe_diff", True), ("runner.max_turns", 3)],
-)
-def test_what_was_saved_is_read_again(file: Path, key: str, value: object) -> None:
-    save_setting(file, key, value)
+def test_a_text_with_signs_of_toml_is_read_again(file: Path) -> None:
     save_setting(file, "model.name", 'with "quotes" and \\ and żółć')
     loaded = load_settings(file, {})
-    section, name = key.split(".")
-    assert loaded.problems == ()
-    assert getattr(getattr(loaded.settings, section), name) == value
-    assert loaded.settings.model.name == 'with "quotes" and \\ and żółć'
+    assert (loaded.problems, loaded.settings.model.name) == ((), 'with "quotes" and \\ and żółć')
 
 
 @pytest.mark.parametrize(
@@ -138,16 +130,6 @@ def test_a_table_that_cannot_be_added_to_what_is_written_is_refused_and_changes_
 
 def add_new(tables: AoT) -> None:
     TableList(tables).append({"name": "new"})
-
-
-def test_a_list_in_an_inner_section_is_written(file: Path) -> None:
-    save_setting(file, "execution.blocked_commands", ("shutdown", "git push"))
-    save_setting(file, "tools.limits.max_lines", 5)
-    written = tomllib.loads(file.read_text())
-    assert written == {
-        "execution": {"blocked_commands": ["shutdown", "git push"]},
-        "tools": {"limits": {"max_lines": 5}},
-    }
 
 
 @pytest.mark.parametrize("content", [b"[model\n", b"ui = 3\n", b"[ui]\n[ui]\n", b"\xff\xfe", b"ui = [1]\n"])

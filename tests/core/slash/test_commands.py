@@ -12,8 +12,9 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
-from desktop_agent.core.providers.scripted import Call, Fail, Hang, Say, ScriptedProvider, in_order
+from desktop_agent.core.providers.scripted import Call, Fail, Hang, Reply, Say, ScriptedProvider, in_order
 from desktop_agent.core.settings.models_file import MODELS_FILE_NAME
 from desktop_agent.core.slash.declarations import BUILT_IN, usage
 from desktop_agent.core.slash.session_commands import ExportForm, Services
@@ -38,6 +39,21 @@ async def bad(opened: Open, text: str) -> str:
     said = await command(opened, text)
     assert said.is_error, said.output
     return said.output
+
+
+def model_of(opened: Open) -> ModelRef:
+    model = opened.session.transcript.session.model
+    assert model is not None
+    return model
+
+
+SEVEN: list[Reply] = [[Say("answer")] for _ in range(7)]
+"""As many turns as make a compaction worthwhile."""
+
+
+async def talk(opened: Open) -> None:
+    for _ in SEVEN:
+        await opened.prompt()
 
 
 def write(path: str, content: str) -> Call:
@@ -143,15 +159,13 @@ class TestPins:
 
 class TestCompact:
     async def test_it_says_what_came_of_it(self, ground: Ground) -> None:
-        replies = [[Say(f"answer {number}")] for number in range(7)]
-        async with ground.session([*replies, [Say(SUMMARY)]]) as opened:
-            for _ in replies:
-                await opened.prompt()
+        async with ground.session([*SEVEN, [Say(SUMMARY)]]) as opened:
+            await talk(opened)
             output = await fine(opened, "/compact the plan")
             assert output.startswith("Compaction")
             assert "`the plan`" in output
             assert "Last compaction: none" not in await fine(opened, "/status")
-            assert len(opened.provider.requests) == len(replies) + 1
+            assert len(opened.provider.requests) == len(SEVEN) + 1
 
     async def test_nothing_to_summarise_is_said_without_a_request(self, ground: Ground) -> None:
         async with ground.session([]) as opened:
@@ -159,18 +173,14 @@ class TestCompact:
             assert opened.rx.all(ev.Notice) == []
 
     async def test_a_model_that_cannot_be_reached_is_said(self, ground: Ground) -> None:
-        replies = [[Say("answer")] for _ in range(7)]
         failing = [Fail(ProviderError("No way there.", fault="authentication"))]
-        async with ground.session([*replies, failing]) as opened:
-            for _ in replies:
-                await opened.prompt()
+        async with ground.session([*SEVEN, failing]) as opened:
+            await talk(opened)
             assert "No way there." in await bad(opened, "/compact")
 
     async def test_it_can_be_stopped_and_the_session_answers_meanwhile(self, ground: Ground) -> None:
-        replies = [[Say("answer")] for _ in range(7)]
-        async with ground.session([*replies, [Hang()]]) as opened:
-            for _ in replies:
-                await opened.prompt()
+        async with ground.session([*SEVEN, [Hang()]]) as opened:
+            await talk(opened)
             opened.submit(ops.RunCommand(text="/compact"))
             assert "being made now" in await fine(opened, "/status")
             said = await opened.carry_out(ops.Interrupt(), ev.CommandRun)
@@ -179,10 +189,8 @@ class TestCompact:
             assert "stopped" in said.output
 
     async def test_closing_ends_it_and_what_it_came_to_is_on_record(self, ground: Ground) -> None:
-        replies = [[Say("answer")] for _ in range(7)]
-        async with ground.session([*replies, [Hang()]]) as opened:
-            for _ in replies:
-                await opened.prompt()
+        async with ground.session([*SEVEN, [Hang()]]) as opened:
+            await talk(opened)
             opened.submit(ops.RunCommand(text="/compact"))
             await fine(opened, "/status")
             await opened.close()
@@ -275,22 +283,16 @@ class TestModel:
         async with ground.session([]) as opened:
             assert "scripted/scripted" in await fine(opened, "/model")
             await fine(opened, "/model anthropic/claude-sonnet-5")
-            model = opened.session.transcript.session.model
-            assert model is not None
-            assert (model.provider, model.model) == ("anthropic", "claude-sonnet-5")
+            assert (model_of(opened).provider, model_of(opened).model) == ("anthropic", "claude-sonnet-5")
             await fine(opened, "/model claude-opus-5")
-            model = opened.session.transcript.session.model
-            assert model is not None
-            assert (model.provider, model.model) == ("anthropic", "claude-opus-5")
+            assert (model_of(opened).provider, model_of(opened).model) == ("anthropic", "claude-opus-5")
 
     async def test_it_sets_the_account_which_stays_while_the_provider_does(self, ground: Ground) -> None:
         AccountsFile(ground.paths.config / ACCOUNTS_NAME).put(Account(provider="anthropic", name="work"))
         async with ground.session([]) as opened:
             assert "work" in await fine(opened, "/model anthropic/claude-sonnet-5 work")
             await fine(opened, "/model claude-opus-5")
-            model = opened.session.transcript.session.model
-            assert model is not None
-            assert (model.model, model.account) == ("claude-opus-5", "work")
+            assert (model_of(opened).model, model_of(opened).account) == ("claude-opus-5", "work")
             assert "work" not in await fine(opened, "/model claude-opus-5 usual")
 
     async def test_an_account_that_is_not_there_is_refused_with_those_that_are(self, ground: Ground) -> None:
@@ -324,15 +326,11 @@ class TestEffort:
             await fine(opened, "/model anthropic/claude-sonnet-5-5")
             assert "the model's own" in await fine(opened, "/effort")
             assert "`high` from now on" in await fine(opened, "/effort HIGH")
-            model = opened.session.transcript.session.model
-            assert model is not None
-            assert model.effort == "high"
+            assert model_of(opened).effort == "high"
             assert "effort `high`" in await fine(opened, "/status")
             assert "`high`" in await fine(opened, "/effort")
             await fine(opened, "/model anthropic/claude-opus-5-5")
-            model = opened.session.transcript.session.model
-            assert model is not None
-            assert model.effort == ""
+            assert model_of(opened).effort == ""
 
     async def test_the_models_own_is_a_level_too(self, ground: Ground) -> None:
         async with ground.session([]) as opened:

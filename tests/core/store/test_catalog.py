@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sqlite3
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -158,39 +159,36 @@ async def test_a_question_that_waits_is_listed_until_it_is_answered(ground: Grou
     assert state_of(ground, session_id) == "idle"
 
 
-async def test_a_deleted_cache_is_made_anew(ground: Ground, catalog: Catalog) -> None:
-    for prompt in ("one", "two"):
-        await use(ground, prompt)
+def rubbish(content: bytes) -> Callable[[Path], object]:
+    return lambda cache: cache.write_bytes(content)
+
+
+def statement(sql: str) -> Callable[[Path], object]:
+    def execute(cache: Path) -> None:
+        with closing(sqlite3.connect(cache)) as connection, connection:
+            connection.execute(sql)
+
+    return execute
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        Path.unlink,
+        *map(rubbish, (b"", b"no database", b"SQLite format 3\0" + bytes(4096))),
+        statement("PRAGMA user_version = 99"),
+        statement("UPDATE session SET summary = '[1, 2]'"),
+    ],
+    ids=["deleted", "empty", "text", "damaged", "another version", "rows that make no sense"],
+)
+async def test_a_cache_of_no_use_is_made_anew(
+    ground: Ground, catalog: Catalog, spoil: Callable[[Path], object]
+) -> None:
+    session_ids = {await use(ground, prompt) for prompt in ("one", "two")}
     before = catalog.summaries()
-    cache_file(ground).unlink()
+    spoil(cache_file(ground))
     assert fresh(ground).summaries() == before
-    assert cache_file(ground).is_file()
-
-
-@pytest.mark.parametrize("rubbish", [b"", b"no database", b"SQLite format 3\0" + bytes(4096)])
-async def test_a_damaged_cache_is_made_anew(ground: Ground, catalog: Catalog, rubbish: bytes) -> None:
-    await use(ground, "one")
-    before = catalog.summaries()
-    cache_file(ground).write_bytes(rubbish)
-    assert fresh(ground).summaries() == before
-    assert cached(ground) == {before[0].id}
-
-
-async def test_rows_that_make_no_sense_are_not_believed(ground: Ground, catalog: Catalog) -> None:
-    await use(ground, "one")
-    before = catalog.summaries()
-    with closing(sqlite3.connect(cache_file(ground))) as connection, connection:
-        connection.execute("UPDATE session SET summary = '[1, 2]'")
-    assert fresh(ground).summaries() == before
-
-
-async def test_a_cache_of_another_version_is_made_anew(ground: Ground, catalog: Catalog) -> None:
-    await use(ground, "one")
-    before = catalog.summaries()
-    with closing(sqlite3.connect(cache_file(ground))) as connection, connection:
-        connection.execute("PRAGMA user_version = 99")
-    assert fresh(ground).summaries() == before
-    assert cached(ground) == {before[0].id}
+    assert cached(ground) == session_ids
 
 
 async def test_a_cache_that_cannot_be_written_only_costs_time(ground: Ground) -> None:
@@ -309,14 +307,6 @@ async def test_filing_a_session_is_not_using_it(ground: Ground, catalog: Catalog
     assert catalog.summaries()[1].active_at == MONDAY
 
 
-async def test_the_tokens_of_all_requests_are_summed_up(ground: Ground, catalog: Catalog) -> None:
-    session_id = await use(ground, "one")
-    before = catalog.summaries()[0].usage
-    usage = Usage(input_tokens=5, output_tokens=7, cache_read_tokens=11, cache_write_tokens=13)
-    append(catalog, session_id, ev.UsageReported(turn=1, usage=usage), ev.UsageReported(turn=1, usage=usage))
-    assert catalog.summaries()[0].usage == before + usage + usage
-
-
 OPUS = ModelRef(provider="anthropic", model="claude-opus-5-5")
 CHEAP = ModelRef(provider="ollama", model="qwen", base_url="http://127.0.0.1:1/v1")
 APPENDED_ON = (MONDAY + timedelta(days=9)).date()
@@ -412,6 +402,8 @@ async def test_a_title_that_no_encoding_has_is_kept_in_the_cache(ground: Ground,
 async def test_the_summary_is_what_the_fold_of_all_events_says(ground: Ground, catalog: Catalog) -> None:
     session_id = await use(ground, "one")
     await use(ground, "two", resume=session_id)
+    usage = Usage(input_tokens=5, output_tokens=7, cache_read_tokens=11, cache_write_tokens=13)
+    append(catalog, session_id, ev.UsageReported(turn=1, usage=usage), ev.UsageReported(turn=1, usage=usage))
     transcript = replay(read_journal(catalog.journal_path(session_id), Blobs(ground.paths.blobs))[0])
     (summary,) = catalog.summaries()
     assert (summary.title, summary.workspace) == (transcript.session.title, transcript.session.workspace)

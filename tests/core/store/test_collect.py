@@ -117,36 +117,23 @@ def test_putting_an_old_blob_again_makes_it_young(store: Store) -> None:
     assert store.collect().kept_young == 1
 
 
-def test_a_blob_that_is_put_again_while_it_is_collected_is_given_back(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_moved_aside", [False, True])
+def test_a_blob_that_is_put_again_while_it_is_collected_is_there_afterwards(
+    store: Store, monkeypatch: pytest.MonkeyPatch, is_moved_aside: bool
 ) -> None:
     digest = store.keep(NOISE)
     real = Path.replace
 
-    def put_just_before(path: Path, target: Path) -> Path:
-        if path.name == digest:
+    def put_meanwhile(path: Path, target: Path) -> Path:
+        if path.name == digest and not is_moved_aside:
             store.blobs.put(NOISE)
-        return real(path, target)
-
-    monkeypatch.setattr(Path, "replace", put_just_before)
-    assert store.collect() == Collected(removed=0, removed_bytes=0, kept_young=1)
-    assert store.files() == [digest]
-
-
-def test_a_blob_that_is_put_again_after_it_was_moved_aside_is_written_anew(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    digest = store.keep(NOISE)
-    real = Path.replace
-
-    def put_just_after(path: Path, target: Path) -> Path:
         result = real(path, target)
-        if path.name == digest:
+        if path.name == digest and is_moved_aside:
             store.blobs.put(NOISE)
         return result
 
-    monkeypatch.setattr(Path, "replace", put_just_after)
-    assert store.collect().removed == 1
+    monkeypatch.setattr(Path, "replace", put_meanwhile)
+    assert store.collect().removed == is_moved_aside
     assert store.blobs.get(digest) == NOISE
     assert store.files() == [digest]
 

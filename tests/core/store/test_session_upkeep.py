@@ -230,51 +230,35 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 
 @pytest.fixture
-def unopened(tmp_path: Path) -> Written:
+def session(tmp_path: Path) -> Written:
     written = Written(tmp_path)
-    written.turn(1, "hello", TextBlock(text="hi"))
+    written.turn(1, "hello " * 5000, TextBlock(text="hi"))
     return written
 
 
-def test_a_note_is_the_next_record_and_nothing_else_happens(unopened: Written) -> None:
-    before = unopened.path.read_bytes()
-    file_session(unopened.path, ev.SessionPinned(is_pinned=True), NOW, unopened.blobs)
-    file_session(unopened.path, ev.SessionRenamed(title="Mine"), NOW, unopened.blobs)
-    assert unopened.path.read_bytes().startswith(before)
-    events, damages = read_journal(unopened.path, unopened.blobs)
+def test_a_note_is_the_next_record_and_nothing_else_happens(session: Written) -> None:
+    before = session.path.read_bytes()
+    file_session(session.path, ev.SessionPinned(is_pinned=True), NOW, session.blobs)
+    file_session(session.path, ev.SessionRenamed(title="Mine"), NOW, session.blobs)
+    assert session.path.read_bytes().startswith(before)
+    events, damages = read_journal(session.path, session.blobs)
     assert damages == []
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     session_info = replay(events).session
     assert (session_info.title, session_info.is_title_given, session_info.is_pinned) == ("Mine", True, True)
 
 
-def test_a_long_journal_is_numbered_on_from_its_end(unopened: Written) -> None:
-    unopened.turn(2, "x" * 10_000, *[TextBlock(text=f"{n} " * 4000) for n in range(60)])
-    last = read_journal(unopened.path, unopened.blobs)[0][-1].seq
-    file_session(unopened.path, ev.SessionArchived(is_archived=True), NOW, unopened.blobs)
-    assert read_journal(unopened.path, unopened.blobs)[0][-1].seq == last + 1
+def test_a_long_journal_is_numbered_on_from_its_end(session: Written) -> None:
+    session.turn(2, "x" * 10_000, *[TextBlock(text=f"{n} " * 4000) for n in range(60)])
+    last = read_journal(session.path, session.blobs)[0][-1].seq
+    file_session(session.path, ev.SessionArchived(is_archived=True), NOW, session.blobs)
+    assert read_journal(session.path, session.blobs)[0][-1].seq == last + 1
 
 
-def test_an_open_session_is_refused_and_stays_as_it_is(unopened: Written) -> None:
-    before = unopened.path.read_bytes()
-    lock = SessionLock(unopened.path.parent)
-    with pytest.raises(SessionBusyError):
-        file_session(unopened.path, ev.SessionPinned(is_pinned=True), NOW, unopened.blobs)
-    lock.release()
-    assert unopened.path.read_bytes() == before
-
-
-def test_a_turn_that_a_crash_left_open_is_still_open(unopened: Written) -> None:
-    unopened.add(ev.PromptSubmitted(turn=2, prompt_id="p", text="go"), ev.TurnStarted(turn=2, model=MODEL))
-    file_session(unopened.path, ev.SessionRenamed(title="Mine"), NOW, unopened.blobs)
-    assert replay(read_journal(unopened.path, unopened.blobs)[0]).turns.is_running
-
-
-@pytest.fixture
-def session(tmp_path: Path) -> Written:
-    written = Written(tmp_path)
-    written.turn(1, "hello " * 5000, TextBlock(text="hi"))
-    return written
+def test_a_turn_that_a_crash_left_open_is_still_open(session: Written) -> None:
+    session.add(ev.PromptSubmitted(turn=2, prompt_id="p", text="go"), ev.TurnStarted(turn=2, model=MODEL))
+    file_session(session.path, ev.SessionRenamed(title="Mine"), NOW, session.blobs)
+    assert replay(read_journal(session.path, session.blobs)[0]).turns.is_running
 
 
 def test_a_session_goes_with_everything_in_its_folder(session: Written) -> None:
@@ -283,12 +267,15 @@ def test_a_session_goes_with_everything_in_its_folder(session: Written) -> None:
     assert list(session.path.parent.parent.iterdir()) == []
 
 
-def test_an_open_session_is_refused(session: Written) -> None:
+def test_an_open_session_is_refused_and_stays_as_it_is(session: Written) -> None:
+    before = session.path.read_bytes()
     lock = SessionLock(session.path.parent)
+    with pytest.raises(SessionBusyError):
+        file_session(session.path, ev.SessionPinned(is_pinned=True), NOW, session.blobs)
     with pytest.raises(SessionBusyError):
         remove_session(session.path.parent)
     lock.release()
-    assert session.path.exists()
+    assert session.path.read_bytes() == before
 
 
 def test_a_session_that_cannot_be_locked_is_still_there_and_it_is_said(session: Written) -> None:
