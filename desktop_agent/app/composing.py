@@ -6,18 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QLocale, QObject, QSize, Qt
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QLocale, QSize, Qt
 from PySide6.QtGui import QImage, QImageWriter
 
-from desktop_agent.app.background_tasks import Try, in_background
 from desktop_agent.app.content_windows import ContentWindows
+from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.navigator import Navigator
-from desktop_agent.app.window_panels import WindowPanels
-from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.mentions.pasted import PastedContents
-from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.spelling import Speller, open_speller
 from desktop_agent.core.store.journal.lines import open_regular
 from desktop_agent.core.tools.servers.results import LARGEST_PICTURE_BYTES
@@ -26,25 +23,21 @@ from desktop_agent.ui.chat.composer.attached_contents import ContentPreview
 from desktop_agent.ui.chat.composer.field_offers import MentionedContent
 from desktop_agent.ui.chat.composer.spelling_marks import SpellingMarks
 from desktop_agent.ui.chat.content_chip import THUMBNAIL, CardPicture, read_picture
-from desktop_agent.ui.theme import Theme
 
 _MOST_READ_BYTES = 32 * 2**20
 """Of a larger file only the size is shown."""
 
 
-class ContentPreviews(QObject):
+class ContentPreviews(Controller):
     """Reads contents that the message mentions and scales their pictures down, in threads."""
 
-    def __init__(
-        self, panels: WindowPanels, bench: Workbench, navigator: Navigator, windows: ContentWindows, try_: Try
-    ) -> None:
-        super().__init__(panels.window)
-        self._contents = panels.composer.contents
-        self._bench = bench
+    def __init__(self, context: WindowContext, navigator: Navigator, windows: ContentWindows) -> None:
+        super().__init__(context)
+        self._contents = self._panels.composer.contents
         self._navigator = navigator
         self._windows = windows
-        self._contents.wanted.connect(in_background(try_, self._preview))
-        self._contents.opened.connect(in_background(try_, self._open))
+        self._contents.wanted.connect(in_background(self._launch, self._preview))
+        self._contents.opened.connect(in_background(self._launch, self._open))
         navigator.workspace_changed.connect(self._contents.look_again)
 
     async def _preview(self, content: MentionedContent) -> None:
@@ -96,38 +89,34 @@ _MOST_BYTES = 3_900_000
 _QUALITY = 85
 
 
-class Pasting(QObject):
+class Pasting(Controller):
     """Keeps pasted pictures and long texts as files, and mentions them in the message."""
 
-    def __init__(self, panels: WindowPanels, bench: Workbench, clock: Clock, try_: Try) -> None:
-        super().__init__(panels.window)
-        self._mentions = panels.composer.mentions
-        self._bench = bench
-        self._clock = clock
-        self._try = try_
+    def __init__(self, context: WindowContext) -> None:
+        super().__init__(context)
         self._keeping = asyncio.Lock()
-        panels.composer.edit.picture_given.connect(self._on_picture)
-        panels.composer.edit.long_text_given.connect(self._on_text)
+        self._panels.composer.edit.picture_given.connect(self._on_picture)
+        self._panels.composer.edit.long_text_given.connect(self._on_text)
 
     def _on_picture(self, picture: QImage) -> None:
-        self._try(self._mention(lambda: ("picture", *_encoded(picture))))
+        self._launch(self._mention(lambda: ("picture", *_encoded(picture))))
 
     def _on_text(self, text: str) -> None:
         self.mention_text(text, "text")
 
     def mention_text(self, text: str, kind: str) -> None:
         """Keep a text and mention it; its name begins with `kind`."""
-        self._try(self._mention(lambda: (kind, text.encode("utf-8", "replace"), "txt")))
+        self._launch(self._mention(lambda: (kind, text.encode("utf-8", "replace"), "txt")))
 
     async def _mention(self, content: Callable[[], tuple[str, bytes, str]]) -> None:
         """Keep a content and mention it where the cursor is. Raises `UsageError` and `StorageError`."""
 
         def kept() -> str:
             kind, data, suffix = content()
-            return PastedContents.of(self._bench.paths).keep(data, kind, suffix, self._clock.now())
+            return PastedContents.of(self._bench.paths).keep(data, kind, suffix, SystemClock().now())
 
         async with self._keeping:  # what is pasted at once comes in this order, each by a name of its own
-            self._mentions.insert_pasted(await asyncio.to_thread(kept))
+            self._panels.composer.mentions.insert_pasted(await asyncio.to_thread(kept))
 
 
 def _encoded(picture: QImage) -> tuple[bytes, str]:
@@ -155,23 +144,23 @@ def _saved(picture: QImage, form: bytes, quality: int) -> bytes:
 T = TypeVar("T")
 
 
-class SpellChecking(QObject):
+class SpellChecking(Controller):
     """Checks the spelling in the composer while the setting says so. Dictionaries are opened with the first word."""
 
-    def __init__(self, panels: WindowPanels, theme: Theme, live: LiveSettings, try_: Try) -> None:
-        super().__init__(panels.window)
-        self._live = live
+    def __init__(self, context: WindowContext) -> None:
+        super().__init__(context)
+        self._live = self._bench.live
         self._languages = QLocale.system().uiLanguages()
         self._speller: Speller | None = None
         self._is_opened = False
         self._turn = asyncio.Lock()
         """A speller must not be used by two threads at once."""
-        self._marks = SpellingMarks(panels.composer.edit, theme)
-        self._marks.unknown_met.connect(in_background(try_, self._look_up))
-        self._marks.suggestions_wanted.connect(in_background(try_, self._suggest))
-        self._marks.learned.connect(in_background(try_, self._learn))
-        self._unsubscribe = live.subscribe(self._follow_setting)
-        panels.window.destroyed.connect(self._unsubscribe)
+        self._marks = SpellingMarks(self._panels.composer.edit, self._theme)
+        self._marks.unknown_met.connect(in_background(self._launch, self._look_up))
+        self._marks.suggestions_wanted.connect(in_background(self._launch, self._suggest))
+        self._marks.learned.connect(in_background(self._launch, self._learn))
+        self._unsubscribe = self._live.subscribe(self._follow_setting)
+        self._panels.window.destroyed.connect(self._unsubscribe)
         self._follow_setting()
 
     def _follow_setting(self) -> None:

@@ -4,35 +4,30 @@ import asyncio
 import os
 from pathlib import Path
 
-from desktop_agent.app.background_tasks import Try, in_background
-from desktop_agent.app.window_panels import WindowPanels
+from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import Attachment, BlobRef, Job
-from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.cards.tool_output import TerminalBody, readable, with_controls_named
 from desktop_agent.ui.chat.content_chip import read_picture
 from desktop_agent.ui.chat.picture_window import LARGE, PictureWindow
 from desktop_agent.ui.terminal.output_window import MAX_CHARS, OutputWindow, PrintedDocument
-from desktop_agent.ui.theme import Theme
 
 _MAX_LOG_BYTES = 20_000_000
 """How much of the end of a log is read: more than its window shows."""
 
 
-class ContentWindows:
+class ContentWindows(Controller):
     """Reads contents in threads, and shows each in a window."""
 
-    def __init__(self, panels: WindowPanels, theme: Theme, blobs: Blobs, try_: Try) -> None:
-        self._window = panels.window
-        self._theme = theme
-        self._blobs = blobs
-        entries = panels.transcript.entry_actions
-        entries.output_requested.connect(in_background(try_, self._show_output))
-        entries.attachment_requested.connect(in_background(try_, self._show_attachment))
-        entries.picture_requested.connect(in_background(try_, self._show_picture))
-        panels.jobs.output_requested.connect(in_background(try_, self._show_job_output))
+    def __init__(self, context: WindowContext) -> None:
+        super().__init__(context)
+        entries = self._panels.transcript.entry_actions
+        entries.output_requested.connect(in_background(self._launch, self._show_output))
+        entries.attachment_requested.connect(in_background(self._launch, self._show_attachment))
+        entries.picture_requested.connect(in_background(self._launch, self._show_picture))
+        self._panels.jobs.output_requested.connect(in_background(self._launch, self._show_job_output))
 
     async def show_draft_content(self, name: str, content: bytes, *, is_picture: bool) -> None:
         if is_picture:
@@ -61,7 +56,7 @@ class ContentWindows:
     async def _show_text(self, title: str, text: str, *, is_printed: bool = False) -> None:
         """Show a text; output of a program is shown as in a terminal."""
         printed = await asyncio.to_thread(_read_printed, text, is_printed=is_printed)
-        OutputWindow(self._theme, title, printed, self._window, is_cut=len(text) > MAX_CHARS).show()
+        OutputWindow(self._theme, title, printed, self._panels.window, is_cut=len(text) > MAX_CHARS).show()
 
     async def _show_picture(self, ref: BlobRef, entry: ToolEntry) -> None:
         await self._show_read(await self._content(ref), entry.title)
@@ -69,13 +64,13 @@ class ContentWindows:
     async def _show_read(self, content: bytes, title: str) -> None:
         picture = await asyncio.to_thread(read_picture, content, LARGE)
         if not picture.problem:
-            PictureWindow(title, picture.image, picture.size, self._window).show()
+            PictureWindow(title, picture.image, picture.size, self._panels.window).show()
 
     async def _text(self, ref: BlobRef) -> str:
         return await asyncio.to_thread((await self._content(ref)).decode, "utf-8", "replace")
 
     async def _content(self, ref: BlobRef) -> bytes:
-        return await asyncio.to_thread(self._blobs.get, ref.blob, size=ref.size)
+        return await asyncio.to_thread(self._bench.blobs.get, ref.blob, size=ref.size)
 
 
 def _read_printed(text: str, *, is_printed: bool) -> PrintedDocument:

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from PySide6.QtCore import QObject
-
-from desktop_agent.app.background_tasks import Try, in_background
+from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.navigator import Navigator, answer_to
 from desktop_agent.app.shown_folder import FolderFiles
-from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.base.errors import AgentError, WorkspaceError
 from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.base.plain_text import named
@@ -20,8 +17,7 @@ from desktop_agent.core.protocol.model import ChangeSelection, FileDiff
 from desktop_agent.core.protocol.ops import MoveFile, UndoChanges, WriteFile
 from desktop_agent.core.system.files import FileState, digest_of, read_state
 from desktop_agent.ui.review.code_dialog import ApplyDialog, ApplyTarget, decoded
-from desktop_agent.ui.review.diff_source import Spawn, turn_obstacle
-from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.review.diff_source import turn_obstacle
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.window.session_handle import SessionHandle
 
@@ -36,12 +32,11 @@ class Written(NamedTuple):
     changes: tuple[ChangeId, ...] = ()
 
 
-class FileWriting(QObject):
+class FileWriting(Controller):
     """A `FileStore` that writes through the session, which starts with the first write if necessary."""
 
-    def __init__(self, panels: WindowPanels, navigator: Navigator) -> None:
-        super().__init__(panels.window)
-        self._panels = panels
+    def __init__(self, context: WindowContext, navigator: Navigator) -> None:
+        super().__init__(context)
         self._navigator = navigator
         self._one_at_a_time = asyncio.Lock()
 
@@ -87,17 +82,17 @@ class FileWriting(QObject):
         return Written(f"{core_words(answer.title)} {core_words(answer.hint)}".strip())
 
 
-class FileChanging(QObject):
+class FileChanging(Controller):
     """Carries out the actions of the tree on files, and shows the outcome below it."""
 
-    def __init__(self, panels: WindowPanels, navigator: Navigator, saving: FileWriting, try_: Try) -> None:
-        super().__init__(panels.window)
-        self._files = panels.files
+    def __init__(self, context: WindowContext, navigator: Navigator, saving: FileWriting) -> None:
+        super().__init__(context)
+        self._files = self._panels.files
         self._navigator = navigator
         self._saving = saving
-        panels.files.file_actions.rename_requested.connect(in_background(try_, self._rename))
-        panels.files.file_actions.delete_requested.connect(in_background(try_, self._delete))
-        panels.files.done.undo_requested.connect(saving.undo)
+        self._files.file_actions.rename_requested.connect(in_background(self._launch, self._rename))
+        self._files.file_actions.delete_requested.connect(in_background(self._launch, self._delete))
+        self._files.done.undo_requested.connect(saving.undo)
 
     async def _rename(self, path: str, to: str) -> None:
         if (root := self._navigator.workspace) is None:
@@ -134,16 +129,14 @@ _LARGEST_BYTES = 2_000_000
 _OFFERED = 12
 
 
-class CodeApplying(QObject):
+class CodeApplying(Controller):
     """Opens the dialog for a block of code, and is its `ApplySource`."""
 
-    def __init__(self, panels: WindowPanels, theme: Theme, files: FolderFiles, spawn: Spawn) -> None:
-        super().__init__(panels.window)
-        self._panels = panels
-        self._theme = theme
+    def __init__(self, context: WindowContext, files: FolderFiles) -> None:
+        super().__init__(context)
         self._files = files
-        self._spawn = spawn
-        panels.transcript.entry_actions.apply_requested.connect(in_background(spawn, self._open))
+        self._spawn = self._panels.spawner.spawn
+        self._panels.transcript.entry_actions.apply_requested.connect(in_background(self._spawn, self._open))
 
     async def _open(self, code: str, paths: Sequence[str]) -> None:
         known = await self._files.latest()

@@ -4,19 +4,14 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
-
-from desktop_agent.app.background_tasks import in_background
+from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.file_changes import FileWriting
 from desktop_agent.app.file_opening import open_with_application
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.shown_folder import FolderFiles
-from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.ui.chat.text.file_links import names_alone
 from desktop_agent.ui.files.file_history import new_paths
-from desktop_agent.ui.review.diff_source import Spawn
-from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 if TYPE_CHECKING:
@@ -24,25 +19,16 @@ if TYPE_CHECKING:
     from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow
 
 
-class FileViewing(QObject):
+class FileViewing(Controller):
     """Shows the files that the user chooses in the tree, the review or the palette, and those that a search found."""
 
-    def __init__(
-        self,
-        panels: WindowPanels,
-        navigator: Navigator,
-        files: FolderFiles,
-        saving: FileWriting,
-        theme: Theme,
-        spawn: Spawn,
-    ) -> None:
-        super().__init__(panels.window)
+    def __init__(self, context: WindowContext, navigator: Navigator, files: FolderFiles, saving: FileWriting) -> None:
+        super().__init__(context)
+        panels = self._panels
         self._files = files
         self._saving = saving
-        self._panels = panels
         self._navigator = navigator
-        self._theme = theme
-        self._spawn = spawn
+        self._spawn = spawn = panels.spawner.spawn
         self._viewer: ViewerWindow | None = None
         self._handle: SessionHandle | None = None
         """The session whose renamings are followed."""

@@ -3,13 +3,12 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
-from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.controller import Controller, WindowContext
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.app.sessions.session_list import LISTED_EVENTS, SessionListUpdater
-from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.events import ApprovalRequested, Event, Notice, TurnEnded
 from desktop_agent.core.protocol.model import Allowed, Denied, SessionSummary
@@ -17,7 +16,6 @@ from desktop_agent.core.protocol.ops import AnswerApproval
 from desktop_agent.ui.inbox import inbox_items
 from desktop_agent.ui.inbox.inbox_items import InboxItem, InboxSession, items_of
 from desktop_agent.ui.inbox.inbox_popup import InboxPopup
-from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.window.session_handle import SessionHandle
@@ -26,7 +24,7 @@ _TELLING = LISTED_EVENTS | {"tool_call_started"}
 """Events that may change what waits."""
 
 
-class Inbox(QObject):
+class Inbox(Controller):
     """Everything that waits for the user, in the sessions that are open and in those of the list.
 
     Signals:
@@ -38,21 +36,12 @@ class Inbox(QObject):
     changed = Signal(object)
 
     def __init__(
-        self,
-        panels: WindowPanels,
-        theme: Theme,
-        live: LiveSessions,
-        listed: SessionListUpdater,
-        navigator: Navigator,
-        try_: Try,
+        self, context: WindowContext, live: LiveSessions, listed: SessionListUpdater, navigator: Navigator
     ) -> None:
-        super().__init__(panels.window)
-        self._panels = panels
-        self._theme = theme
+        super().__init__(context)
         self._live = live
         self._listed = listed
         self._navigator = navigator
-        self._try = try_
         self._handles: list[SessionHandle] = []
         """The sessions that were opened, and the one that is only read."""
         self._asking: tuple[SessionSummary, ...] = ()
@@ -62,7 +51,7 @@ class Inbox(QObject):
         self.came.connect(self._announce)
         listed.follow(self._on_listed)
         navigator.session_opened.connect(self._follow)
-        panels.window.actions_.open_inbox.triggered.connect(self.toggle)
+        self._panels.window.actions_.open_inbox.triggered.connect(self.toggle)
 
     def toggle(self) -> None:
         if self._popup is not None and self._popup.isVisible():
@@ -73,7 +62,7 @@ class Inbox(QObject):
         self.refresh()
         self._popup.show_items(self.items)
         self._popup.open_popup()
-        self._try(self._listed.refresh())  # another process may have asked, or been answered
+        self._launch(self._listed.refresh())  # another process may have asked, or been answered
 
     def has(self, session_id: SessionId) -> bool:
         """Whether something of this session waits, or ended unseen."""
@@ -102,7 +91,7 @@ class Inbox(QObject):
         handle.submit(AnswerApproval(call_id=request.call_id, decision=decision))
 
     def show(self, item: InboxItem) -> None:
-        self._try(self._show(item))
+        self._launch(self._show(item))
 
     async def _show(self, item: InboxItem) -> None:
         if await self._navigator.show_session(item.session_id):

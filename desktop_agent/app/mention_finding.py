@@ -9,11 +9,9 @@ from msgspec import Struct
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QFileDialog
 
-from desktop_agent.app.background_tasks import LatestQuestion, Try, in_background
+from desktop_agent.app.controller import Controller, LatestQuestion, Launch, WindowContext, in_background
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.shown_folder import FolderFiles
-from desktop_agent.app.window_panels import WindowPanels
-from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ServerError, ToolError, WorkspaceError
 from desktop_agent.core.base.ids import SessionId
@@ -61,7 +59,7 @@ class SymbolFinding(QObject):
         folder: Callable[[], Path | None],
         environ: Mapping[str, str],
         clock: Clock,
-        try_: Try,
+        launch: Launch,
     ) -> None:
         """`folder` returns the open folder; `environ` is the application's."""
         super().__init__(mentions)
@@ -69,7 +67,7 @@ class SymbolFinding(QObject):
         self._folder = folder
         self._environ = environ
         self._clock = clock
-        self._try = try_
+        self._launch = launch
         self._asked = 0
         self._task: asyncio.Task[object] | None = None
         self._known: _Found | None = None
@@ -87,7 +85,7 @@ class SymbolFinding(QObject):
         self._stop()
         name, workspace = name_typed(typed), self._folder()
         if name and workspace is not None:
-            self._try(self._answer(self._asked, typed, name, workspace))
+            self._launch(self._answer(self._asked, typed, name, workspace))
 
     def _stop(self) -> None:
         self._asked += 1
@@ -154,32 +152,28 @@ def _narrowed(symbols: Sequence[FoundSymbol], name: str) -> tuple[list[FoundSymb
     return fitting, symbol_offers(fitting, name)
 
 
-class MentionFinding(QObject):
+class MentionFinding(Controller):
     """Finds completions for the composer, for its latest question only."""
 
     def __init__(
         self,
-        panels: WindowPanels,
-        bench: Workbench,
+        context: WindowContext,
         navigator: Navigator,
         files: FolderFiles,
         sessions: Callable[[], Mapping[SessionId, SessionSummary]],
-        try_: Try,
     ) -> None:
-        super().__init__(panels.window)
+        super().__init__(context)
+        panels, environ = self._panels, self._bench.environ
         self._mentions = panels.composer.mentions
-        self._bench = bench
         self._navigator = navigator
         self._files = files
         self._sessions = sessions
-        self._try = try_
-        self._questions = LatestQuestion(self._answer, try_)
+        self._questions = LatestQuestion(self._answer, self._launch)
         self._mentioning = asyncio.Lock()
-        self._window = panels.window
-        self._symbols = SymbolFinding(self._mentions, self._searched_folder, bench.environ, SystemClock(), try_)
+        self._symbols = SymbolFinding(self._mentions, self._searched_folder, environ, SystemClock(), self._launch)
         panels.composer.attach.clicked.connect(self._choose_files)
         self._mentions.wanted.connect(self._questions.ask)
-        panels.composer.edit.files_given.connect(in_background(try_, self._mention))
+        panels.composer.edit.files_given.connect(in_background(self._launch, self._mention))
         panels.files.file_actions.mention_requested.connect(self._mentions.insert)
         files.listed.connect(self._on_listed)
         navigator.workspace_changed.connect(self._on_workspace_changed)
@@ -201,10 +195,10 @@ class MentionFinding(QObject):
     def _choose_files(self) -> None:
         if (workspace := self._navigator.workspace) is None:
             return
-        dialog = QFileDialog(self._window, self.tr("Mention files"), str(workspace))
+        dialog = QFileDialog(self._panels.window, self.tr("Mention files"), str(workspace))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.filesSelected.connect(in_background(self._try, self._mention))
+        dialog.filesSelected.connect(in_background(self._launch, self._mention))
         dialog.open()
 
     async def _mention(self, files: Sequence[str]) -> None:

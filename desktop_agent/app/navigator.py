@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QObject, Signal
+from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QFileDialog
 
-from desktop_agent.app.background_tasks import Try, in_background
+from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.app.sessions.own_sessions import DraftSession
@@ -17,8 +17,6 @@ from desktop_agent.app.settings.model_following import ModelFollowing
 from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.app.startup.demo import make_demo_workspace
 from desktop_agent.app.welcome import Welcome
-from desktop_agent.app.window_panels import WindowPanels
-from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, SessionBusyError
 from desktop_agent.core.base.ids import SessionId
@@ -28,7 +26,6 @@ from desktop_agent.core.protocol.model import ApprovalPolicy, ChangeSelection, M
 from desktop_agent.core.providers.demo import DEMO_MODEL, DEMO_PROMPT
 from desktop_agent.core.store.drafts import DraftKey, folder_draft, session_draft, viewing_draft
 from desktop_agent.core.system.workspace import usable_workspace
-from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 
@@ -78,7 +75,7 @@ DEMO = ModelRef(provider="demo", model=DEMO_MODEL)
 EXAMPLES = ("What does this project do?", "Run the tests and fix what fails.", "Find code that nothing uses.")
 
 
-class Navigator(QObject):
+class Navigator(Controller):
     """Shows the folder, the demo or the session that is chosen, wherever in the window; one at a time.
 
     What the user asks for begins in the background, and errors are in the banner; what is awaited raises them.
@@ -95,37 +92,28 @@ class Navigator(QObject):
 
     def __init__(
         self,
-        panels: WindowPanels,
-        theme: Theme,
-        bench: Workbench,
+        context: WindowContext,
         live: LiveSessions,
         drafts: DraftAutosave,
         setup: Setup,
-        try_: Try,
         *,
         default_model: Callable[[], ModelRef],
         refresh_list: Callable[[], Awaitable[None]],
     ) -> None:
-        super().__init__(panels.window)
-        self._panels = panels
-        self._bench = bench
+        super().__init__(context)
         self._live = live
         self._drafts = drafts
         self._setup = setup
-        self._try = try_
         self._default_model = default_model
         self._refresh_list = refresh_list
-        self._viewing = Viewing(panels, bench, lost=self.go_to)
-        self._model_following = ModelFollowing(panels.session, default_model)
-        self._unsubscribe = bench.live.subscribe(self._model_following.on_settings_changed)
+        self._viewing = Viewing(context, lost=self.go_to)
+        self._model_following = ModelFollowing(self._panels.session, default_model)
+        self._unsubscribe = self._bench.live.subscribe(self._model_following.on_settings_changed)
         self._welcome = Welcome(
-            panels.window,
-            theme,
-            bench,
-            try_,
+            context,
             start_demo=self._on_demo,
             choose_folder=self._ask_for_folder,
-            begun=panels.composer.setFocus,
+            begun=self._panels.composer.setFocus,
         )
         self._choosing = asyncio.Lock()
         self._choice = 0
@@ -142,7 +130,7 @@ class Navigator(QObject):
         for goes in (panels.sessions.session_chosen, entries.session_requested):
             goes.connect(self.go_to)
         entries.resend_requested.connect(self._on_resend)
-        panels.search.hit_chosen.connect(in_background(self._try, self.show_hit))
+        panels.search.hit_chosen.connect(in_background(self._launch, self.show_hit))
         panels.conversation.viewing_bar.take_over_requested.connect(self._on_take_over)
         actions.demo.triggered.connect(self._on_demo)
         panels.window.top_bar.folder_menu.folder_chosen.connect(self._on_folder_chosen)
@@ -161,12 +149,12 @@ class Navigator(QObject):
     def begin(self) -> None:
         """Show an empty conversation in the open folder; the welcome when none is open."""
         if self.workspace is not None:
-            self._try(self.show_folder(self.workspace))
+            self._launch(self.show_folder(self.workspace))
         else:
             self.welcome()
 
     def go_to(self, session_id: SessionId) -> None:
-        self._try(self.show_session(session_id))
+        self._launch(self.show_session(session_id))
 
     def welcome(self) -> None:
         self._welcome.open(self.workspace)
@@ -177,10 +165,10 @@ class Navigator(QObject):
     def _on_resend(self, turn: int, text: str, takes_files_back: bool) -> None:
         shown = self._panels.session.handle
         if shown is not None and shown.transcript.session.session_id:
-            self._try(self._resend(shown, turn, text, takes_files_back=takes_files_back))
+            self._launch(self._resend(shown, turn, text, takes_files_back=takes_files_back))
 
     def _on_demo(self) -> None:
-        self._try(self.show_demo())
+        self._launch(self.show_demo())
 
     def _ask_for_folder(self) -> None:
         dialog = QFileDialog(self._panels.window, QCoreApplication.translate("SessionChoice", "Open a folder"))
@@ -195,7 +183,7 @@ class Navigator(QObject):
 
     def _on_folder_chosen(self, path: str) -> None:
         self._welcome.set_folder(Path(path))
-        self._try(self.show_folder(Path(path)))
+        self._launch(self.show_folder(Path(path)))
 
     def _on_key_pasted(self, key: str) -> None:
         if not self._welcome.takes_key(key):

@@ -14,9 +14,8 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QStyle, QSystemTrayIcon, QWidget
 
-from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.controller import Controller, WindowContext
 from desktop_agent.app.inbox import Inbox
-from desktop_agent.core.settings.sections import UiSettings
 from desktop_agent.ui.inbox import inbox_items
 from desktop_agent.ui.inbox.inbox_items import InboxItem
 
@@ -198,21 +197,19 @@ class TrayMessages(QObject):
             self._acted(self._key, "show")
 
 
-class InboxNotifier(QObject):
+class InboxNotifier(Controller):
     """Shows a notification of the desktop, else at the tray, else only the number at the top of the window.
 
     A notification says only what kind of thing waits and in which session, because others may see the screen. Calls
     cannot be allowed from there, because the user cannot see what they would allow; they can be denied.
     """
 
-    def __init__(self, inbox: Inbox, window: QWidget, settings: Callable[[], UiSettings], try_: Try) -> None:
-        super().__init__(window)
+    def __init__(self, context: WindowContext, inbox: Inbox) -> None:
+        super().__init__(context)
         self._inbox = inbox
-        self._window = window
-        self._settings = settings
-        self._try = try_
+        self._window = self._panels.window
         self._desktop = DesktopNotifications(self._on_acted)
-        self._tray = TrayMessages(window, self._on_acted)
+        self._tray = TrayMessages(self._window, self._on_acted)
         self._told: dict[NotificationKey, InboxItem] = {}
         inbox.came.connect(self._on_came)
         inbox.changed.connect(self._on_changed)
@@ -233,11 +230,11 @@ class InboxNotifier(QObject):
         await self._desktop.aclose()
 
     def _on_came(self, item: InboxItem) -> None:
-        if self.is_in_front or not self._settings().notifications:
+        if self.is_in_front or not self._bench.settings.ui.notifications:
             return
         QApplication.alert(self._window)
         self._told[item.key] = item
-        self._try(self._tell(item))
+        self._launch(self._tell(item))
 
     async def _tell(self, item: InboxItem) -> None:
         notification = Notification(
@@ -247,7 +244,7 @@ class InboxNotifier(QObject):
             can_deny=item.can_deny,
             show_words=self.tr("Show"),
             deny_words=self.tr("Deny"),
-            makes_sound=self._settings().notification_sound,
+            makes_sound=self._bench.settings.ui.notification_sound,
         )
         if not await self._desktop.show(notification):
             self._tray.show(notification)
@@ -266,7 +263,7 @@ class InboxNotifier(QObject):
     def _take_back(self, keys: Iterable[NotificationKey]) -> None:
         for key in list(keys):
             del self._told[key]
-            self._try(self._desktop.withdraw(key))
+            self._launch(self._desktop.withdraw(key))
 
     def _on_acted(self, key: NotificationKey, action: str) -> None:
         item = self._told.get(key)

@@ -6,15 +6,12 @@ from functools import cache
 from pathlib import Path
 
 from msgspec.structs import replace
-from PySide6.QtCore import QCoreApplication, QObject
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QAction, QKeySequence
 
-from desktop_agent.app.background_tasks import LatestQuestion, Try
-from desktop_agent.app.navigator import Navigator
+from desktop_agent.app.controller import Controller, LatestQuestion, WindowContext
 from desktop_agent.app.sessions.window_sessions import WindowSessions
 from desktop_agent.app.settings.settings_dialog import Setup
-from desktop_agent.app.window_panels import WindowPanels
-from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import SessionSummary
@@ -30,39 +27,26 @@ from desktop_agent.ui.palette.palette_entries import (
 )
 from desktop_agent.ui.palette.palette_popup import CommandPalette
 from desktop_agent.ui.settings.settings_view import SECTIONS, Section, section_title
-from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.translation.core_words import core_words
 
 _MOST_REMEMBERED = 40
 
 
-class PaletteOpening(QObject):
+class PaletteOpening(Controller):
     """Opens the palette, answers only its latest question, and carries out what was chosen."""
 
     def __init__(
-        self,
-        panels: WindowPanels,
-        theme: Theme,
-        bench: Workbench,
-        sessions: WindowSessions,
-        setup: Setup,
-        try_: Try,
-        *,
-        open_file: Callable[[str], None],
+        self, context: WindowContext, sessions: WindowSessions, setup: Setup, *, open_file: Callable[[str], None]
     ) -> None:
-        super().__init__(panels.window)
-        self._panels = panels
-        self._theme = theme
-        self._bench = bench
+        super().__init__(context)
         self._sessions = sessions
-        self._navigator: Navigator = sessions.navigator
+        self._navigator = sessions.navigator
         self._setup = setup
-        self._try = try_
         self._open_file = open_file
         self._palette: CommandPalette | None = None
         self._sources: PaletteSources | None = None
-        self._questions = LatestQuestion(self._answer, try_)
-        actions = panels.window.actions_
+        self._questions = LatestQuestion(self._answer, self._launch)
+        actions = self._panels.window.actions_
         actions.command_palette.triggered.connect(self._open_all)
         actions.go_to_file.triggered.connect(self._open_files)
         actions.shortcuts.triggered.connect(self._open_keys)
@@ -90,7 +74,7 @@ class PaletteOpening(QObject):
         self._sources = self._sources_now()
         palette.open_palette(scope)
         if palette.isVisible():
-            self._try(self._load())
+            self._launch(self._load())
 
     def _build(self) -> CommandPalette:
         palette = self._palette = CommandPalette(

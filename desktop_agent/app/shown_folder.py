@@ -4,12 +4,10 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
-from desktop_agent.app.background_tasks import Try, in_background
+from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.navigator import Navigator
-from desktop_agent.app.window_panels import WindowPanels
-from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.mentions.offers import FolderPaths
@@ -24,7 +22,7 @@ _FRESH_S = 5.0
 """How long a list of files counts as fresh. A stale list still answers while it is rebuilt."""
 
 
-class FolderFiles(QObject):
+class FolderFiles(Controller):
     """Lists the files that git does not ignore on first use, and again once the list is stale.
 
     Signals:
@@ -33,11 +31,9 @@ class FolderFiles(QObject):
 
     listed = Signal(object, bool)
 
-    def __init__(self, bench: Workbench, navigator: Navigator, try_: Try) -> None:
-        super().__init__(navigator)
-        self._bench = bench
+    def __init__(self, context: WindowContext, navigator: Navigator) -> None:
+        super().__init__(context)
         self._navigator = navigator
-        self._try = try_
         self._listed_at = 0.0
         self._listing = asyncio.Lock()
         self.known: FolderPaths | None = None
@@ -51,7 +47,7 @@ class FolderFiles(QObject):
         if self.known is None:
             await self._list(workspace, is_first=True)
         elif asyncio.get_running_loop().time() - self._listed_at > _FRESH_S and not self._listing.locked():
-            self._try(self._list(workspace))
+            self._launch(self._list(workspace))
         return self.known
 
     def _on_workspace_changed(self, _root: Path) -> None:
@@ -81,18 +77,15 @@ async def _paths_of(workspace: Path, environ: Mapping[str, str]) -> FolderPaths:
     return await asyncio.to_thread(FolderPaths, listing.paths)
 
 
-class ShownFolder(QObject):
+class ShownFolder(Controller):
     """Shows in the panels which folder is open, whether a sandbox works there, and its commands."""
 
-    def __init__(self, panels: WindowPanels, bench: Workbench, navigator: Navigator, try_: Try) -> None:
-        super().__init__(panels.window)
-        self._panels = panels
-        self._bench = bench
+    def __init__(self, context: WindowContext, navigator: Navigator) -> None:
+        super().__init__(context)
         self._navigator = navigator
-        self._try = try_
         navigator.workspace_changed.connect(self._on_workspace_changed)
-        panels.files.repository_changed.connect(self._on_repository)
-        panels.composer.commands.wanted.connect(in_background(try_, self._show_commands))
+        self._panels.files.repository_changed.connect(self._on_repository)
+        self._panels.composer.commands.wanted.connect(in_background(self._launch, self._show_commands))
 
     def _on_workspace_changed(self, root: Path) -> None:
         self._panels.files.set_workspace(root)
@@ -100,7 +93,7 @@ class ShownFolder(QObject):
         self._panels.search.set_workspace(str(root))
         self._panels.window.top_bar.set_workspace(root)
         self._panels.window.top_bar.set_branch("")
-        self._try(self._look_for_sandbox(root))
+        self._launch(self._look_for_sandbox(root))
 
     async def _look_for_sandbox(self, root: Path) -> None:
         """Find out whether commands can be confined here, and show it where the sandbox is chosen."""

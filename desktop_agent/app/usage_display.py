@@ -10,14 +10,9 @@ from datetime import UTC, date, timedelta
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QWidget
-
-from desktop_agent.app.background_tasks import Try
-from desktop_agent.composition.workbench import Workbench
+from desktop_agent.app.controller import Controller, WindowContext
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
     from desktop_agent.core.usage.journal_usage import UsageReader
@@ -36,16 +31,12 @@ _WIDGETS = (
 """Imported one after another, so that none takes a frame."""
 
 
-class UsageDisplay(QObject):
+class UsageDisplay(Controller):
     """Opens the window, one at most, and reads the figures again each time."""
 
-    def __init__(self, parent: QWidget, theme: Theme, bench: Workbench, try_: Try) -> None:
-        super().__init__(parent)
-        self._parent = parent
-        self._theme = theme
-        self._bench = bench
+    def __init__(self, context: WindowContext) -> None:
+        super().__init__(context)
         self._clock = SystemClock()
-        self._try = try_
         self._reader: UsageReader | None = None
         self._window: UsageWindow | None = None
         self._reading = asyncio.Lock()
@@ -55,7 +46,7 @@ class UsageDisplay(QObject):
         """Counts choices: the latest is shown, whichever is ready first."""
 
     def open(self) -> None:
-        self._try(self._open())
+        self._launch(self._open())
 
     def stop(self) -> None:
         """Stop reading; the figures read so far are shown."""
@@ -85,7 +76,7 @@ class UsageDisplay(QObject):
     def _make_window(self) -> "UsageWindow":
         from desktop_agent.ui.usage.usage_window import UsageWindow
 
-        window = UsageWindow(self._theme, self._parent)
+        window = UsageWindow(self._theme, self._panels.window)
         window.period_chosen.connect(self._on_period)
         window.cancelled.connect(self.stop)
         window.finished.connect(self._on_closed)
@@ -98,7 +89,7 @@ class UsageDisplay(QObject):
 
     def _on_period(self, days: int | None) -> None:
         if self._window is not None:
-            self._try(self._show(self._window, days))
+            self._launch(self._show(self._window, days))
 
     async def _read(self, window: "UsageWindow", reader: "UsageReader") -> None:
         self._stopped.set()

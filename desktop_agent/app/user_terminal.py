@@ -8,12 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QCoreApplication, QObject, Qt
+from PySide6.QtCore import QCoreApplication, Qt
 
 from desktop_agent.app.composing import Pasting
+from desktop_agent.app.controller import Controller, WindowContext
 from desktop_agent.app.navigator import Navigator
-from desktop_agent.app.window_panels import WindowPanels
-from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.child import ChildProcess
@@ -23,7 +22,6 @@ from desktop_agent.core.terminal.emulator import FLOOD_BYTES, Backlog, Emulator,
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.terminal.screen_text import TerminalLink
 from desktop_agent.ui.terminal.terminal_panel import TerminalDock, TerminalPanel
-from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.wording.phrases import short_path
 
 _SLICE_S: Final = 0.003
@@ -153,29 +151,18 @@ def terminal_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {**{name: value for name, value in environ.items() if name not in _OF_OTHER_TERMINALS}, **own}
 
 
-class TerminalControl(QObject):
+class TerminalControl(Controller):
     """The terminal of one window. Panel and shell are made on first use."""
 
-    def __init__(
-        self,
-        panels: WindowPanels,
-        theme: Theme,
-        bench: Workbench,
-        navigator: Navigator,
-        pasting: Pasting,
-        spawner: TaskSpawner,
-    ) -> None:
-        super().__init__(panels.window)
-        self._panels = panels
-        self._theme = theme
-        self._bench = bench
+    def __init__(self, context: WindowContext, navigator: Navigator, pasting: Pasting) -> None:
+        super().__init__(context)
         self._navigator = navigator
         self._pasting = pasting
-        self._spawner = spawner
+        self._spawner = self._panels.spawner
         self._runner = ProcessRunner(SystemClock())
         self._shells: dict[Path, UserShell] = {}
         self._parts: tuple[TerminalDock, TerminalPanel] | None = None
-        actions = panels.window.actions_
+        actions = self._panels.window.actions_
         actions.toggle_terminal.triggered.connect(self.toggle)
         actions.attach_terminal.triggered.connect(self._attach)
         navigator.workspace_changed.connect(self._on_workspace_changed)

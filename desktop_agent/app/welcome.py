@@ -5,10 +5,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QObject
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.app.background_tasks import OneAtATime, Try, in_background
 from desktop_agent.app.connections import (
     WindowBrowser,
     all_local_servers,
@@ -17,6 +15,7 @@ from desktop_agent.app.connections import (
     models_at,
     signed_in,
 )
+from desktop_agent.app.controller import Controller, OneAtATime, WindowContext, in_background
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, ProviderError, UsageError
 from desktop_agent.core.models.account import Account
@@ -27,7 +26,6 @@ from desktop_agent.core.providers.auth.sign_ins import other_sign_ins
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import left_behind
 from desktop_agent.ui.onboarding.welcome_state import Connected, Found, WelcomeActions
-from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
     from desktop_agent.ui.onboarding.welcome_dialog import OnboardingDialog
@@ -96,32 +94,25 @@ def _tr(text: str) -> str:
     return QCoreApplication.translate("Welcome", text)
 
 
-class Welcome(QObject):
+class Welcome(Controller):
     """The welcome of one window. One action runs at a time; closing the dialog cancels it."""
 
     def __init__(
         self,
-        window: QWidget,
-        theme: Theme,
-        bench: Workbench,
-        try_: Try,
+        context: WindowContext,
         *,
         start_demo: Callable[[], None],
         choose_folder: Callable[[], None],
         begun: Callable[[], None],
     ) -> None:
-        super().__init__(window)
-        self._window = window
-        self._theme = theme
-        self._bench = bench
-        self._try = try_
+        super().__init__(context)
         self._begun = begun
-        self._work = OneAtATime(try_, self._show_failure)
+        self._work = OneAtATime(self._launch, self._show_failure)
         self._dialog: OnboardingDialog | None = None
         self._actions = WelcomeActions(
             start_demo=start_demo,
             choose_folder=choose_folder,
-            look_for_servers=in_background(try_, self._look),
+            look_for_servers=in_background(self._launch, self._look),
             connect=in_background(self._work.begin, self._connect),
             sign_in=in_background(self._work.begin, self._sign_in),
             cancel=self._work.cancel,
@@ -132,9 +123,9 @@ class Welcome(QObject):
         if self._dialog is None:
             from desktop_agent.ui.onboarding.welcome_dialog import OnboardingDialog
 
-            self._dialog = OnboardingDialog(self._theme, self._actions, self._window)
+            self._dialog = OnboardingDialog(self._theme, self._actions, self._panels.window)
             self._dialog.finished.connect(self._forget)
-            self._try(self._find())
+            self._launch(self._find())
         self._dialog.set_folder(folder)
         self._dialog.open()
 

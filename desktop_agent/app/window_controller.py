@@ -7,10 +7,10 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, SignalInstance
 from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 
-from desktop_agent.app.background_tasks import BackgroundTasks
 from desktop_agent.app.composing import ContentPreviews, SpellChecking
 from desktop_agent.app.connections import has_key
 from desktop_agent.app.content_windows import ContentWindows
+from desktop_agent.app.controller import WindowContext
 from desktop_agent.app.file_changes import CodeApplying, FileChanging, FileWriting
 from desktop_agent.app.file_viewing import FileViewing
 from desktop_agent.app.palette import PaletteOpening
@@ -40,43 +40,35 @@ from desktop_agent.core.system.workspace import current_folder, why_no_workspace
 from desktop_agent.ui.theme import Theme
 
 
-class QuitQuestion:
-    """Asks one question at a time."""
+async def may_quit(window: QWidget, working: int, busy: int) -> bool:
+    """Ask whether to stop `working` turns, and the programs in `busy` shells of the user.
 
-    def __init__(self, window: QWidget) -> None:
-        self._window = window
-        self._is_asking = False
+    Closing the question means no; so does asking while it is open.
+    """
+    open_box = window.findChild(QMessageBox, "quitDialog")
+    if isinstance(open_box, QMessageBox) and open_box.isVisible():
+        return False
+    answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+    box = QMessageBox(window)
+    box.setObjectName("quitDialog")
+    box.setWindowTitle(_tr("Quit"))
+    if working:
+        box.setText(_tr("The agent is still working. Stop it and quit?"))
+        box.setInformativeText(_tr("Its processes are ended. The conversation and its changes are kept."))
+    else:
+        box.setText(_tr("A program is still running in the terminal. End it and quit?"))
+    stop = box.addButton(_tr("Stop and quit"), QMessageBox.ButtonRole.DestructiveRole)
+    box.setDefaultButton(box.addButton(_tr("Keep working"), QMessageBox.ButtonRole.RejectRole))
 
-    async def ask(self, working: int, busy: int = 0) -> bool:
-        """Ask whether to stop `working` turns, and the programs in `busy` shells of the user.
+    def on_finished() -> None:
+        answer.set_result(box.clickedButton() is stop)
 
-        Closing the question means no; so does asking while it is open.
-        """
-        if self._is_asking:
-            return False
-        self._is_asking = True
-        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        box = QMessageBox(self._window)
-        box.setObjectName("quitDialog")
-        box.setWindowTitle(_tr("Quit"))
-        if working:
-            box.setText(_tr("The agent is still working. Stop it and quit?"))
-            box.setInformativeText(_tr("Its processes are ended. The conversation and its changes are kept."))
-        else:
-            box.setText(_tr("A program is still running in the terminal. End it and quit?"))
-        stop = box.addButton(_tr("Stop and quit"), QMessageBox.ButtonRole.DestructiveRole)
-        box.setDefaultButton(box.addButton(_tr("Keep working"), QMessageBox.ButtonRole.RejectRole))
-
-        def on_finished() -> None:
-            answer.set_result(box.clickedButton() is stop)
-
-        box.finished.connect(on_finished)
-        box.open()
-        try:
-            return await answer
-        finally:
-            self._is_asking = False
-            box.deleteLater()
+    box.finished.connect(on_finished)
+    box.open()
+    try:
+        return await answer
+    finally:
+        box.deleteLater()
 
 
 def _tr(text: str) -> str:
@@ -100,11 +92,11 @@ class WindowController:
         self._arguments = arguments
         self._bench = bench
         self._begun = begun
-        spawner = panels.spawner
-        self._try = try_ = BackgroundTasks(spawner, panels.conversation.banner)
-        self._setup = setup = Setup(panels.window, theme, bench, try_)
-        self._models = ModelOffering(panels, bench, setup, try_)
-        self._settings = SettingsController(panels, theme, bench, setup, spawner)
+        context = WindowContext(panels, theme, bench)
+        self._launch = context.launch
+        self._setup = setup = Setup(context)
+        self._models = ModelOffering(context, setup)
+        self._settings = SettingsController(context, setup)
         named = NamedModel(
             provider=arguments.provider,
             model=arguments.model,
@@ -112,23 +104,22 @@ class WindowController:
             account=arguments.account,
         )
         self._sessions = sessions = WindowSessions(
-            panels, theme, bench, setup, spawner, try_, begun, default_model=lambda: bench.model_meant(named)
+            context, setup, begun, default_model=lambda: bench.model_meant(named)
         )
         navigator = sessions.navigator
-        self._quit_question = QuitQuestion(panels.window)
-        self._contents = ContentWindows(panels, theme, bench.blobs, try_)
-        self._previews = ContentPreviews(panels, bench, navigator, self._contents, try_)
-        self._spelling = SpellChecking(panels, theme, bench.live, try_)
-        self._usage = UsageDisplay(panels.window, theme, bench, try_)
-        self._terminal = TerminalControl(panels, theme, bench, navigator, sessions.pasting, spawner)
-        saving = FileWriting(panels, navigator)
-        self._file_changes = FileChanging(panels, navigator, saving, try_)
-        self._files = files = FileViewing(panels, navigator, sessions.files, saving, theme, spawner.spawn)
-        self._code = CodeApplying(panels, theme, sessions.files, spawner.spawn)
-        self._news = News(panels, try_)
-        self._palette = PaletteOpening(panels, theme, bench, sessions, setup, try_, open_file=files.open_file)
+        self._contents = ContentWindows(context)
+        self._previews = ContentPreviews(context, navigator, self._contents)
+        self._spelling = SpellChecking(context)
+        self._usage = UsageDisplay(context)
+        self._terminal = TerminalControl(context, navigator, sessions.pasting)
+        saving = FileWriting(context, navigator)
+        self._file_changes = FileChanging(context, navigator, saving)
+        self._files = files = FileViewing(context, navigator, sessions.files, saving)
+        self._code = CodeApplying(context, sessions.files)
+        self._news = News(context)
+        self._palette = PaletteOpening(context, sessions, setup, open_file=files.open_file)
         navigator.workspace_changed.connect(self._settings.show_workspace)
-        self._folder = ShownFolder(panels, bench, navigator, try_)
+        self._folder = ShownFolder(context, navigator)
         self._connect()
 
     async def start(self) -> None:
@@ -141,7 +132,7 @@ class WindowController:
             self._sessions.navigator.welcome()
         self._settings.report_problems()
         self._news.tell()
-        self._try(refresh_old_list(self._bench))
+        self._launch(refresh_old_list(self._bench))
 
     async def _show_first(self) -> None:
         """Raises `AgentError` when it cannot be opened."""
@@ -159,7 +150,7 @@ class WindowController:
         else:
             if (folder := await asyncio.to_thread(_plausible_folder)) is not None:
                 await navigator.show_folder(folder)
-            self._try(self._welcome_without_key())  # beside the start: a keyring may wait for the user
+            self._launch(self._welcome_without_key())  # beside the start: a keyring may wait for the user
 
     async def _welcome_without_key(self) -> None:
         """Open the welcome, unless the user opened a dialog while the keyring was answering."""
@@ -200,7 +191,7 @@ class WindowController:
         if not self._files.may_close():
             return False
         working, busy = self._sessions.live.working, self._terminal.busy
-        return not (working or busy) or await self._quit_question.ask(working, busy)
+        return not (working or busy) or await may_quit(self._panels.window, working, busy)
 
     def _connect(self) -> None:
         panels, actions, entries = self._panels, self._panels.window.actions_, self._panels.transcript.entry_actions

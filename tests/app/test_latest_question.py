@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 
 import pytest
 
-from desktop_agent.app.background_tasks import LatestQuestion
+from desktop_agent.app.controller import LatestQuestion
 
 
 class Answering:

@@ -16,7 +16,7 @@ import pytest
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
-from desktop_agent.app.background_tasks import LatestQuestion
+from desktop_agent.app.controller import LatestQuestion
 from desktop_agent.core.mentions.offers import FolderPaths
 from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.core.slash.declarations import BUILT_IN

@@ -8,13 +8,11 @@ import logging
 from collections.abc import Sequence
 
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QTimer
 
+from desktop_agent.app.controller import Controller, WindowContext
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.store.drafts import DraftKey, Drafts, SavedDraft
-from desktop_agent.ui.chat.composer.composer import Composer
-from desktop_agent.ui.chat.transcript.view import TranscriptView
-from desktop_agent.ui.runtime.eventloop import TaskSpawner
 
 _PAUSE_MS = 500
 """How long the user must have typed nothing before the text is saved."""
@@ -22,17 +20,14 @@ _PAUSE_MS = 500
 logger = logging.getLogger(__name__)
 
 
-class DraftAutosave(QObject):
+class DraftAutosave(Controller):
     """Follows the composer and the edits of earlier prompts, for the conversation that is shown."""
 
-    def __init__(
-        self, composer: Composer, view: TranscriptView, drafts: Drafts, spawner: TaskSpawner, parent: QObject
-    ) -> None:
-        super().__init__(parent)
-        self._composer = composer
-        self._view = view
-        self._drafts = drafts
-        self._spawner = spawner
+    def __init__(self, context: WindowContext) -> None:
+        super().__init__(context)
+        self._composer = composer = self._panels.composer
+        self._view = view = self._panels.transcript
+        self._drafts = Drafts(self._bench.paths.data / "drafts")
         self._key: DraftKey = ""
         self._written: dict[DraftKey, SavedDraft] = {}
         self._slots: dict[DraftKey, DraftKey] = {}
@@ -161,7 +156,7 @@ class DraftAutosave(QObject):
     def _save_soon(self) -> None:
         self._pause.stop()
         if self._unsaved:
-            self._spawner.spawn(self._save())
+            self._panels.spawner.spawn(self._save())
 
     async def _save(self) -> None:
         async with self._saving:

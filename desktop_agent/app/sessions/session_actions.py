@@ -11,12 +11,10 @@ from PySide6.QtCore import QElapsedTimer, QLocale, QObject, QProcess, Qt, QUrl, 
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QProgressDialog, QWidget
 
-from desktop_agent.app.background_tasks import Try, in_background
+from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.app.sessions.session_list import SessionListUpdater
-from desktop_agent.app.window_panels import WindowPanels
-from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, SessionBusyError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.export import ExportForm
@@ -84,27 +82,20 @@ def open_window(*arguments: str) -> None:
         raise AgentError("The new window could not be started.", hint="Close other programs, and try again.")
 
 
-class SessionActions(QObject):
+class SessionActions(Controller):
     """Carries out actions on sessions: on those chosen in the list, and by the menu on the one shown."""
 
     def __init__(
-        self,
-        panels: WindowPanels,
-        bench: Workbench,
-        live: LiveSessions,
-        listed: SessionListUpdater,
-        navigator: Navigator,
-        try_: Try,
+        self, context: WindowContext, live: LiveSessions, listed: SessionListUpdater, navigator: Navigator
     ) -> None:
-        super().__init__(panels.window)
+        super().__init__(context)
+        panels = self._panels
         self._window = panels.window
         self._session = panels.session
-        self._bench = bench
         self._live = live
         self._listed = listed
         self._navigator = navigator
-        self._try = try_
-        self._file_soon = in_background(try_, self._file)
+        self._file_soon = in_background(self._launch, self._file)
         actions = panels.window.actions_
         actions.import_session.triggered.connect(self._choose_import)
         actions.export_session.triggered.connect(self._export_shown)
@@ -114,7 +105,7 @@ class SessionActions(QObject):
 
     def _on_action(self, action: str, session_ids: Sequence[SessionId]) -> None:
         if action == "delete":
-            self._try(self._ask_to_delete(session_ids))
+            self._launch(self._ask_to_delete(session_ids))
             return
         for session_id in session_ids:
             self._do(action, session_id)
@@ -126,14 +117,14 @@ class SessionActions(QObject):
             case "archive" | "unarchive":
                 self._file_soon(session_id, ev.SessionArchived(is_archived=action == "archive"))
             case "copy":
-                self._try(self._copy(session_id))
+                self._launch(self._copy(session_id))
             case "export":
                 self._ask_to_export(session_id)
             case "folder":
                 folder = self._bench.catalog.session_folder(session_id)
                 QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
             case "window":
-                self._try(self._move_to_new_window(session_id))
+                self._launch(self._move_to_new_window(session_id))
             case _:
                 raise AssertionError(action)
 
@@ -158,11 +149,11 @@ class SessionActions(QObject):
 
     async def _file(self, session_id: SessionId, filing: Filing) -> None:
         if await self._live.file(session_id, filing):
-            self._try(self._listed.refresh())
+            self._launch(self._listed.refresh())
 
     async def _copy(self, session_id: SessionId) -> None:
         copied = await self._bench.stored.fork(session_id)
-        self._try(self._listed.refresh())
+        self._launch(self._listed.refresh())
         self._navigator.go_to(copied)
 
     # -- deleting --
@@ -179,7 +170,7 @@ class SessionActions(QObject):
             size_bytes += size.journal_bytes + size.own_bytes
         question = DeleteQuestion(summaries, size_bytes, self._window)
         ids = [summary.id for summary in summaries]
-        question.confirmed.connect(partial(in_background(self._try, self._delete), ids))
+        question.confirmed.connect(partial(in_background(self._launch, self._delete), ids))
         question.open()
 
     async def _delete(self, session_ids: Sequence[SessionId]) -> None:
@@ -189,14 +180,14 @@ class SessionActions(QObject):
                 await self._close(session_id)
                 await self._bench.stored.delete(session_id)
         finally:
-            self._try(self._listed.refresh())
+            self._launch(self._listed.refresh())
 
     def _refuse_running(self, session_id: SessionId, consequence: str) -> None:
         if self._live.is_running(session_id):
             raise SessionBusyError(f"The agent works in this session, {consequence}.", hint="Stop it first.")
 
     def _on_new_window(self) -> None:
-        self._try(self._open_window())
+        self._launch(self._open_window())
 
     async def _open_window(self) -> None:
         open_window(*([str(self._navigator.workspace)] if self._navigator.workspace is not None else []))
@@ -228,7 +219,7 @@ class SessionActions(QObject):
     def _on_export_chosen(
         self, session_id: SessionId, dialog: QFileDialog, forms: dict[str, ExportForm], path: str
     ) -> None:
-        self._try(self._export(session_id, forms[dialog.selectedNameFilter()], Path(path)))
+        self._launch(self._export(session_id, forms[dialog.selectedNameFilter()], Path(path)))
 
     async def _export(self, session_id: SessionId, form: ExportForm, target: Path) -> None:
         progress, export = _ExportProgress(self._window), self._bench.stored.export
@@ -246,7 +237,7 @@ class SessionActions(QObject):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilter(self.tr("Conversations of Claude Code, Codex and Desktop Agent (*.jsonl)"))
-        dialog.fileSelected.connect(in_background(self._try, self._import))
+        dialog.fileSelected.connect(in_background(self._launch, self._import))
         dialog.open()
 
     async def _import(self, path: str, *, is_again: bool = False) -> None:
@@ -257,8 +248,8 @@ class SessionActions(QObject):
         except AlreadyImportedError as error:
             question = ImportedAlreadyQuestion(self._window)
             question.opening.connect(partial(self._navigator.go_to, error.session_id))
-            question.importing.connect(partial(in_background(self._try, self._import), path, is_again=True))
+            question.importing.connect(partial(in_background(self._launch, self._import), path, is_again=True))
             question.open()
             return
-        self._try(self._listed.refresh())
+        self._launch(self._listed.refresh())
         self._navigator.go_to(imported.session_id)  # its last line says what was left out

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from desktop_agent.app.controller import Controller, WindowContext
 from desktop_agent.app.sessions.open_sessions import LiveSessions
-from desktop_agent.app.window_panels import WindowPanels
-from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.model import SessionSummary
 
@@ -33,12 +32,11 @@ _MOST_RECENT = 8
 """The number of folders that the bar offers."""
 
 
-class SessionListUpdater:
+class SessionListUpdater(Controller):
     """Keeps the panel up to date. There may be thousands of sessions: an event reads only its own."""
 
-    def __init__(self, panels: WindowPanels, bench: Workbench, live: LiveSessions) -> None:
-        self._panels = panels
-        self._bench = bench
+    def __init__(self, context: WindowContext, live: LiveSessions) -> None:
+        super().__init__(context)
         self._live = live
         self._summaries: dict[SessionId, SessionSummary] = {}
         self._followers: list[Callable[[Iterable[SessionSummary]], None]] = []

@@ -6,9 +6,8 @@ from contextlib import suppress
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.app.window_panels import WindowPanels
+from desktop_agent.app.controller import Controller, WindowContext
 from desktop_agent.composition.stored_sessions import POLL_S, ViewedSession
-from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import SessionBusyError, StorageError
 from desktop_agent.core.base.ids import SessionId
@@ -17,13 +16,12 @@ from desktop_agent.core.transcript import Transcript, replay
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 
-class Viewing:
+class Viewing(Controller):
     """At most one session that is only read."""
 
-    def __init__(self, panels: WindowPanels, bench: Workbench, lost: Callable[[SessionId], None]) -> None:
+    def __init__(self, context: WindowContext, lost: Callable[[SessionId], None]) -> None:
         """`lost` is called when the journal was replaced: the session should be reopened."""
-        self._panels = panels
-        self._bench = bench
+        super().__init__(context)
         self._lost = lost
         self._handle: SessionHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import Qt
 
-from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.composing import Pasting
+from desktop_agent.app.controller import Controller, WindowContext
 from desktop_agent.app.inbox import Inbox
 from desktop_agent.app.mention_finding import MentionFinding
 from desktop_agent.app.navigator import DEMO, Navigator
@@ -19,27 +19,21 @@ from desktop_agent.app.sessions.session_actions import SessionActions
 from desktop_agent.app.sessions.session_list import LISTED_EVENTS, SessionListUpdater
 from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.app.shown_folder import FolderFiles
-from desktop_agent.app.window_panels import WindowPanels
-from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.clock import Clock, SystemClock
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.events import CommandRun, Event, TurnEnded
 from desktop_agent.core.protocol.model import ModelRef, SearchQuery, SessionSummary
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP
 from desktop_agent.core.search.session_index_process import update_beside
 from desktop_agent.core.slash.declarations import parse
-from desktop_agent.core.store.drafts import Drafts
-from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.runtime.garbage import return_memory
-from desktop_agent.ui.sessions.session_search import SearchPanel
-from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 MOST_LEFT: Final = 2
 """How many left sessions stay open, so that returning to one takes no time."""
 
 
-class LeftSessions(QObject):
+class LeftSessions(Controller):
     """Closes sessions that the user has left, all but `MOST_LEFT`, whenever something else is shown.
 
     A session with a turn, a question, a queued prompt or a background command stays open, and so does one with unseen
@@ -47,13 +41,12 @@ class LeftSessions(QObject):
     """
 
     def __init__(
-        self, live: LiveSessions, navigator: Navigator, waits: Callable[[SessionId], bool], try_: Try, parent: QObject
+        self, context: WindowContext, live: LiveSessions, navigator: Navigator, waits: Callable[[SessionId], bool]
     ) -> None:
-        super().__init__(parent)
+        super().__init__(context)
         self._live = live
         self._navigator = navigator
         self._waits = waits
-        self._try = try_
         self._order: list[SessionId] = []
         """In the order in which they were chosen, the latest at the end."""
         navigator.shown.connect(self._on_shown)
@@ -61,7 +54,7 @@ class LeftSessions(QObject):
     def _on_shown(self) -> None:
         chosen = self._navigator.chosen
         self._order = [*(one for one in self._order if one != chosen), *([chosen] if chosen else [])]
-        self._try(self._close_some())
+        self._launch(self._close_some())
 
     async def _close_some(self) -> None:
         left = [handle for handle in self._live.handles if self._is_left(handle)]
@@ -96,28 +89,19 @@ QUIET_S = 3.0
 """The delay after a turn: another one often follows, and users do not search for what they just saw."""
 
 
-class Searching(QObject):
+class Searching(Controller):
     """Serves one search panel. Runs on the window's loop until it is closed."""
 
-    def __init__(
-        self,
-        panel: SearchPanel,
-        bench: Workbench,
-        clock: Clock,
-        spawner: TaskSpawner,
-        sessions: Callable[[], Mapping[str, SessionSummary]],
-    ) -> None:
-        super().__init__(panel)
-        self._panel = panel
-        self._bench = bench
-        self._clock = clock
-        self._spawner = spawner
+    def __init__(self, context: WindowContext, sessions: Callable[[], Mapping[str, SessionSummary]]) -> None:
+        super().__init__(context)
+        self._panel = self._panels.search
+        self._clock = SystemClock()
         self._sessions = sessions
         self._is_wanted = False
         self._task: asyncio.Task[None] | None = None
         self._is_closed = False
-        panel.set_tools(sorted(tool.name for tool in bench.tools))
-        panel.query_changed.connect(self._on_query)
+        self._panel.set_tools(sorted(tool.name for tool in self._bench.tools))
+        self._panel.query_changed.connect(self._on_query)
 
     def note_news(self, delay_s: float = QUIET_S) -> None:
         """Index soon what was written since."""
@@ -143,7 +127,7 @@ class Searching(QObject):
             self._task = None
 
     def _on_query(self, query: SearchQuery) -> None:
-        self._spawner.spawn(self._ask(query))
+        self._panels.spawner.spawn(self._ask(query))
 
     async def _ask(self, query: SearchQuery) -> None:
         if query is self._panel.query:  # or the user has typed on
@@ -151,48 +135,32 @@ class Searching(QObject):
             self._panel.show_hits(query, hits, self._sessions())
 
 
-class WindowSessions(QObject):
+class WindowSessions(Controller):
     """The sessions of one window: the open ones, the list of all, the search, and the drafts."""
 
     def __init__(
         self,
-        panels: WindowPanels,
-        theme: Theme,
-        bench: Workbench,
+        context: WindowContext,
         setup: Setup,
-        spawner: TaskSpawner,
-        try_: Try,
         begun: OwnSession | None,
         default_model: Callable[[], ModelRef],
     ) -> None:
         """`begun` is shown already, but not open; `default_model` gives the model of a conversation that begins now."""
-        super().__init__(panels.window)
-        clock = SystemClock()
-        drafts = Drafts(bench.paths.data / "drafts")
-        self._panels = panels
-        self._try = try_
-        self.drafts = DraftAutosave(panels.composer, panels.transcript, drafts, spawner, panels.window)
-        self.live = LiveSessions(bench, self.drafts, begun)
-        self.listed = SessionListUpdater(panels, bench, self.live)
-        self._searching = Searching(panels.search, bench, clock, spawner, self.listed.known)
+        super().__init__(context)
+        self.drafts = DraftAutosave(context)
+        self.live = LiveSessions(self._bench, self.drafts, begun)
+        self.listed = SessionListUpdater(context, self.live)
+        self._searching = Searching(context, self.listed.known)
         self.navigator = navigator = Navigator(
-            panels,
-            theme,
-            bench,
-            self.live,
-            self.drafts,
-            setup,
-            try_,
-            default_model=default_model,
-            refresh_list=self.listed.refresh,
+            context, self.live, self.drafts, setup, default_model=default_model, refresh_list=self.listed.refresh
         )
-        self.pasting = Pasting(panels, bench, clock, try_)
-        self.files = FolderFiles(bench, navigator, try_)
-        self._mentions = MentionFinding(panels, bench, navigator, self.files, self.listed.known, try_)
-        self._actions = SessionActions(panels, bench, self.live, self.listed, navigator, try_)
-        self._inbox = inbox = Inbox(panels, theme, self.live, self.listed, navigator, try_)
-        self._left = LeftSessions(self.live, navigator, inbox.has, try_, panels.window)
-        self._notifications = InboxNotifier(inbox, panels.window, lambda: bench.live.current.ui, try_)
+        self.pasting = Pasting(context)
+        self.files = FolderFiles(context, navigator)
+        self._mentions = MentionFinding(context, navigator, self.files, self.listed.known)
+        self._actions = SessionActions(context, self.live, self.listed, navigator)
+        self._inbox = Inbox(context, self.live, self.listed, navigator)
+        self._left = LeftSessions(context, self.live, navigator, self._inbox.has)
+        self._notifications = InboxNotifier(context, self._inbox)
         navigator.session_opened.connect(self._follow)
 
     def _follow(self, handle: SessionHandle) -> None:
@@ -201,14 +169,14 @@ class WindowSessions(QObject):
         # It may have been renamed or pinned after it was opened and before it was followed. A session that has just
         # been made is not known here yet: what it tells first is listed.
         if session_id := handle.transcript.session.session_id:
-            self._try(self.listed.refresh_session(session_id))
+            self._launch(self.listed.refresh_session(session_id))
 
     def _on_happened(self, event: Event) -> None:
         handle = self.sender()
         assert isinstance(handle, SessionHandle)
         is_shown = handle is self._panels.session.handle
         if event.type in LISTED_EVENTS:
-            self._try(self.listed.refresh_session(handle.transcript.session.session_id))
+            self._launch(self.listed.refresh_session(handle.transcript.session.session_id))
         match event:
             case CommandRun(is_error=False, opens=opened) if is_shown and opened:
                 self.navigator.go_to(opened)

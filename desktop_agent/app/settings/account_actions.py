@@ -5,11 +5,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
-from PySide6.QtCore import QObject
 
-from desktop_agent.app.background_tasks import OneAtATime, Try, in_background
 from desktop_agent.app.connections import WindowBrowser, keep_key, key_of, models_at, signed_in
-from desktop_agent.composition.workbench import Workbench
+from desktop_agent.app.controller import Controller, OneAtATime, WindowContext, in_background
 from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.models.account import Account, is_same_name, named, usual_account
 from desktop_agent.core.models.vendors import SignInWay, vendor_of
@@ -22,17 +20,16 @@ if TYPE_CHECKING:
     from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 
 
-class AccountActions(QObject):
+class AccountActions(Controller):
     """Manages accounts, and shows the results while the dialog is open.
 
     Nothing blocks the window: a keyring may ask the user first.
     """
 
-    def __init__(self, bench: Workbench, try_: Try, parent: QObject, fail: Callable[[AgentError], None]) -> None:
-        super().__init__(parent)
-        self._bench = bench
+    def __init__(self, context: WindowContext, fail: Callable[[AgentError], None]) -> None:
+        super().__init__(context)
         self._fail = fail
-        self._sign_in_work = OneAtATime(try_, self._show_sign_in_failure)
+        self._sign_in_work = OneAtATime(self._launch, self._show_sign_in_failure)
         self.dialog: SettingsDialog | None = None
         self.sign_in = in_background(self._sign_in_work.begin, self._sign_in)
         """Sign in by a way and under a name, and use the account for new conversations if they use its provider."""

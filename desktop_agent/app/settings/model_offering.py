@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from msgspec.structs import replace
-from PySide6.QtCore import QCoreApplication, QObject
+from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.app.background_tasks import Try, in_background
+from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.settings.settings_dialog import Setup
-from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.models.account import USUAL, Account
@@ -158,22 +157,20 @@ async def refresh_old_list(bench: Workbench) -> None:
         logger.info("The list of models was not refreshed: %s", error.title)
 
 
-class ModelOffering(QObject):
+class ModelOffering(Controller):
     """Gives the model picker accounts with their models when it opens. Nothing blocks the window."""
 
-    def __init__(self, panels: WindowPanels, bench: Workbench, setup: Setup, try_: Try) -> None:
-        super().__init__(panels.window)
-        self._picker = panels.models
-        self._pickers = panels.pickers
-        self._session = panels.session
-        self._bench = bench
+    def __init__(self, context: WindowContext, setup: Setup) -> None:
+        super().__init__(context)
+        self._picker = self._panels.models
+        self._pickers = self._panels.pickers
+        self._session = self._panels.session
         self._setup = setup
-        self._try = try_
         self._accounts: tuple[Account, ...] = ()
         self._has_key: dict[str, bool] = {}
         """By keyring entry."""
-        self._lists = ModelLists(bench.models, changed=self._show)
-        self._picker.opened.connect(in_background(try_, self._offer))
+        self._lists = ModelLists(self._bench.models, changed=self._show)
+        self._picker.opened.connect(in_background(self._launch, self._offer))
         self._pickers.model_shown.connect(self._on_shown)
         self._picker.chosen.connect(self._on_chosen)
         self._picker.connect_requested.connect(self._on_connect)
@@ -181,7 +178,7 @@ class ModelOffering(QObject):
 
     def _on_shown(self, model: ModelRef) -> None:
         if known_vendor(model.provider) is not None:
-            self._try(self._name(model))
+            self._launch(self._name(model))
 
     async def _name(self, model: ModelRef) -> None:
         loaded = await asyncio.to_thread(self._bench.accounts.load)
@@ -204,7 +201,7 @@ class ModelOffering(QObject):
         self._setup.open().connect_provider(account.provider)
 
     def _on_refresh(self) -> None:
-        self._try(self._lists.refresh([account for account in self._accounts if self._is_connected(account)]))
+        self._launch(self._lists.refresh([account for account in self._accounts if self._is_connected(account)]))
 
     async def _offer(self) -> None:
         """Show what is known at once, and the rest when the keyring answers: it may ask the user first."""

@@ -4,11 +4,8 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject
-
-from desktop_agent.app.background_tasks import Try, in_background
 from desktop_agent.app.connections import WindowBrowser
-from desktop_agent.composition.workbench import Workbench
+from desktop_agent.app.controller import Controller, Launch, WindowContext, in_background
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, ServerError
 from desktop_agent.core.context.tokens import tool_tokens
@@ -35,8 +32,8 @@ from desktop_agent.ui.settings.settings_view import ServerActions, ServersView, 
 class ServerTools:
     """The tools of all servers as the settings show them, cached until a server lists different ones."""
 
-    def __init__(self, try_: Try, changed: Callable[[], None]) -> None:
-        self._try = try_
+    def __init__(self, launch: Launch, changed: Callable[[], None]) -> None:
+        self._launch = launch
         self._changed = changed
         self._known: dict[str, tuple[tuple[OfferedTool, ...], tuple[ToolView, ...]]] = {}
         """By server: what it listed, and how that is shown."""
@@ -52,7 +49,7 @@ class ServerTools:
             self._wanted[name] = connection
             if not self._is_looking:
                 self._is_looking = True
-                self._try(self._look())
+                self._launch(self._look())
         return views
 
     async def _look(self) -> None:
@@ -80,12 +77,12 @@ def _view(tool: McpTool) -> ToolView:
 _LOG_LINES = 60
 
 
-class ServerControl(QObject):
+class ServerControl(Controller):
     """Carries out what the page of servers asks for. Nothing blocks the window."""
 
-    def __init__(self, bench: Workbench, try_: Try, parent: QObject, *, fail: Callable[[AgentError], None]) -> None:
-        super().__init__(parent)
-        self._bench = bench
+    def __init__(self, context: WindowContext, *, fail: Callable[[AgentError], None]) -> None:
+        super().__init__(context)
+        bench, launch = self._bench, self._launch
         self._path = bench.live.path or bench.paths.settings_file()
         self._keyring = ServerKeyring(bench.keys)
         self._fail = fail
@@ -93,21 +90,21 @@ class ServerControl(QObject):
         self._show: Callable[[ServersView], None] | None = None
         self._say: Callable[[str], None] = lambda _text: None
         self._connections: dict[str, Connection] = {}
-        self._tools = ServerTools(try_, self.refresh)
+        self._tools = ServerTools(launch, self.refresh)
         self._sign_ins = ServerSignIns(self._keyring, bench.paths.data, SystemClock())
         self._progress: dict[str, SignInProgress] = {}
         """Sign-ins that are under way, by server."""
         self._signing_in: dict[str, asyncio.Task[object]] = {}
         self._unsubscribe: Callable[[], None] = lambda: None
         self.actions = ServerActions(
-            add=in_background(try_, self._add),
-            import_file=in_background(try_, self._import),
-            sign_in=in_background(try_, self._sign_in),
+            add=in_background(launch, self._add),
+            import_file=in_background(launch, self._import),
+            sign_in=in_background(launch, self._sign_in),
             cancel_sign_in=self._cancel_sign_in,
-            restart=in_background(try_, self._restart),
-            remove=in_background(try_, self._remove),
-            switch=in_background(try_, self._switch),
-            switch_tool=in_background(try_, self._switch_tool),
+            restart=in_background(launch, self._restart),
+            remove=in_background(launch, self._remove),
+            switch=in_background(launch, self._switch),
+            switch_tool=in_background(launch, self._switch_tool),
         )
 
     def follow(self, project: WorkspaceSettings | None) -> None:

@@ -4,22 +4,19 @@ import asyncio
 import logging
 from pathlib import Path
 
-from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer
+from PySide6.QtCore import QFileSystemWatcher, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 
+from desktop_agent.app.controller import Controller, WindowContext
 from desktop_agent.app.file_opening import open_in_editor
 from desktop_agent.app.settings.look import apply_keys, apply_look
 from desktop_agent.app.settings.settings_dialog import Setup
-from desktop_agent.app.window_panels import WindowPanels
-from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.loading import FileProblem
 from desktop_agent.core.settings.sections import ExecutionSettings, UiSettings
 from desktop_agent.core.settings.workspace_settings import Answer, ProjectProposal, WorkspaceSettings
-from desktop_agent.ui.runtime.eventloop import TaskSpawner
-from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.banner import few_lines
 
 _LOOK_EVERY_MS = 30_000
@@ -30,18 +27,14 @@ _SETTLED_MS = 1_000
 logger = logging.getLogger(__name__)
 
 
-class SettingsController(QObject):
+class SettingsController(Controller):
     """Follows the user's settings and those of the project that is shown."""
 
-    def __init__(
-        self, panels: WindowPanels, theme: Theme, bench: Workbench, setup: Setup, spawner: TaskSpawner
-    ) -> None:
-        super().__init__(panels.window)
-        self._panels = panels
-        self._theme = theme
-        self._bench = bench
+    def __init__(self, context: WindowContext, setup: Setup) -> None:
+        super().__init__(context)
+        panels, bench = self._panels, self._bench
         self._setup = setup
-        self._spawner = spawner
+        self._spawner = panels.spawner
         self._project: WorkspaceSettings | None = None
         self._look: UiSettings = bench.settings.ui
         panels.session.opens_questions |= self._look.opens_approvals

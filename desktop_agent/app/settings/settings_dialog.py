@@ -4,14 +4,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
-from desktop_agent.app.background_tasks import Try, in_background
 from desktop_agent.app.connections import local_server
+from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.file_opening import open_in_editor
 from desktop_agent.app.settings.account_actions import AccountActions
 from desktop_agent.app.settings.server_control import ServerControl
-from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.account import Account
@@ -22,8 +21,6 @@ from desktop_agent.core.settings.model_choice import left_behind
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.runtime.pacing import open_next_turn
 from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsView
-from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.window.main_window import MainWindow
 
 if TYPE_CHECKING:
     from desktop_agent.ui.settings.settings_dialog import SettingsDialog
@@ -72,45 +69,43 @@ class SettingChanges:
         self._done(change)
 
 
-class Setup(QObject):
+class Setup(Controller):
     """Shows the settings dialog and carries out what it asks for. Results that come after it closed are dropped."""
 
     project_answered = Signal(str)  # trusted or ignored
     rule_revoked = Signal(str)  # a rule's id
 
-    def __init__(self, window: MainWindow, theme: Theme, bench: Workbench, try_: Try) -> None:
-        super().__init__(window)
-        self._window = window
-        self._theme = theme
-        self._bench = bench
+    def __init__(self, context: WindowContext) -> None:
+        super().__init__(context)
+        bench, launch = self._bench, self._launch
         self._project: WorkspaceSettings | None = None
         self._rules: tuple[Rule, ...] = ()
         self._dialog: SettingsDialog | None = None
         self._made_ahead: SettingsDialog | None = None
         changes = SettingChanges(bench.live, done=self._show_change, fail=self._show_failure)
-        self._accounts = accounts = AccountActions(bench, try_, self, self._show_failure)
-        self._servers = ServerControl(bench, try_, self, fail=self._show_failure)
-        self._refresh_accounts = in_background(try_, accounts.refresh)
+        self._accounts = accounts = AccountActions(context, self._show_failure)
+        self._servers = ServerControl(context, fail=self._show_failure)
+        self._refresh_accounts = in_background(launch, accounts.refresh)
         self._actions = SettingsActions(
-            change=in_background(try_, changes.change),
-            reset=in_background(try_, changes.reset),
-            open_file=in_background(try_, self._open_file),
+            change=in_background(launch, changes.change),
+            reset=in_background(launch, changes.reset),
+            open_file=in_background(launch, self._open_file),
             answer_project=self.project_answered.emit,
             revoke_rule=self.rule_revoked.emit,
-            add_account=in_background(try_, accounts.add),
-            remove_account=in_background(try_, accounts.remove),
-            show_key=in_background(try_, accounts.show_key),
-            save_key=in_background(try_, accounts.save_key),
-            remove_key=in_background(try_, accounts.remove_key),
-            check_key=in_background(try_, accounts.check_key),
+            add_account=in_background(launch, accounts.add),
+            remove_account=in_background(launch, accounts.remove),
+            show_key=in_background(launch, accounts.show_key),
+            save_key=in_background(launch, accounts.save_key),
+            remove_key=in_background(launch, accounts.remove_key),
+            check_key=in_background(launch, accounts.check_key),
             sign_in=accounts.sign_in,
             cancel_sign_in=accounts.cancel_sign_in,
             check_sign_in=accounts.check_sign_in,
-            look_for_server=in_background(try_, self._look_for_server),
+            look_for_server=in_background(launch, self._look_for_server),
             servers=self._servers.actions,
         )
         bench.live.subscribe(self._show_settings)
-        theme.changed.connect(self._drop_made_ahead)
+        self._theme.changed.connect(self._drop_made_ahead)
 
     # --- the dialog -----------------------------------------------------------------------------------------------
 
@@ -121,7 +116,7 @@ class Setup(QObject):
         now = SystemClock().now
         pages = Pages(self._theme, now, self._actions)
         yield
-        self._made_ahead = SettingsDialog(self._theme, now, self._actions, self._window, pages=pages)
+        self._made_ahead = SettingsDialog(self._theme, now, self._actions, self._panels.window, pages=pages)
 
     def _drop_made_ahead(self) -> None:
         if self._made_ahead is not None:
@@ -147,7 +142,7 @@ class Setup(QObject):
 
         made, self._made_ahead = self._made_ahead, None
         if made is None:
-            return SettingsDialog(self._theme, SystemClock().now, self._actions, self._window)
+            return SettingsDialog(self._theme, SystemClock().now, self._actions, self._panels.window)
         made.fit_screen()
         return made
 

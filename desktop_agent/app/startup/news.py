@@ -5,10 +5,9 @@ import re
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QObject, QUrl
+from PySide6.QtCore import QUrl
 
-from desktop_agent.app.background_tasks import Try
-from desktop_agent.app.window_panels import WindowPanels
+from desktop_agent.app.controller import Controller, WindowContext
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.package import PACKAGE_FOLDER, __version__
 from desktop_agent.core.base.paths import resource_path
@@ -65,15 +64,12 @@ _MOST_LINES = 60
 """Laying out more would take noticeable time, and nobody reads it at a start."""
 
 
-class News(QObject):
-    def __init__(self, panels: WindowPanels, try_: Try) -> None:
-        super().__init__(panels.window)
-        self._panels = panels
-        self._try = try_
-        self._before = panels.window.memory.version
-        actions = panels.window.actions_
-        actions.whats_new.triggered.connect(self._on_wanted)
-        panels.conversation.news_bar.wanted.connect(self._on_wanted)
+class News(Controller):
+    def __init__(self, context: WindowContext) -> None:
+        super().__init__(context)
+        self._before = self._panels.window.memory.version
+        self._panels.window.actions_.whats_new.triggered.connect(self._on_wanted)
+        self._panels.conversation.news_bar.wanted.connect(self._on_wanted)
 
     def tell(self) -> None:
         """Announce an update once; at the first start there is nothing to announce."""
@@ -82,7 +78,7 @@ class News(QObject):
             self._panels.conversation.news_bar.show_version(__version__)
 
     def _on_wanted(self) -> None:
-        self._try(self._show())
+        self._launch(self._show())
 
     async def _show(self) -> None:
         path = changelog_path()

@@ -9,7 +9,6 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
-from desktop_agent.app.background_tasks import BackgroundTasks
 from desktop_agent.app.mention_finding import SymbolFinding
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.mentions import symbol_search
@@ -19,7 +18,6 @@ from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.offer_popups import MentionPopup
 from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.banner import Banner
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 
@@ -164,7 +162,7 @@ def test_the_next_letter_narrows_at_once_what_was_found_so_far(
         errors: list[BaseException] = []
         spawner, clock = TaskSpawner(errors.append), StoppableClock()
         spawner.start()
-        SymbolFinding(mentions, lambda: code, os.environ, clock, BackgroundTasks(spawner, Banner()))
+        SymbolFinding(mentions, lambda: code, os.environ, clock, spawner.spawn)
         window.show()
         window.activateWindow()
         composer.setFocus()

@@ -5,7 +5,6 @@ import inspect
 
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.app.background_tasks import BackgroundTasks
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.widgets.banner import Banner
@@ -22,7 +21,7 @@ async def test_what_comes_after_the_end_is_dropped_and_not_left_waiting(qtbot: Q
         raise AssertionError("it was begun")
 
     late = work()
-    BackgroundTasks(spawner, banner)(late)
+    spawner.spawn(late, banner.show_error)
     assert inspect.getcoroutinestate(late) == inspect.CORO_CLOSED
 
 
@@ -36,7 +35,7 @@ async def test_what_is_cancelled_before_its_first_step_is_dropped_and_not_left_w
         raise AssertionError("it was begun")
 
     last = work()
-    BackgroundTasks(spawner, banner)(last)
+    spawner.spawn(last, banner.show_error)
     await spawner.aclose()
     assert inspect.getcoroutinestate(last) == inspect.CORO_CLOSED
 
@@ -51,7 +50,7 @@ async def test_an_error_for_the_user_is_shown_in_the_banner_and_reported_nowhere
     async def work() -> None:
         raise AgentError("The list could not be read.")
 
-    BackgroundTasks(spawner, banner)(work())
+    spawner.spawn(work(), banner.show_error)
     await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()})
     assert not banner.isHidden()
     assert reported == []

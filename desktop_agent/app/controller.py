@@ -1,16 +1,21 @@
-"""Background work: its errors are shown, and of questions asked with every keystroke only the latest is answered."""
+"""What the controllers of a window have in common, and how they work in the background.
+
+Errors of background work are shown; of questions asked with every keystroke only the latest is answered.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Generic, ParamSpec, TypeVar
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QObject
 
+from desktop_agent.app.window_panels import WindowPanels
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.ui.runtime.eventloop import TaskSpawner
-from desktop_agent.ui.widgets.banner import Banner
+from desktop_agent.ui.theme import Theme
 
-Try = Callable[[Coroutine[object, object, object]], None]
+Launch = Callable[[Coroutine[object, object, object]], None]
 """Runs a coroutine in the background and shows its errors."""
 
 P = ParamSpec("P")
@@ -27,30 +32,37 @@ def in_background(
     return begin
 
 
-class BackgroundTasks:
-    """A `Try`: what goes wrong is shown in the banner."""
+class WindowContext:
+    """What every controller of one window works with."""
 
-    def __init__(self, spawner: TaskSpawner, banner: Banner) -> None:
-        self._spawner = spawner
-        self._banner = banner
+    def __init__(self, panels: WindowPanels, theme: Theme, bench: Workbench) -> None:
+        self.panels = panels
+        self.theme = theme
+        self.bench = bench
+        self.launch: Launch = partial(panels.spawner.spawn, show_error=panels.conversation.banner.show_error)
 
-    def __call__(self, work: Coroutine[object, object, object]) -> None:
-        """Return at once. `work` is dropped once the window has ended."""
-        self._spawner.spawn(work, self._banner.show_error)
+
+class Controller(QObject):
+    """Carries out what one part of the window asks for. Lives as long as the window."""
+
+    def __init__(self, context: WindowContext) -> None:
+        super().__init__(context.panels.window)
+        self._panels, self._theme = context.panels, context.theme
+        self._bench, self._launch = context.bench, context.launch
 
 
 class OneAtATime:
     """Runs at most one piece of work at a time; the next one, or the user, cancels the previous one."""
 
-    def __init__(self, try_: Try, fail: Callable[[AgentError], None]) -> None:
+    def __init__(self, launch: Launch, fail: Callable[[AgentError], None]) -> None:
         """`fail` shows what went wrong, where the user is."""
-        self._try = try_
+        self._launch = launch
         self._fail = fail
         self._task: asyncio.Task[object] | None = None
 
     def begin(self, work: Coroutine[object, object, None]) -> None:
         self.cancel()
-        self._try(self._carry_out(work))
+        self._launch(self._carry_out(work))
 
     def cancel(self) -> None:
         if self._task is not None:
@@ -81,9 +93,9 @@ Q = TypeVar("Q")
 class LatestQuestion(Generic[Q]):
     """Answers at most one question at a time, in the background; of those that wait, only the latest."""
 
-    def __init__(self, answer: Callable[[Q], Awaitable[None]], try_: Try) -> None:
+    def __init__(self, answer: Callable[[Q], Awaitable[None]], launch: Launch) -> None:
         self._answer = answer
-        self._try = try_
+        self._launch = launch
         self._waiting: Q | None = None
         self._is_answering = False
 
@@ -97,7 +109,7 @@ class LatestQuestion(Generic[Q]):
         self._waiting = question
         if not self._is_answering:
             self._is_answering = True
-            self._try(self._answer_all())
+            self._launch(self._answer_all())
 
     def drop(self) -> None:
         self._waiting = None
