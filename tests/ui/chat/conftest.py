@@ -1,6 +1,6 @@
 """The theme as the application installs it, a stage to show things on, and what its cards load."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 
 import pytest
 from PySide6.QtWidgets import QApplication
@@ -29,13 +29,3 @@ def loads() -> Generator[Loads]:
     loads = Loads()
     yield loads
     loads.finish()  # nothing is left unawaited
-
-
-@pytest.fixture
-def until(qtbot: QtBot) -> Callable[[Callable[[], bool]], None]:
-    """Wait until something is so; the window goes on meanwhile."""
-
-    def wait(is_so: Callable[[], bool]) -> None:
-        qtbot.waitUntil(is_so)
-
-    return wait

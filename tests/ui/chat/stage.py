@@ -108,6 +108,11 @@ class Conversation:
         for event in events:
             self._view.apply(self.transcript.apply(event))
 
+    def show(self, *events: ev.Event) -> None:
+        """Let these events happen, and do not wait for the next frame to see them."""
+        self.happen(*events)
+        self._view.row_layout.flush()
+
     def ask(self, text: str) -> None:
         turn = self.transcript.turn + 1
         self.happen(
@@ -185,6 +190,12 @@ class Stage:
             transcript.paged.append(entry)
         self.view.show_transcript(transcript)
         return transcript
+
+    def talk(self, prompt: str = "go") -> Conversation:
+        """Begin a conversation with this prompt."""
+        conversation = Conversation(self.view)
+        conversation.ask(prompt)
+        return conversation
 
     def row(self, index: int) -> EntryRow:
         return self.view.rows[index if index >= 0 else len(self.view.rows) + index]

@@ -119,13 +119,6 @@ def find(qtbot: QtBot, bar: FindBar, text: str, expected: str) -> None:
     qtbot.waitUntil(lambda: says(bar) == expected)
 
 
-def test_it_is_out_of_the_way_until_it_is_asked_for(bar: FindBar) -> None:
-    assert bar.isHidden()
-    bar.open_bar()
-    assert bar.isVisible()
-    assert field(bar).hasFocus()
-
-
 def test_typing_finds_whatever_the_case_from_the_end_on(qtbot: QtBot, bar: FindBar) -> None:
     find(qtbot, bar, "PAGES", "3 of 3")
 
@@ -136,7 +129,7 @@ def test_nothing_found_is_said_and_an_empty_field_says_nothing(qtbot: QtBot, bar
     qtbot.waitUntil(lambda: says(bar) == "")
 
 
-def test_enter_goes_on_and_round_and_shift_enter_back(qtbot: QtBot, bar: FindBar) -> None:
+def test_enter_and_the_buttons_go_on_and_round_and_back(qtbot: QtBot, bar: FindBar) -> None:
     find(qtbot, bar, "pages", "3 of 3")
     for key, modifiers, expected in (
         (Qt.Key.Key_Return, Qt.KeyboardModifier.NoModifier, "1 of 3"),
@@ -148,14 +141,9 @@ def test_enter_goes_on_and_round_and_shift_enter_back(qtbot: QtBot, bar: FindBar
     ):
         QTest.keyClick(field(bar), key, modifiers)
         qtbot.waitUntil(lambda expected=expected: says(bar) == expected)
-
-
-def test_the_buttons_go_on_and_back(qtbot: QtBot, bar: FindBar) -> None:
-    find(qtbot, bar, "pages", "3 of 3")
-    QTest.mouseClick(button(bar, "Next match"), Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: says(bar) == "1 of 3")
-    QTest.mouseClick(button(bar, "Previous match"), Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: says(bar) == "3 of 3")
+    for name, expected in (("Next match", "1 of 3"), ("Previous match", "3 of 3")):
+        QTest.mouseClick(button(bar, name), Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda expected=expected: says(bar) == expected)
 
 
 def test_what_is_found_can_be_seen(qtbot: QtBot, bar: FindBar, view: TranscriptView, theme: Theme) -> None:
@@ -175,7 +163,9 @@ def test_what_is_found_can_be_seen(qtbot: QtBot, bar: FindBar, view: TranscriptV
 def test_closing_ends_the_search_and_goes_back_to_the_conversation(
     qtbot: QtBot, bar: FindBar, view: TranscriptView, by_key: bool
 ) -> None:
+    assert bar.isHidden(), "it is out of the way until it is asked for"
     find(qtbot, bar, "pages", "3 of 3")
+    assert field(bar).hasFocus()
     if by_key:
         QTest.keyClick(field(bar), Qt.Key.Key_Escape)
     else:

@@ -17,12 +17,24 @@ def edit(*changes: FileChange) -> ToolEntry:
     return call("edit_file", "src/app.py", changes=changes, result=ToolResult(content="{}"))
 
 
+def show_edit(stage: Stage, loads: Loads, *, is_loaded: bool = True) -> None:
+    stage.show(edit(loads.change("1.1", "src/app.py", OLD, NEW)))
+    if is_loaded:
+        loads.finish()
+
+
+def show_two(stage: Stage, loads: Loads) -> None:
+    first, second = loads.change("1.1", "a.py", OLD, NEW), loads.change("1.2", "b.py", b"x = 1\n", b"x = 2\n")
+    stage.show(edit(first, second))
+    loads.finish()
+
+
 def lines(stage: Stage) -> list[str]:
     return "\n".join(stage.shown_text(0).split("\u2028")).splitlines()
 
 
 def test_the_first_change_is_shown_with_signs(stage: Stage, loads: Loads) -> None:
-    stage.show(edit(loads.change("1.1", "src/app.py", OLD, NEW)))
+    show_edit(stage, loads, is_loaded=False)
     assert not stage.widget(0).is_column_shown
     loads.finish()
     assert lines(stage) == [
@@ -37,8 +49,7 @@ def test_the_first_change_is_shown_with_signs(stage: Stage, loads: Loads) -> Non
 
 
 def test_lines_stand_on_the_colours_of_the_review(stage: Stage, loads: Loads, theme: Theme) -> None:
-    stage.show(edit(loads.change("1.1", "src/app.py", OLD, NEW)))
-    loads.finish()
+    show_edit(stage, loads)
     image = stage.widget(0).grab().toImage()
     seen = {image.pixelColor(x, y).name().upper() for y in range(34, image.height()) for x in range(2, image.width())}
     colours = theme.colours
@@ -46,8 +57,7 @@ def test_lines_stand_on_the_colours_of_the_review(stage: Stage, loads: Loads, th
 
 
 def test_code_is_coloured_a_moment_later(stage: Stage, loads: Loads, theme: Theme) -> None:
-    stage.show(edit(loads.change("1.1", "src/app.py", OLD, NEW)))
-    loads.finish()
+    show_edit(stage, loads)
 
     def is_coloured() -> bool:
         image = stage.widget(0).grab().toImage()
@@ -68,9 +78,7 @@ def test_a_long_change_says_how_much_more_there_is(stage: Stage, loads: Loads) -
 
 
 def test_of_several_files_the_first_is_unfolded_and_the_others_on_demand(stage: Stage, loads: Loads) -> None:
-    first, second = loads.change("1.1", "a.py", OLD, NEW), loads.change("1.2", "b.py", b"x = 1\n", b"x = 2\n")
-    stage.show(edit(first, second))
-    loads.finish()
+    show_two(stage, loads)
     assert lines(stage)[0] == "▾ a.py  +1  −1"
     assert lines(stage)[-1] == "▸ b.py  +1  −1"
     assert loads.asked == ["a.py"]
@@ -86,9 +94,7 @@ def test_of_several_files_the_first_is_unfolded_and_the_others_on_demand(stage: 
 
 
 def test_files_unfold_with_the_keyboard(stage: Stage, loads: Loads) -> None:
-    first, second = loads.change("1.1", "a.py", OLD, NEW), loads.change("1.2", "b.py", b"x = 1\n", b"x = 2\n")
-    stage.show(edit(first, second))
-    loads.finish()
+    show_two(stage, loads)
     widget = stage.widget(0)
     widget.setFocus(Qt.FocusReason.TabFocusReason)
     stage.key(Qt.Key.Key_Tab, widget)
@@ -98,8 +104,7 @@ def test_files_unfold_with_the_keyboard(stage: Stage, loads: Loads) -> None:
 
 
 def test_it_folds_and_the_review_is_a_click_away(stage: Stage, loads: Loads) -> None:
-    stage.show(edit(loads.change("1.1", "a.py", OLD, NEW)))
-    loads.finish()
+    show_edit(stage, loads)
     requested = record(stage.view.entry_actions.changes_requested)
     stage.button("Show change").click()
     assert requested == [("c1",)]
@@ -107,17 +112,13 @@ def test_it_folds_and_the_review_is_a_click_away(stage: Stage, loads: Loads) -> 
     assert not stage.widget(0).is_column_shown
 
 
-def test_what_cannot_be_compared_says_so(stage: Stage, loads: Loads) -> None:
-    loads.error = StorageError("A stored file content is missing.")
-    stage.show(edit(loads.change("1.1", "a.py", OLD, NEW)))
-    loads.finish()
-    assert lines(stage) == [" A stored file content is missing."]
-
-
-def test_a_binary_file_has_no_lines_but_a_word(stage: Stage, loads: Loads) -> None:
+def test_what_has_no_lines_says_why(stage: Stage, loads: Loads) -> None:
     stage.show(edit(loads.change("1.1", "a.bin", b"\0\1", b"\0\2")))
     loads.finish()
     assert lines(stage)[0].startswith(" Binary file")
+    loads.error = StorageError("A stored file content is missing.")
+    show_edit(stage, loads)
+    assert lines(stage) == [" A stored file content is missing."]
 
 
 def test_what_arrives_later_does_not_move_what_is_read(stage: Stage, loads: Loads) -> None:
@@ -137,7 +138,6 @@ def test_the_end_stays_in_view_when_a_diff_arrives(stage: Stage, loads: Loads) -
 
 
 def test_selecting_copies_lines_with_their_signs(stage: Stage, loads: Loads) -> None:
-    stage.show(edit(loads.change("1.1", "a.py", OLD, NEW)))
-    loads.finish()
+    show_edit(stage, loads)
     stage.view.selected.select_all()
     assert "-        x = a // 2\n+        x = a * 2" in stage.view.selected.text()

@@ -1,32 +1,35 @@
 """A command shows the end of what it printed, in its colours, as it comes."""
 
 import pytest
-from msgspec.structs import replace
 from PySide6.QtGui import QImage
 
-from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.protocol.events import ToolOutputDelta
-from desktop_agent.core.protocol.model import BlobRef, Denied, ToolResult
+from desktop_agent.core.protocol.model import Denied, ToolResult
 from desktop_agent.ui.chat.cards.tool_body import ToolBody
 from desktop_agent.ui.chat.cards.tool_output import OutputExcerpt, first_lines, readable
 from desktop_agent.ui.terminal.printed_text import MAX_LINE, ansi_colours
 from desktop_agent.ui.theme import Theme
-from tests.ui.chat.stage import Conversation, Stage, call, change, click, record
+from tests.ui.chat.stage import Stage, call, change, click, record
+
+WORDS = "".join(f"word{number} " for number in range(200_000))
 
 
-def test_control_characters_are_shown_as_the_model_reads_them() -> None:
-    assert first_lines("rm -rf /home\rok\r\n\x1b[1;32mgreen\x1b[0m\ttab\x00", 12).text == (
-        "rm -rf /home\\x0dok\n\\x1b[1;32mgreen\\x1b[0m\ttab\\x00"
-    )
-
-
-def test_the_first_lines_say_how_many_are_behind() -> None:
-    assert first_lines("a\nb\nc\nd\n", 2) == OutputExcerpt("a\nb", 2)
-    assert first_lines("a\nb\n", 2) == OutputExcerpt("a\nb", 0)
-
-
-def test_a_line_of_a_megabyte_is_cut() -> None:
-    assert len(first_lines("x" * 1_000_000, 12).text) == MAX_LINE
+@pytest.mark.parametrize(
+    ("text", "count", "excerpt"),
+    [
+        ("a\nb\nc\nd\n", 2, OutputExcerpt("a\nb", 2)),
+        ("a\nb\n", 2, OutputExcerpt("a\nb", 0)),
+        (f"short\n{WORDS}\n", 12, OutputExcerpt(f"short\n{WORDS[:MAX_LINE]}", 0, 1, len(WORDS) - MAX_LINE)),
+        (
+            "rm -rf /home\rok\r\n\x1b[1;32mgreen\x1b[0m\ttab\x00",
+            12,
+            OutputExcerpt("rm -rf /home\\x0dok\n\\x1b[1;32mgreen\\x1b[0m\ttab\\x00", 0),
+        ),
+    ],
+    ids=["more lines", "all lines", "a line of a megabyte", "control characters as the model reads them"],
+)
+def test_the_first_lines_say_what_is_left_out(text: str, count: int, excerpt: OutputExcerpt) -> None:
+    assert first_lines(text, count) == excerpt
 
 
 @pytest.mark.parametrize(
@@ -53,13 +56,6 @@ def test_answers_in_json_are_shown_as_text(content: str, text: str) -> None:
     assert readable(content) == text
 
 
-def test_of_a_long_line_the_beginning_is_shown_and_how_far_it_goes_on() -> None:
-    text = "".join(f"word{number} " for number in range(200_000))
-    excerpt = first_lines(f"short\n{text}\n", 12)
-    assert excerpt.text == "short\n" + text[:MAX_LINE]
-    assert (excerpt.cut_lines, excerpt.cut_chars) == (1, len(text) - MAX_LINE)
-
-
 LINES = "".join(f"line {number}\n" for number in range(30))
 
 
@@ -74,38 +70,31 @@ def test_what_it_prints_has_the_colours_it_was_given(stage: Stage, theme: Theme)
 
 
 def test_colours_go_on_over_pieces_that_arrive_one_by_one(stage: Stage, theme: Theme) -> None:
-    conversation = Conversation(stage.view)
-    conversation.ask("go")
+    conversation = stage.talk()
     call_id = conversation.start_call("run_terminal_cmd", "make")
     for piece in ("\x1b[3", "2m", "██", "██\n", "████"):
-        conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text=piece))
-        stage.view.row_layout.flush()
+        conversation.show(ToolOutputDelta(turn=1, call_id=call_id, text=piece))
     assert stage.shown_text(1) == "████\u2028████"
     assert ansi_colours(theme.colours)[2] in colours(stage.widget(1).grab().toImage())
 
 
 def test_overwritten_progress_is_shown_once(stage: Stage) -> None:
-    conversation = Conversation(stage.view)
-    conversation.ask("go")
+    conversation = stage.talk()
     call_id = conversation.start_call("run_terminal_cmd", "curl")
     for percent in range(0, 101, 10):
-        conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text=f"\r{percent:3} %"))
-        stage.view.row_layout.flush()
+        conversation.show(ToolOutputDelta(turn=1, call_id=call_id, text=f"\r{percent:3} %"))
     assert stage.shown_text(1) == "100 %"
 
 
 def test_more_output_than_is_kept_still_shows_its_end(stage: Stage) -> None:
-    conversation = Conversation(stage.view)
-    conversation.ask("go")
+    conversation = stage.talk()
     call_id = conversation.start_call("run_terminal_cmd", "make")
-    conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text="first\n"))
-    stage.view.row_layout.flush()
+    conversation.show(ToolOutputDelta(turn=1, call_id=call_id, text="first\n"))
     conversation.happen(
         ToolOutputDelta(turn=1, call_id=call_id, text="x" * 99 + "\n"),
         *(ToolOutputDelta(turn=1, call_id=call_id, text=("y" * 99 + "\n") * 400) for _ in range(3)),
     )
-    conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text="last\n"))
-    stage.view.row_layout.flush()
+    conversation.show(ToolOutputDelta(turn=1, call_id=call_id, text="last\n"))
     assert stage.shown_text(1).endswith("\u2028last")
 
 
@@ -120,29 +109,6 @@ def test_coloured_text_is_found(stage: Stage) -> None:
     with stage.qtbot.waitSignal(stage.view.finder.found):
         stage.view.finder.find("needle")
     assert stage.view.selected.is_empty
-
-
-def test_it_is_folded_and_unfolded_by_its_line(stage: Stage) -> None:
-    stage.show(call("run_terminal_cmd", "ls", output=LINES, result=ToolResult(content="{}")))
-    assert stage.widget(0).is_column_shown
-    line = stage.widget(0).tab_stops()[0]
-    click(line)
-    assert not stage.widget(0).is_column_shown
-    click(line)
-    assert stage.widget(0).is_column_shown
-
-
-def test_how_it_ended_is_said_in_words(stage: Stage) -> None:
-    facts: list[tuple[dict[str, object], str]] = [
-        ({"exit_code": 1}, "Run make failed exit 1 3.2 s"),
-        ({"exit_code": -1, "timed_out": True}, "Run make failed timed out 3.2 s"),
-        ({"exit_code": 2, "confinement": "read-only sandbox"}, "Run make failed exit 2 read-only sandbox · 3.2 s"),
-        ({"exit_code": 2, "escalated": True}, "Run make failed exit 2 outside the sandbox · 3.2 s"),
-    ]
-    for metadata, said in facts:
-        entry = call("run_terminal_cmd", "make", result=ToolResult(content="{}", is_error=True, metadata=metadata))
-        stage.show(replace(entry, duration_s=3.2))
-        assert stage.widget(0).accessibleName() == said
 
 
 def test_a_command_that_changed_files_shows_its_output_and_offers_the_change(stage: Stage) -> None:
@@ -184,15 +150,6 @@ def test_a_background_command_says_where_it_is_seen_instead_of_what_the_model_is
     content = '{"output": "background command dispatched\\njob_id: job-1\\npid: 7", "metadata": {}}'
     stage.show(call("run_terminal_cmd", "serve", result=ToolResult(content=content, metadata={"job_id": "job-1"})))
     assert stage.shown_text(0) == "Started in the background. The list of background commands shows it."
-
-
-def test_what_is_shown_whole_offers_no_more(stage: Stage) -> None:
-    """The answer to the model may be plain while the stored output has its colours."""
-    stored = BlobRef(blob=Digest("0" * 64), size=9, media_type="text/plain")
-    stage.show(
-        call("run_terminal_cmd", "ls", output="\x1b[31mred\x1b[0m\n", result=ToolResult(content="{}", output=stored))
-    )
-    assert "Show all output" not in stage.buttons()
 
 
 @pytest.mark.parametrize("name", ["run_terminal_cmd", "read_file"])

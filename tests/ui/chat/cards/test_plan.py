@@ -3,7 +3,7 @@
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.transcript import ToolEntry
-from tests.ui.chat.stage import Conversation, Stage, call, click
+from tests.ui.chat.stage import Stage, call, click
 
 
 def todos(*statuses: str) -> list[dict[str, object]]:
@@ -50,15 +50,13 @@ def test_only_the_newest_is_unfolded(stage: Stage) -> None:
 
 
 def test_an_older_one_folds_when_a_newer_comes(stage: Stage) -> None:
-    conversation = Conversation(stage.view)
-    conversation.ask("go")
+    conversation = stage.talk()
 
     def write(*statuses: str) -> None:
         call_id = conversation.start_call("todo_write", "write")
         result = ToolResult(content="{}", metadata={"todos": todos(*statuses)})
         finished = ev.ToolCallFinished(turn=1, call_id=call_id, state="completed", result=result, duration_s=0.1)
-        conversation.happen(finished)
-        stage.view.row_layout.flush()
+        conversation.show(finished)
 
     write("pending", "pending")
     assert stage.widget(1).is_column_shown

@@ -27,6 +27,12 @@ def unfolded(stage: Stage, entry: ToolEntry) -> list[str]:
     return "\n".join(stage.shown_text(0).split("\u2028")).splitlines()
 
 
+def press(stage: Stage, word: str) -> None:
+    at = stage.point_of(0, word)
+    stage.press(at)
+    stage.release(at)
+
+
 def test_places_stand_below_their_file(stage: Stage) -> None:
     assert unfolded(stage, search(PLACES)) == [
         "src/app.py",
@@ -45,9 +51,7 @@ def test_places_stand_below_their_file(stage: Stage) -> None:
 def test_a_click_asks_for_the_file_at_its_line(stage: Stage, word: str, requested: tuple[str, int]) -> None:
     unfolded(stage, search(PLACES))
     asked = record(stage.view.entry_actions.file_requested)
-    at = stage.point_of(0, word)
-    stage.press(at)
-    stage.release(at)
+    press(stage, word)
     assert asked == [requested]
 
 
@@ -81,14 +85,18 @@ def test_eight_rows_are_shown_and_the_others_on_demand(stage: Stage) -> None:
     assert stage.widget(0).height() == height
 
 
-def test_files_without_lines_are_listed_alone(stage: Stage) -> None:
-    assert unfolded(stage, search([{"path": "a.py"}, {"path": "b.py", "line": None}])) == ["a.py", "b.py"]
-
-
-def test_counts_are_listed_with_their_files(stage: Stage) -> None:
-    counts = json.dumps({"a.py": 3, "b.py": 1, "[and 7 more files]": 12})
-    assert unfolded(stage, search(16, counts)) == ["a.py  3", "b.py  1"]
-    assert unfolded(stage, search([{"path": "a.py", "count": 3}])) == ["a.py  3"]
+@pytest.mark.parametrize(
+    ("entry", "shown"),
+    [
+        (search([{"path": "a.py"}, {"path": "b.py", "line": None}]), ["a.py", "b.py"]),
+        (search(16, json.dumps({"a.py": 3, "b.py": 1, "[and 7 more files]": 12})), ["a.py  3", "b.py  1"]),
+        (search([{"path": "a.py", "count": 3}]), ["a.py  3"]),
+        (search(1, '["a.py:1: x"]'), ["a.py:1: x"]),
+    ],
+    ids=["files without lines", "counts in the answer", "counts in the list", "without a list its answer"],
+)
+def test_a_search_without_lines_shows_what_it_has(stage: Stage, entry: ToolEntry, shown: list[str]) -> None:
+    assert unfolded(stage, entry) == shown
 
 
 def test_what_a_tool_writes_is_not_trusted() -> None:
@@ -104,10 +112,6 @@ def test_what_a_tool_writes_is_not_trusted() -> None:
     assert len(found_in(ToolResult(content="", metadata={"matches": PLACES * MOST_PLACES}))) == MOST_PLACES
     assert found_in(ToolResult(content="{not json", metadata={"matches": 1})) == ()
     assert found_in(ToolResult(content="{}", metadata={})) == ()
-
-
-def test_a_search_without_a_list_shows_its_answer(stage: Stage) -> None:
-    assert unfolded(stage, search(1, '["a.py:1: x"]')) == ["a.py:1: x"]
 
 
 def test_places_are_found_and_copied(stage: Stage) -> None:
@@ -128,20 +132,8 @@ def web_search(*pages: object) -> ToolEntry:
     return call("web_search", "ceil", result=ToolResult(content="{}", metadata={"results": list(pages)}))
 
 
-def unfolded_pages(stage: Stage, entry: ToolEntry) -> list[str]:
-    stage.show(entry)
-    click(stage.widget(0).tab_stops()[0])
-    return "\n".join(stage.shown_text(0).split("\u2028")).splitlines()
-
-
-def press(stage: Stage, word: str) -> None:
-    at = stage.point_of(0, word)
-    stage.press(at)
-    stage.release(at)
-
-
 def test_a_page_shows_title_site_and_what_it_says(stage: Stage) -> None:
-    assert unfolded_pages(stage, web_search(PAGE)) == ["Ceiling division  docs.example.org", "Rounds up."]
+    assert unfolded(stage, web_search(PAGE)) == ["Ceiling division  docs.example.org", "Rounds up."]
     assert stage.widget(0).accessibleName() == "Search the web ceil done 1 result · 6 ms"
 
 
@@ -152,7 +144,7 @@ def test_a_search_of_the_provider_says_that_it_ran_there(stage: Stage) -> None:
 
 
 def test_a_title_leads_to_its_page(stage: Stage) -> None:
-    unfolded_pages(stage, web_search(PAGE))
+    unfolded(stage, web_search(PAGE))
     opened = record(stage.view.entry_actions.link_activated)
     press(stage, "Rounds")
     press(stage, "Ceiling")
@@ -161,7 +153,7 @@ def test_a_title_leads_to_its_page(stage: Stage) -> None:
 
 @pytest.mark.parametrize("link", ["file:///etc/passwd", "javascript:alert(1)", "https://", "https://[", "", 7, None])
 def test_anything_but_a_web_address_leads_nowhere(stage: Stage, link: object) -> None:
-    unfolded_pages(stage, web_search({"title": "Trap", "link": link, "snippet": "x"}))
+    unfolded(stage, web_search({"title": "Trap", "link": link, "snippet": "x"}))
     opened = [record(stage.view.entry_actions.link_activated), record(stage.view.entry_actions.file_requested)]
     press(stage, "Trap")
     assert opened == [[], []]
@@ -169,11 +161,11 @@ def test_anything_but_a_web_address_leads_nowhere(stage: Stage, link: object) ->
 
 def test_five_are_shown_and_the_others_on_demand(stage: Stage) -> None:
     pages = [{"title": f"page {number}", "link": f"https://example.org/{number}"} for number in range(8)]
-    assert len(unfolded_pages(stage, web_search(*pages))) == 5
+    assert len(unfolded(stage, web_search(*pages))) == 5
     stage.button("Show 3 results more").click()
     assert len(stage.widget(0).column.text.blocks) == 8
 
 
 def test_a_result_without_pages_is_shown_as_text(stage: Stage) -> None:
     result = ToolResult(content="nothing found", metadata={"results": []})
-    assert unfolded_pages(stage, call("web_search", "ceil", result=result)) == ["nothing found"]
+    assert unfolded(stage, call("web_search", "ceil", result=result)) == ["nothing found"]

@@ -1,5 +1,7 @@
 """The list of commands above the field: it follows what is typed, and never takes a key that is not its own."""
 
+from functools import partial
+
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
@@ -59,21 +61,20 @@ class TestWhatFits:
     def test_what_is_no_command_offers_nothing(self, text: str) -> None:
         assert offer(text, COMMANDS) is None
 
-    def test_names_that_begin_so_come_first(self) -> None:
-        found = offer("/re", COMMANDS)
+    @pytest.mark.parametrize(
+        ("text", "names"),
+        [
+            ("/re", ["rewind", "redo", "review"]),
+            ("/mess", ["git:message"]),
+            ("/u", ["unpin", "undo", "undo"]),
+        ],
+        ids=["names that begin so first", "a part of a name", "what cannot be used last"],
+    )
+    def test_the_best_match_comes_first(self, text: str, names: list[str]) -> None:
+        found = offer(text, COMMANDS)
         assert found is not None
-        assert [command.name for command in found.commands] == ["rewind", "redo", "review"]
-
-    def test_a_part_of_a_name_fits(self) -> None:
-        found = offer("/mess", COMMANDS)
-        assert found is not None
-        assert [command.name for command in found.commands] == ["git:message"]
-
-    def test_what_cannot_be_used_comes_last_and_says_why(self) -> None:
-        found = offer("/u", COMMANDS)
-        assert found is not None
-        assert [command.name for command in found.commands] == ["unpin", "undo", "undo"]
-        assert found.commands[-1].problem
+        assert [command.name for command in found.commands] == names
+        assert bool(found.commands[-1].problem) == (text == "/u")
 
     def test_behind_a_whole_name_its_arguments_are_shown(self) -> None:
         found = offer("/pin add x", COMMANDS)
@@ -106,15 +107,12 @@ class TestTyping:
         assert desk.popup is None
         assert desk.wanted == 0
 
-    def test_deleting_the_slash_closes_it(self, desk: Desk) -> None:
-        desk.type("/")
-        desk.key(Qt.Key.Key_Backspace)
-        assert desk.popup is None
-
-    def test_losing_the_focus_closes_it(self, desk: Desk) -> None:
-        desk.type("/")
-        desk.edit.clearFocus()
-        assert desk.popup is None
+    def test_deleting_the_slash_or_losing_the_focus_closes_it(self, desk: Desk) -> None:
+        for close in (partial(desk.key, Qt.Key.Key_Backspace), desk.edit.clearFocus):
+            desk.type("/")
+            assert desk.popup is not None
+            close()
+            assert desk.popup is None
 
 
 class TestKeys:
@@ -133,22 +131,13 @@ class TestKeys:
         desk.key(Qt.Key.Key_Return)
         assert desk.commands == [("/status",)]
 
-    def test_enter_sends_a_whole_command(self, desk: Desk) -> None:
-        desk.type("/undo")
-        assert desk.popup is not None
+    @pytest.mark.parametrize("text", ["/undo", "/pin add x", "/nothing"], ids=["whole", "with arguments", "unknown"])
+    def test_enter_sends_a_command(self, desk: Desk, text: str) -> None:
+        desk.type(text)
+        assert (desk.popup is None) == (text == "/nothing")
         desk.key(Qt.Key.Key_Return)
-        assert desk.commands == [("/undo",)]
+        assert desk.commands == [(text,)]
         assert desk.popup is None
-
-    def test_enter_sends_arguments(self, desk: Desk) -> None:
-        desk.type("/pin add x")
-        desk.key(Qt.Key.Key_Return)
-        assert desk.commands == [("/pin add x",)]
-
-    def test_enter_sends_what_is_unknown(self, desk: Desk) -> None:
-        desk.type("/nothing")
-        desk.key(Qt.Key.Key_Return)
-        assert desk.commands == [("/nothing",)]
 
     def test_arrows_choose_and_go_round_passing_over_what_cannot_be_used(self, desk: Desk) -> None:
         desk.type("/un")

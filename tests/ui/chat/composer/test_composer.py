@@ -55,9 +55,10 @@ def desk(theme: Theme, qtbot: QtBot) -> Desk:
 
 
 class TestWriting:
-    def test_enter_sends_and_empties_the_field(self, desk: Desk) -> None:
+    @pytest.mark.parametrize("is_by_key", [True, False])
+    def test_enter_or_the_button_sends_and_empties_the_field(self, desk: Desk, is_by_key: bool) -> None:
         type_text(desk.edit, "  fix it ")
-        desk.key(Qt.Key.Key_Return)
+        desk.key(Qt.Key.Key_Return) if is_by_key else click(desk.child("sendButton"))
         assert desk.sent == [("fix it",)]
         assert desk.composer.text() == ""
 
@@ -90,15 +91,6 @@ class TestWriting:
         assert desk.edit.placeholderText() == WORKING
         desk.key(Qt.Key.Key_Return)
         assert desk.sent == [("日本",)]
-
-    def test_the_button_sends_too(self, desk: Desk) -> None:
-        desk.composer.set_text("go")
-        click(desk.child("sendButton"))
-        assert desk.sent == [("go",)]
-
-    def test_a_draft_is_kept(self, desk: Desk) -> None:
-        desk.composer.set_text("draft")
-        assert desk.composer.text() == "draft"
 
     def test_ctrl_enter_sends_what_is_written_and_does_nothing_else_when_there_is_nothing(self, desk: Desk) -> None:
         shortcut = QShortcut(QKeySequence("Ctrl+Return"), desk.window)
@@ -150,18 +142,15 @@ WORKING = "Queue the next message… Ctrl+Enter sends it into this turn."
 
 
 class TestWorking:
-    def test_stop_is_there_only_while_a_turn_runs(self, desk: Desk) -> None:
+    def test_stop_is_there_only_while_a_turn_runs_and_the_field_says_what_sending_does(self, desk: Desk) -> None:
         assert desk.buttons() == ["Send"]
+        assert desk.edit.placeholderText() == "Ask for a change, or a question about this folder…"
         desk.composer.set_working(is_working=True)
         assert desk.buttons() == ["Stop", "Queue"]
+        assert desk.edit.placeholderText() == WORKING
         stopped = record(desk.composer.controls.stop.clicked)
         click(desk.child("stopButton"))
         assert len(stopped) == 1
-
-    def test_the_field_says_what_sending_does(self, desk: Desk) -> None:
-        assert desk.edit.placeholderText() == "Ask for a change, or a question about this folder…"
-        desk.composer.set_working(is_working=True)
-        assert desk.edit.placeholderText() == WORKING
 
     def test_ctrl_enter_sends_into_the_turn_that_runs(self, desk: Desk) -> None:
         sent, steered = record(desk.composer.prompt_submitted), record(desk.composer.steering_submitted)
@@ -378,7 +367,7 @@ def test_nothing_moves_when_a_turn_begins_where_the_buttons_just_fit(desk: Desk)
     assert desk.composer.height() == height
 
 
-def test_the_context_is_a_share_of_the_window_or_nothing(desk: Desk) -> None:
+def test_the_context_is_a_share_of_the_window_and_a_click_asks_what_fills_it(desk: Desk) -> None:
     meter = desk.child("contextMeter")
     assert isinstance(meter, ContextMeter)
     desk.composer.controls.show_context(USE)
@@ -386,24 +375,12 @@ def test_the_context_is_a_share_of_the_window_or_nothing(desk: Desk) -> None:
     assert "68\u202f000 of 200\u202f000 tokens" in meter.toolTip()
     desk.composer.controls.show_context(None)
     assert meter.text() == ""
-
-
-def test_the_meter_says_when_the_window_is_nearly_full_and_a_click_asks_what_fills_it(desk: Desk) -> None:
-    meter = desk.child("contextMeter")
-    assert isinstance(meter, ContextMeter)
     desk.composer.controls.show_context(ContextUse(tokens=170_000, window=200_000, source="estimated"))
     assert meter.is_nearly_full
     assert "nearly full" in meter.toolTip()
     asked = record(desk.composer.controls.meter.clicked)
     click(meter)
     assert len(asked) == 1
-
-
-def test_everything_has_the_names_others_rely_on(desk: Desk) -> None:
-    assert desk.composer.objectName() == "composer"
-    assert desk.edit.accessibleName() == "Message"
-    for name in ("sendButton", "stopButton", "contextMeter"):
-        assert desk.child(name)
 
 
 def test_a_blocked_composer_says_why_and_keeps_the_draft(desk: Desk) -> None:
@@ -499,49 +476,58 @@ def _wide(font: QFont) -> QFont:
     return font
 
 
-def test_the_cost_is_shown_when_it_is_known(desk: Desk) -> None:
+MISSED = CacheMiss(reason="tools", tokens=8_200)
+PART = Usage(input_tokens=2_000)
+FREE = Usage(input_tokens=5, cost_usd=0.0)
+
+
+@pytest.mark.parametrize(
+    ("session", "turn", "missed", "text", "said"),
+    [
+        (PAID, LAST, None, "$0.42", [
+            "This session: $0.42",
+            "Last turn: $0.03",
+            "10\u202f000 tokens read by the model, 1\u202f204 written",
+            "97 % of what it read came from its cache",
+            "Click to see the usage of all sessions.",
+        ]),
+        (PAID + PART, PART, None, "≥ $0.42", [
+            "This session: ≥ $0.42",
+            "12\u202f000 tokens read by the model, 1\u202f204 written",
+            "81 % of what it read came from its cache",
+            "The price of 2\u202f000 tokens is not known: the cost is higher.",
+            "Click to see the usage of all sessions.",
+        ]),
+        (PAID, LAST, MISSED, "$0.42", [
+            "This session: $0.42",
+            "Last turn: $0.03",
+            "10\u202f000 tokens read by the model, 1\u202f204 written",
+            "97 % of what it read came from its cache",
+            "About 8\u202f200 tokens of the last turn were not in the provider's cache: the tools changed.",
+            "Click to see the usage of all sessions.",
+        ]),
+        (FREE, FREE, None, "$0.00", [
+            "This session: $0.00",
+            "Last turn: $0.00",
+            "5 tokens read by the model, 0 written",
+            "Click to see the usage of all sessions.",
+        ]),
+    ],
+    ids=["all of it", "in part, as the least", "with what the cache did not have", "nothing"],
+)  # fmt: skip
+def test_the_cost_is_shown_when_it_is_known(
+    desk: Desk, session: Usage, turn: Usage, missed: CacheMiss | None, text: str, said: list[str]
+) -> None:
     label = desk.child("costLabel")
     assert isinstance(label, QLabel)
     desk.composer.controls.show_cost(Usage(input_tokens=5), Usage(input_tokens=5))
-    assert label.isHidden()
-    desk.composer.controls.show_cost(PAID, LAST)
-    assert (label.isVisible(), label.text()) == (True, "$0.42")
-    assert label.toolTip().split("\n") == [
-        "This session: $0.42",
-        "Last turn: $0.03",
-        "10\u202f000 tokens read by the model, 1\u202f204 written",
-        "97 % of what it read came from its cache",
-        "Click to see the usage of all sessions.",
-    ]
+    assert (label.isHidden(), label.toolTip()) == (True, "")
+    desk.composer.controls.show_cost(session, turn, missed)
+    assert (label.isVisible(), label.text()) == (True, text)
+    assert label.toolTip().split("\n") == said
     assert label.accessibleDescription() == label.toolTip()
     desk.composer.controls.show_cost(Usage(), Usage())
     assert (label.isHidden(), label.toolTip()) == (True, "")
-
-
-def test_a_cost_that_is_known_in_part_is_shown_as_the_least(desk: Desk) -> None:
-    label = desk.child("costLabel")
-    assert isinstance(label, QLabel)
-    desk.composer.controls.show_cost(PAID + Usage(input_tokens=2_000), Usage(input_tokens=2_000))
-    assert label.text() == "≥ $0.42"
-    assert "The price of 2\u202f000 tokens is not known" in label.toolTip()
-    assert "Last turn" not in label.toolTip()
-
-
-def test_the_cost_says_what_the_cache_did_not_have_and_why(desk: Desk) -> None:
-    label = desk.child("costLabel")
-    desk.composer.controls.show_cost(PAID, LAST, CacheMiss(reason="tools", tokens=8_200))
-    assert "About 8\u202f200 tokens of the last turn were not in the provider's cache: the tools changed." in (
-        label.toolTip().split("\n")
-    )
-    desk.composer.controls.show_cost(PAID, LAST)
-    assert "cache:" not in label.toolTip()
-
-
-def test_what_cost_nothing_is_shown_as_that(desk: Desk) -> None:
-    label = desk.child("costLabel")
-    assert isinstance(label, QLabel)
-    desk.composer.controls.show_cost(Usage(input_tokens=5, cost_usd=0.0), Usage(input_tokens=5, cost_usd=0.0))
-    assert (label.isVisible(), label.text()) == (True, "$0.00")
 
 
 def test_the_cost_gives_way_before_the_meter_and_after_its_words(desk: Desk) -> None:

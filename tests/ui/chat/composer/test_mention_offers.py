@@ -105,11 +105,20 @@ def test_letters_narrow_it_and_enter_puts_the_path_there(desk: Desk) -> None:
     assert desk.sent == []
 
 
-def test_a_name_with_a_blank_is_written_in_quotes(desk: Desk) -> None:
-    desk.type("@notes")
-    desk.key(Qt.Key.Key_Tab)
+@pytest.mark.parametrize(
+    ("typed", "key", "text"),
+    [
+        ("@notes", Qt.Key.Key_Tab, '@"my notes.md" '),
+        ("@docs:yea", Qt.Key.Key_Return, "@docs:note://"),
+        ("@fix", Qt.Key.Key_Return, '@session:"Fix the pages" '),
+    ],
+    ids=["a name with a blank in quotes", "a template is begun", "a session by its title"],
+)
+def test_what_is_chosen_is_written_so_that_it_can_be_read(desk: Desk, typed: str, key: Qt.Key, text: str) -> None:
+    desk.type(typed)
+    desk.key(key)
 
-    assert desk.composer.text() == '@"my notes.md" '
+    assert desk.composer.text() == text
 
 
 def test_tab_goes_on_in_a_folder_and_enter_takes_it(desk: Desk) -> None:
@@ -138,17 +147,6 @@ def test_a_source_is_gone_on_with_and_its_resource_is_written_by_name(desk: Desk
 
     assert desk.composer.text() == "@docs:one "
     assert desk.marked == ["@docs:one"]
-
-
-def test_a_template_is_begun_and_a_session_is_written_by_its_title(desk: Desk) -> None:
-    desk.type("@docs:yea")
-    desk.key(Qt.Key.Key_Return)
-    assert desk.composer.text() == "@docs:note://"
-    desk.composer.set_text("")
-    desk.type("@fix")
-    desk.key(Qt.Key.Key_Return)
-
-    assert desk.composer.text() == '@session:"Fix the pages" '
 
 
 def test_enter_sends_what_stands_there_whole(desk: Desk) -> None:
@@ -349,8 +347,8 @@ def test_what_is_found_later_moves_nothing_that_the_user_points_at(desk: Desk) -
     desk.find(LOAD[1:2])
     assert desk.popup is not None
     place = desk.popup.visualRect(desk.popup.model().index(0, 0)).center()
-    QTest.mouseMove(desk.popup.viewport(), place)
-    QTest.mouseMove(desk.popup.viewport(), place + QPoint(3, 0))
+    for at in (place, place + QPoint(3, 0)):
+        QTest.mouseMove(desk.popup.viewport(), at)
     desk.find(LOAD)
     assert desk.shown == ["Loader", "load", "MOST_LOADED"]
 

@@ -24,29 +24,12 @@ def test_what_was_sent_and_is_not_recorded_yet_stays_when_the_conversation_is_re
     assert anew.exchanged(["one", "two", "three"]).older("") == "three"
 
 
-def test_the_draft_waits_behind_the_newest() -> None:
-    history = PromptHistory(["one", "two"])
-    assert history.older("draft") == "two"
-    assert history.older("two") == "one"
-    assert history.older("one") is None
-    assert history.newer() == "two"
-    assert history.newer() == "draft"
-    assert history.newer() is None
-
-
-def test_the_same_prompt_twice_is_remembered_once() -> None:
-    history = PromptHistory()
-    history.add("same")
-    history.add("same")
-    assert history.older("") == "same"
-    assert history.older("same") is None
-
-
-def test_sending_goes_back_to_the_end() -> None:
+def test_the_same_prompt_twice_is_remembered_once_and_sending_goes_back_to_the_end() -> None:
     history = PromptHistory(["one"])
     history.older("draft")
-    history.add("two")
-    assert history.older("") == "two"
+    history.add("same")
+    history.add("same")
+    assert [history.older("") for _ in range(3)] == ["same", "one", None]
 
 
 @pytest.mark.parametrize("name", ["send", "stop"])
@@ -73,30 +56,25 @@ def composer(theme: Theme, qtbot: QtBot) -> Composer:
     return composer
 
 
-def marked(composer: Composer, theme: Theme, text: str, wrong: frozenset[str]) -> SpellingMarks:
-    """Type a text of which these words are wrong."""
+@pytest.mark.parametrize(
+    ("text", "wrong", "underlined"),
+    [
+        ("right wrnog right wrnog", "wrnog", [6, 18]),
+        ("bonjour " * 101, "bonjour", []),
+        ("right " * 1_000 + "wrnog", "wrnog", []),
+    ],
+    ids=["each word", "no dictionary for the language", "many pages"],
+)
+def test_misspelled_words_are_underlined_where_that_helps(
+    composer: Composer, theme: Theme, text: str, wrong: str, underlined: list[int]
+) -> None:
     marks = SpellingMarks(composer.edit, theme)
     marks.set_on(is_on=True)
     composer.set_text(text)
     QTest.keyClicks(composer.edit, ".")
-    marks.take(frozenset(word.text for word in words_of(text)), wrong)
-    return marks
-
-
-def test_each_misspelled_word_is_underlined(composer: Composer, theme: Theme) -> None:
-    marks = marked(composer, theme, "right wrnog right wrnog", frozenset({"wrnog"}))
-    assert [(word.text, word.start) for word in marks.misspelled] == [("wrnog", 6), ("wrnog", 18)]
-
-
-def test_a_message_in_a_language_without_a_dictionary_is_not_underlined(composer: Composer, theme: Theme) -> None:
-    marks = marked(composer, theme, "bonjour " * 101, frozenset({"bonjour"}))
-    assert marks.misspelled == []
-    assert composer.edit.extraSelections() == []
-
-
-def test_a_message_of_many_pages_is_not_underlined(composer: Composer, theme: Theme) -> None:
-    marks = marked(composer, theme, "right " * 1_000 + "wrnog", frozenset({"wrnog"}))
-    assert marks.misspelled == []
+    marks.take(frozenset(word.text for word in words_of(text)), frozenset({wrong}))
+    assert [word.start for word in marks.misspelled] == underlined
+    assert len(composer.edit.extraSelections()) == len(underlined)
 
 
 @pytest.mark.parametrize("width", [420, 1200])

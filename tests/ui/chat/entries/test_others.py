@@ -1,13 +1,11 @@
 """Prompts, answers, thinking, notices and the quiet lines between."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Literal
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QGuiApplication
-from PySide6.QtTest import QSignalSpy
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from desktop_agent.core.protocol import events as ev
@@ -49,20 +47,17 @@ class TestPrompts:
 
 
 class TestAnswers:
-    def test_a_fence_is_copied_without_its_fence(
-        self, stage: Stage, until: Callable[[Callable[[], bool]], None]
-    ) -> None:
+    def test_a_fence_is_copied_without_its_fence(self, stage: Stage) -> None:
         code = "\n".join(f"line {number}" for number in range(100))
         stage.show(answer(f"Do this:\n\n```bash\n{code}\n```\nDone."))
         stage.view.row_layout.scroll_to(0)
         QGuiApplication.clipboard().clear()
         click(stage.button("Copy"))  # while the answer is still being read
-        until(lambda: "Copied" in stage.buttons())
+        stage.qtbot.waitUntil(lambda: "Copied" in stage.buttons())
         assert QGuiApplication.clipboard().text() == code
 
     def test_the_name_of_an_answer_comes_when_it_is_whole(self, stage: Stage) -> None:
-        conversation = Conversation(stage.view)
-        conversation.ask("go")
+        conversation = stage.talk()
         conversation.stream("an answer")
         stage.view.row_layout.flush()
         assert stage.widget(1).accessibleName() == "Answer, being written"
@@ -113,24 +108,24 @@ class TestThinking:
     def test_unfolded_thinking_goes_on(self, stage: Stage) -> None:
         from desktop_agent.core.protocol.events import ThinkingDelta
 
-        conversation = Conversation(stage.view)
-        conversation.ask("go")
-        conversation.happen(ThinkingDelta(turn=1, text="first "))
-        stage.view.row_layout.flush()
+        conversation = stage.talk()
+        conversation.show(ThinkingDelta(turn=1, text="first "))
         click(stage.widget(1).findChildren(QWidget)[0])
-        conversation.happen(ThinkingDelta(turn=1, text="second"))
-        stage.view.row_layout.flush()
+        conversation.show(ThinkingDelta(turn=1, text="second"))
         assert stage.shown_text(1) == "first second"
 
 
 class TestNotices:
-    def test_a_notice_says_what_happened_and_what_to_do(self, stage: Stage) -> None:
-        stage.show(notice("error", "server", "The model is down.", "Try later."))
-        assert stage.widget(0).accessibleName() == "The model is down. Try later."
-
-    def test_what_to_type_stands_in_quotes(self, stage: Stage) -> None:
-        stage.show(notice("error", "signed_out", "You are not signed in.", "Sign in: `auth sign-in openai`."))
-        assert stage.widget(0).accessibleName() == "You are not signed in. Sign in: “auth sign-in openai”."
+    @pytest.mark.parametrize(
+        ("title", "hint", "said"),
+        [
+            ("The model is down.", "Try later.", "The model is down. Try later."),
+            ("You are not signed in.", "Type `auth sign-in`.", "You are not signed in. Type “auth sign-in”."),
+        ],
+    )
+    def test_a_notice_says_what_happened_and_what_to_do(self, stage: Stage, title: str, hint: str, said: str) -> None:
+        stage.show(notice("error", "server", title, hint))
+        assert stage.widget(0).accessibleName() == said
 
     def test_details_come_on_demand(self, stage: Stage) -> None:
         stage.show(notice("error", "server", detail="HTTP 500\nrequest id 7"))
@@ -167,18 +162,17 @@ class TestNotices:
         click(stage.button("Try again"))
         assert (len(settings), len(retries)) == (1, 1)
 
-    def test_a_wait_can_be_skipped_while_it_lasts(
-        self, stage: Stage, until: Callable[[Callable[[], bool]], None]
-    ) -> None:
-        conversation = Conversation(stage.view)
-        conversation.ask("go")
+    def test_a_wait_can_be_skipped_while_it_lasts(self, stage: Stage) -> None:
+        conversation = stage.talk()
         asked = record(stage.view.entry_actions.try_now_requested)
         for tries in (1, 2):
             conversation.happen(OVERLOADED)
-            until(lambda: isinstance(stage.row(-1).entry, NoticeEntry) and stage.row(-1).widget is not None)
+            stage.qtbot.waitUntil(
+                lambda: isinstance(stage.row(-1).entry, NoticeEntry) and stage.row(-1).widget is not None
+            )
             low = stage.widget(-1).height()
             conversation.happen(ev.RetryWaitReported(turn=1, is_waiting=True))
-            until(lambda: stage.buttons(stage.view).count("Try now") == 1)
+            stage.qtbot.waitUntil(lambda: stage.buttons(stage.view).count("Try now") == 1)
             button = stage.button("Try now")
             assert stage.widget(-1).isAncestorOf(button), "and none on the notice of the wait before"
             assert stage.widget(-1).height() > low
@@ -190,17 +184,14 @@ class TestNotices:
                 stage.key(Qt.Key.Key_Space, button)
             assert len(asked) == tries
             conversation.happen(ev.RetryWaitReported(turn=1, is_waiting=False))
-            until(lambda: "Try now" not in stage.buttons(stage.view))
+            stage.qtbot.waitUntil(lambda: "Try now" not in stage.buttons(stage.view))
             assert stage.widget(-1).height() == low
             assert stage.view.hasFocus(), "the keyboard does not end up on some other button"
 
-    def test_the_keyboard_reaches_the_offer_to_skip_a_wait(
-        self, stage: Stage, until: Callable[[Callable[[], bool]], None]
-    ) -> None:
-        conversation = Conversation(stage.view)
-        conversation.ask("go")
+    def test_the_keyboard_reaches_the_offer_to_skip_a_wait(self, stage: Stage) -> None:
+        conversation = stage.talk()
         conversation.happen(OVERLOADED, ev.RetryWaitReported(turn=1, is_waiting=True))
-        until(lambda: "Try now" in stage.buttons(stage.view))
+        stage.qtbot.waitUntil(lambda: "Try now" in stage.buttons(stage.view))
         button = stage.button("Try now")
         assert QAccessible.queryAccessibleInterface(button).text(QAccessible.Text.Name) == "Try now"
         stage.view.setFocus()
@@ -210,50 +201,36 @@ class TestNotices:
         assert button.hasFocus()
 
     @pytest.mark.parametrize("reason", ["completed", "interrupted", "provider_error"])
-    def test_a_turn_that_has_ended_offers_no_try(
-        self, stage: Stage, until: Callable[[Callable[[], bool]], None], reason: TurnEndReason
-    ) -> None:
-        conversation = Conversation(stage.view)
-        conversation.ask("go")
+    def test_a_turn_that_has_ended_offers_no_try(self, stage: Stage, reason: TurnEndReason) -> None:
+        conversation = stage.talk()
         conversation.happen(OVERLOADED, ev.RetryWaitReported(turn=1, is_waiting=True))
-        until(lambda: "Try now" in stage.buttons(stage.view))
+        stage.qtbot.waitUntil(lambda: "Try now" in stage.buttons(stage.view))
         conversation.end_turn(reason)
-        until(lambda: "Try now" not in stage.buttons(stage.view))
+        stage.qtbot.waitUntil(lambda: "Try now" not in stage.buttons(stage.view))
+
+
+CUT_OFF = "Cut off: the application ended while the agent worked"
+AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class TestLines:
     @pytest.mark.parametrize(
-        ("reason", "sentence"),
+        ("reason", "duration_s", "is_cut_off", "sentence"),
         [
-            ("interrupted", "Stopped by you after 3.2 s"),
-            ("max_turns", "Reached the limit of 8 model requests. Send a message to go on."),
-            ("refused", "The model declined to answer."),
-            ("storage_error", "Stopped because the session could not be saved."),
+            ("interrupted", 3.2, False, "Stopped by you after 3.2 s"),
+            ("max_turns", 3.2, False, "Reached the limit of 8 model requests. Send a message to go on."),
+            ("refused", 3.2, False, "The model declined to answer."),
+            ("storage_error", 3.2, False, "Stopped because the session could not be saved."),
+            ("interrupted", 61, True, f"{CUT_OFF}, after at least 1 min 1 s"),
+            ("interrupted", 0, True, CUT_OFF),
+            ("interrupted", 0, False, "Interrupted"),
+            ("completed", 0, False, "Done"),
         ],
     )
-    def test_the_end_of_a_turn_is_a_sentence(self, stage: Stage, reason: TurnEndReason, sentence: str) -> None:
-        stage.show(ev.TurnEnded(turn=1, reason=reason, requests=8, duration_s=3.2))
-        assert stage.widget(0).accessibleName() == sentence
-
-    @pytest.mark.parametrize(
-        ("reason", "is_cut_off", "duration_s", "sentence"),
-        [
-            (
-                "interrupted",
-                True,
-                61,
-                "Cut off: the application ended while the agent worked, after at least 1 min 1 s",
-            ),
-            ("interrupted", True, 0, "Cut off: the application ended while the agent worked"),
-            ("interrupted", False, 0, "Interrupted"),
-            ("completed", False, 0, "Done"),
-        ],
-    )
-    def test_a_turn_that_nobody_saw_end_names_no_user_and_no_time_that_is_not_known(
-        self, stage: Stage, reason: TurnEndReason, is_cut_off: bool, duration_s: float, sentence: str
+    def test_the_end_of_a_turn_is_a_sentence_that_names_only_what_is_known(
+        self, stage: Stage, reason: TurnEndReason, duration_s: float, is_cut_off: bool, sentence: str
     ) -> None:
-        end = ev.TurnEnded(turn=1, reason=reason, requests=1, duration_s=duration_s, is_cut_off=is_cut_off)
-        stage.show(end)
+        stage.show(ev.TurnEnded(turn=1, reason=reason, requests=8, duration_s=duration_s, is_cut_off=is_cut_off))
         assert stage.widget(0).accessibleName() == sentence
 
     def test_an_undo_says_what_it_did_and_what_not(self, stage: Stage) -> None:
@@ -262,13 +239,12 @@ class TestLines:
             FileOutcome(path="b", state="unchanged", change_ids=("3.2",)),
             FileOutcome(path="c", state="conflict", change_ids=("3.3",), clash=clash_with(Maker("person"))),
         )
-        at = datetime(2026, 1, 1, tzinfo=UTC)
         stage.show(
-            UndoEntry(purpose="undo", outcomes=outcomes, at=at),
+            UndoEntry(purpose="undo", outcomes=outcomes, at=AT),
             UndoEntry(
                 purpose="redo",
                 outcomes=(*outcomes[:1], FileOutcome(path="d", state="failed", change_ids=("4.1",))),
-                at=at,
+                at=AT,
             ),
         )
         assert stage.widget(0).accessibleName() == "Undid 2 files of turn 3 · 1 left alone because you changed it"
@@ -286,9 +262,8 @@ class TestLines:
         self, stage: Stage, clash: tuple[Literal["person", "agent", "unknown"], int], why: str
     ) -> None:
         outcome = FileOutcome(path="c", state="conflict", change_ids=("3.3",), clash=clash_with(Maker(*clash)))
-        at = datetime(2026, 1, 1, tzinfo=UTC)
         stage.show(
-            UndoEntry(purpose="undo", outcomes=(outcome,), at=at), UndoEntry(purpose="redo", outcomes=(outcome,), at=at)
+            UndoEntry(purpose="undo", outcomes=(outcome,), at=AT), UndoEntry(purpose="redo", outcomes=(outcome,), at=AT)
         )
         assert stage.widget(0).accessibleName() == f"Nothing was undone · 1 left alone{why}"
         assert stage.widget(1).accessibleName() == f"Nothing was redone · 1 left alone{why}"
@@ -296,18 +271,16 @@ class TestLines:
     def test_an_undo_names_what_a_file_did_not_get_back(self, stage: Stage) -> None:
         reason = "It could not get back: the attribute user.origin."
         outcomes = tuple(FileOutcome(path=n, state="restored", change_ids=("3.1",), reason=reason) for n in "abcde")
-        at = datetime(2026, 1, 1, tzinfo=UTC)
         shown = (outcomes[:1], outcomes)
-        stage.show(*(UndoEntry(purpose="undo", outcomes=some, at=at) for some in shown))
+        stage.show(*(UndoEntry(purpose="undo", outcomes=some, at=AT) for some in shown))
         one, five = (stage.widget(number).accessibleName() for number in (0, 1))
         assert one == "Undid 1 file of turn 3 · a: It could not get back: the attribute user.origin"
         assert five.endswith(" · 2 more did not get all back")
 
     def test_an_undo_of_hunks_says_how_many_and_of_which_file(self, stage: Stage) -> None:
-        at = datetime(2026, 1, 1, tzinfo=UTC)
         for hunks, said in ((("h1",), "1 change"), (("h1", "h2"), "2 changes")):
             outcome = FileOutcome(path="src/a.py", state="restored", change_ids=(), hunks=hunks)
-            stage.show(UndoEntry(purpose="undo", outcomes=(outcome,), at=at))
+            stage.show(UndoEntry(purpose="undo", outcomes=(outcome,), at=AT))
             assert stage.widget(0).accessibleName() == f"Undid {said} in src/a.py"
 
 
@@ -359,16 +332,13 @@ def test_a_long_command_is_wrapped(stage: Stage) -> None:
     assert stage.widget(0).entry_height() > stage.widget(1).entry_height() + 60
 
 
-def test_copying_gives_the_line_and_what_it_said() -> None:
-    assert copied_row(EntryRow(command("/x", "**y**"), 0)) == "/x\n**y**"
-
-
-def test_both_are_found() -> None:
+def test_both_are_found_and_copied() -> None:
     rows = [EntryRow(command("/pin add zebra", "Pinned"), 0), EntryRow(command("/status", "one `zebra`"), 1)]
     search = Search("zebra")
     for row in rows:
         list(search.read_row(row))
     assert search.total == 2
+    assert copied_row(rows[1]) == "/status\none `zebra`"
 
 
 def _colours(widget: CommandWidget | object) -> set[str]:
@@ -392,43 +362,29 @@ def unfold(stage: Stage, index: int) -> None:
     stage.view.row_layout.flush()
 
 
-def test_it_is_one_line_that_unfolds_to_the_summary(stage: Stage) -> None:
+def test_it_is_one_line_that_unfolds_to_the_summary_and_its_buttons(stage: Stage) -> None:
     conversation = Conversation(stage.view)
-    conversation.happen(compacted("c"))
-    stage.view.row_layout.flush()
+    conversation.show(compacted("c"))
     widget = stage.widget(0)
     assert "162,000" in widget.accessibleName()
     folded = widget.height()
     unfold(stage, 0)
     assert widget.height() > folded
     assert "ship it" in stage.shown_text(0)
-    assert {"Edit…", "Undo"} <= set(stage.buttons())
-
-
-def test_its_buttons_ask_for_an_edit_and_an_undo(stage: Stage) -> None:
-    conversation = Conversation(stage.view)
-    conversation.happen(compacted("c"))
-    stage.view.row_layout.flush()
-    unfold(stage, 0)
-    edits, undos = (
-        QSignalSpy(stage.view.entry_actions.summary_edit_requested),
-        QSignalSpy(stage.view.entry_actions.summary_undo_requested),
-    )
+    edits = record(stage.view.entry_actions.summary_edit_requested)
+    undos = record(stage.view.entry_actions.summary_undo_requested)
     click(stage.button("Edit…"))
     click(stage.button("Undo"))
-    assert (edits.count(), undos.count()) == (1, 1)
+    assert (len(edits), len(undos)) == (1, 1)
 
 
 def test_only_the_summary_in_force_can_be_edited_or_undone(stage: Stage) -> None:
     conversation = Conversation(stage.view)
-    conversation.happen(compacted("a", 1))
-    stage.view.row_layout.flush()
+    conversation.show(compacted("a", 1))
     unfold(stage, 0)
-    conversation.happen(compacted("b", 2))
-    stage.view.row_layout.flush()
+    conversation.show(compacted("b", 2))
     assert "Undo" not in stage.buttons()
-    conversation.happen(ev.CompactionUndone(compaction_id="b"))
-    stage.view.row_layout.flush()
+    conversation.show(ev.CompactionUndone(compaction_id="b"))
     assert "Undo" in stage.buttons()
     assert "taken back" in stage.widget(1).accessibleName()
 

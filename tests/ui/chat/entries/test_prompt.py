@@ -82,12 +82,6 @@ def test_they_are_gone_while_the_prompt_is_edited(stage: Stage) -> None:
     assert len(chips(stage)) == 3
 
 
-def test_a_prompt_without_any_is_as_before(stage: Stage) -> None:
-    stage.show(ev.PromptSubmitted(prompt_id="p", text="Look", turn=1, at=NOW))
-
-    assert chips(stage) == []
-
-
 @pytest.fixture
 def seeing(theme: Theme, qtbot: QtBot, loads: Loads) -> Stage:
     return Stage(theme, qtbot, height=900, loader=loads.loader)
@@ -166,6 +160,12 @@ def shown(stage: Stage) -> QWidget:
     return stage.widget(2)
 
 
+def edited(stage: Stage) -> QWidget:
+    widget = shown(stage)
+    named(widget, "editPromptButton").click()
+    return widget
+
+
 def field(widget: QWidget) -> MessageEdit:
     return widget.findChildren(MessageEdit)[0]
 
@@ -192,22 +192,25 @@ def test_a_prompt_becomes_a_field_and_enter_sends_what_it_says(stage: Stage) -> 
     assert stage.shown_text(2) == "And the tests", "the conversation stays as it is"
 
 
-def test_the_files_go_back_only_when_the_person_says_so(stage: Stage) -> None:
-    widget = shown(stage)
+def test_the_files_go_back_only_when_the_person_says_so_and_nothing_cannot_be_sent(stage: Stage) -> None:
     sent = QSignalSpy(stage.view.entry_actions.resend_requested)
-    named(widget, "editPromptButton").click()
+    widget = edited(stage)
+    field(widget).setPlainText("  ")
+    assert not named(widget, "promptEditSend").isEnabled()
+    stage.key(Qt.Key.Key_Return, field(widget))
+    assert sent.count() == 0
+    field(widget).setPlainText("And the tests")
     widget.findChildren(Picker)[0].setCurrentIndex(1)
     named(widget, "promptEditSend").click()
     assert sent.at(0) == [2, "And the tests", True]
 
 
 def test_escape_leaves_everything_as_it_was(stage: Stage) -> None:
-    widget = shown(stage)
     sent, closed = (
         QSignalSpy(stage.view.entry_actions.resend_requested),
         QSignalSpy(stage.view.entry_actions.edit_closed),
     )
-    named(widget, "editPromptButton").click()
+    widget = edited(stage)
     QTest.keyClicks(field(widget), "!")
     stage.key(Qt.Key.Key_Escape, field(widget))
     assert (sent.count(), closed.count()) == (0, 1)
@@ -215,20 +218,9 @@ def test_escape_leaves_everything_as_it_was(stage: Stage) -> None:
     assert named(widget, "editPromptButton").hasFocus(), "the keyboard focus is where it was"
 
 
-def test_nothing_cannot_be_sent(stage: Stage) -> None:
-    widget = shown(stage)
-    sent = QSignalSpy(stage.view.entry_actions.resend_requested)
-    named(widget, "editPromptButton").click()
-    field(widget).setPlainText("  ")
-    assert not named(widget, "promptEditSend").isEnabled()
-    stage.key(Qt.Key.Key_Return, field(widget))
-    assert sent.count() == 0
-
-
 def test_an_edit_is_told_letter_by_letter_and_taken_up_again(stage: Stage) -> None:
-    widget = shown(stage)
     changed = QSignalSpy(stage.view.entry_actions.edit_changed)
-    named(widget, "editPromptButton").click()
+    widget = edited(stage)
     QTest.keyClicks(field(widget), "!")
     assert changed.at(changed.count() - 1) == [2, "And the tests!"]
     shown(stage)

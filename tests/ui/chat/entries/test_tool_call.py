@@ -22,10 +22,10 @@ from desktop_agent.core.protocol.model import (
     ToolResult,
     Uncaptured,
 )
-from desktop_agent.core.transcript import ToolEntry, Transcript
+from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.theme import Theme
-from tests.ui.chat.stage import NOW, Conversation, Stage, call, change, click, question, record
+from tests.ui.chat.stage import NOW, Stage, call, change, click, question, record
 
 OID = "1" * 40
 LINES = "".join(f"line {number}\n" for number in range(30))
@@ -107,29 +107,24 @@ class TestTheLine:
         assert requested == [("c1",)]
         assert name_of(stage) == "Edit src/app.py done 6 added, 4 removed 2 files"
 
-    def test_a_running_call_can_be_stopped(self, stage: Stage) -> None:
+    def test_only_a_running_call_can_be_stopped(self, stage: Stage) -> None:
         stage.show(call("run_terminal_cmd", "sleep 9"), is_running=True)
         requested = record(stage.view.entry_actions.stop_requested)
         stage.button("Stop").click()
         assert len(requested) == 1
-
-    def test_a_finished_call_cannot(self, stage: Stage) -> None:
         stage.show(call(result=ToolResult(content="x")))
         assert "Stop" not in stage.buttons()
 
 
 class TestTheOutput:
     def test_what_runs_shows_its_last_lines_as_they_come(self, stage: Stage) -> None:
-        conversation = Conversation(stage.view)
-        conversation.ask("go")
+        conversation = stage.talk()
         call_id = conversation.start_call("run_terminal_cmd", "make")
         from desktop_agent.core.protocol.events import ToolOutputDelta
 
-        conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text="\x1b[32mfirst\x1b[0m\n"))
-        stage.view.row_layout.flush()
+        conversation.show(ToolOutputDelta(turn=1, call_id=call_id, text="\x1b[32mfirst\x1b[0m\n"))
         assert stage.shown_text(1) == "first"
-        conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text=LINES))
-        stage.view.row_layout.flush()
+        conversation.show(ToolOutputDelta(turn=1, call_id=call_id, text=LINES))
         assert stage.shown_text(1).splitlines()[-1] == "line 29"
         assert len(stage.shown_text(1).splitlines()) == 12
 
@@ -145,41 +140,33 @@ class TestTheOutput:
         stage.show(call("run_terminal_cmd", "ls", result=ToolResult(content='{"output": "a\\nb\\n", "metadata": {}}')))
         assert stage.shown_text(0) == "a\u2028b"
 
-    def test_output_kept_elsewhere_can_be_asked_for(self, stage: Stage) -> None:
-        output = BlobRef(blob="0" * 64, size=9_000_000, media_type="text/plain")
-        stage.show(call("run_terminal_cmd", "ls", result=ToolResult(content="short", output=output)))
-        assert "Show all output" in stage.buttons()
+    @pytest.mark.parametrize(
+        ("output", "stored", "is_offered"), [("", 9_000_000, True), ("a\nb\n", 0, False), ("a\nb\n", 9, False)]
+    )
+    def test_all_output_is_offered_where_not_all_is_shown(
+        self, stage: Stage, output: str, stored: int, is_offered: bool
+    ) -> None:
+        """The answer to the model may be plain while the stored output has its colours."""
+        ref = BlobRef(blob="0" * 64, size=stored, media_type="text/plain") if stored else None
+        stage.show(call("run_terminal_cmd", "ls", output=output, result=ToolResult(content="short", output=ref)))
+        assert ("Show all output" in stage.buttons()) == is_offered
 
-    def test_short_output_needs_no_button(self, stage: Stage) -> None:
-        stage.show(call("run_terminal_cmd", "ls", output="a\nb\n", result=ToolResult(content="{}")))
-        assert "Show all output" not in stage.buttons()
-
-    def test_what_was_read_is_folded_until_it_is_asked_for(self, stage: Stage) -> None:
+    @pytest.mark.parametrize("key", [None, Qt.Key.Key_Return, Qt.Key.Key_Space])
+    def test_what_was_read_is_folded_until_it_is_asked_for(self, stage: Stage, key: Qt.Key | None) -> None:
         stage.show(call(result=ToolResult(content=LINES)))
         assert not is_unfolded(stage)
         height = stage.widget(0).height()
-        click(line_of(stage))
+        line_of(stage).setFocus()
+        click(line_of(stage)) if key is None else stage.key(key, line_of(stage))
         assert is_unfolded(stage)
         assert stage.shown_text(0).startswith("line 0\u2028")
         assert stage.widget(0).height() > height
-
-    @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Space])
-    def test_it_unfolds_with_the_keyboard(self, stage: Stage, key: Qt.Key) -> None:
-        stage.show(call(result=ToolResult(content=LINES)))
-        line_of(stage).setFocus()
-        stage.key(key, line_of(stage))
-        assert is_unfolded(stage)
 
     def test_a_failure_is_shown_at_once_in_readable_form(self, stage: Stage) -> None:
         error = ToolResult(content='{"ok": false, "error": "no such file: x"}', is_error=True)
         stage.show(call("edit_file", "x", result=error))
         assert is_unfolded(stage)
         assert stage.shown_text(0) == "no such file: x"
-
-    def test_a_list_of_matches_is_shown_as_lines(self, stage: Stage) -> None:
-        stage.show(call("grep", "x", result=ToolResult(content='["a.py:1: x", "b.py:2: x"]')))
-        click(line_of(stage))
-        assert stage.shown_text(0) == "a.py:1: x\u2028b.py:2: x"
 
     def test_a_call_without_output_does_not_unfold(self, stage: Stage) -> None:
         stage.show(call(result=ToolResult(content="")))
@@ -255,15 +242,7 @@ class TestWhyItWasAsked:
         assert line_of(stage).toolTip() == ""
 
 
-def test_the_mark_of_a_running_call_pulses_and_its_time_goes_on(stage: Stage) -> None:
-    transcript: Transcript = stage.show(call("run_terminal_cmd", "sleep 9"), is_running=True)
-    assert transcript.turns.is_running
-    first = line_of(stage).grab().toImage()
-    stage.widget(0).tick()
-    assert line_of(stage).grab().toImage() != first
-
-
-def test_the_mark_of_a_running_call_stands_still_where_nothing_shall_move(stage: Stage, theme: Theme) -> None:
+def test_the_mark_of_a_running_call_pulses_unless_nothing_shall_move(stage: Stage, theme: Theme) -> None:
     def mark() -> QImage:
         return line_of(stage).grab(QRect(0, 0, 20, line_of(stage).height())).toImage()
 
@@ -311,14 +290,15 @@ class TestRecovery:
         stage.show(destroyed(**state))
         assert not recover_button(stage).isVisible()
 
-    def test_that_it_was_recovered_is_said_on_the_card(self, stage: Stage) -> None:
-        assert entry_words.notes(destroyed(is_recovered=True)) == [
-            ("Recovered: everything that it destroyed is back.", "muted")
-        ]
-
-    def test_what_was_not_copied_is_not_said_to_be_back(self) -> None:
-        entry = destroyed(is_recovered=True, uncaptured=(Uncaptured(path="big", reason="It is too much."),))
-        assert entry_words.notes(entry)[0] == ("Recovered: all that was copied is back.", "muted")
+    @pytest.mark.parametrize(
+        ("uncaptured", "said"),
+        [
+            ((), "Recovered: everything that it destroyed is back."),
+            ((Uncaptured(path="big", reason="It is too much."),), "Recovered: all that was copied is back."),
+        ],
+    )
+    def test_what_was_recovered_is_said_on_the_card(self, uncaptured: tuple[Uncaptured, ...], said: str) -> None:
+        assert entry_words.notes(destroyed(is_recovered=True, uncaptured=uncaptured))[0] == (said, "muted")
 
     @pytest.mark.parametrize(
         ("names", "outside", "expected"),

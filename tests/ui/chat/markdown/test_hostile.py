@@ -4,6 +4,7 @@ import pytest
 
 from desktop_agent.ui.chat.markdown import markdown_stream
 from desktop_agent.ui.chat.markdown.block_parser import Region
+from desktop_agent.ui.chat.markdown.blocks import Block
 from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
 from tests.attacks.corpus import cases
 
@@ -61,37 +62,36 @@ def test_no_step_parses_much_and_all_steps_parse_in_proportion(shape: str, monke
     assert max((len(cell) for block in reader.blocks for row in block.rows for cell in row), default=0) <= 2_000
 
 
-def test_a_quote_longer_than_a_window_stays_a_quote() -> None:
+def read_whole(text: str) -> list[Block]:
     reader = MarkdownStream()
-    reader.feed(HOSTILE["a quote"])
+    reader.feed(text)
     reader.close()
-    assert {block.containers for block in reader.blocks} == {"q"}
-    assert sum(block.content.count("a line of a quote") for block in reader.blocks) == 4_000
+    return reader.blocks
+
+
+def test_a_quote_longer_than_a_window_stays_a_quote() -> None:
+    blocks = read_whole(HOSTILE["a quote"])
+    assert {block.containers for block in blocks} == {"q"}
+    assert sum(block.content.count("a line of a quote") for block in blocks) == 4_000
 
 
 def test_a_table_whose_rows_are_long_stays_a_table() -> None:
     row = "| " + " | ".join(["some words " * 9] * 5) + " |\n"
-    reader = MarkdownStream()
-    reader.feed("| a | b | c | d | e |\n|---|---|---|---|---|\n" + row * 100)
-    reader.close()
-    assert {block.kind for block in reader.blocks} == {"table"}
-    assert sum(len(block.rows) for block in reader.blocks) == 101
+    blocks = read_whole("| a | b | c | d | e |\n|---|---|---|---|---|\n" + row * 100)
+    assert {block.kind for block in blocks} == {"table"}
+    assert sum(len(block.rows) for block in blocks) == 101
 
 
 def test_a_table_with_more_columns_than_have_room_is_shown_as_it_was_written() -> None:
     lines = ["|" + " a |" * 200, "|" + "---|" * 200, *["|" + " x |" * 200] * 20]
-    reader = MarkdownStream()
-    reader.feed("\n".join(lines))
-    reader.close()
-    assert {block.kind for block in reader.blocks} == {"text"}
-    assert "".join((block.joint or "") + block.content for block in reader.blocks) == "\n".join(lines)
+    blocks = read_whole("\n".join(lines))
+    assert {block.kind for block in blocks} == {"text"}
+    assert "".join((block.joint or "") + block.content for block in blocks) == "\n".join(lines)
 
 
 def test_a_table_ends_before_a_row_that_no_window_holds_and_nothing_of_it_is_lost() -> None:
     cell = "word " * 40_000
-    reader = MarkdownStream()
-    reader.feed("| a | b |\n|---|---|\n| 0 | y |\n| 1 | " + cell + "|\n| 2 | z |\n")
-    reader.close()
-    table, *rest = reader.blocks
+    blocks = read_whole("| a | b |\n|---|---|\n| 0 | y |\n| 1 | " + cell + "|\n| 2 | z |\n")
+    table, *rest = blocks
     assert table.rows == (("a", "b"), ("0", "y"))
     assert "".join((block.joint or "") + block.content for block in rest) == f"| 1 | {cell}|\n| 2 | z |"

@@ -24,33 +24,42 @@ def read(text: str) -> RichText:
     return rich_text(text, {})
 
 
+EMPHASIS = ((2, 2, BOLD), (4, 1, BOLD | ITALIC), (6, 1, CODE), (8, 1, STRIKE))
+LINKED = InlineSpan(10, 15, LINK, "https://x/y.png")
+
+
 def links(rich: RichText) -> list[tuple[str, str]]:
     return [
         (utf16_slice(rich.text, span.start, span.start + span.length), span.href) for span in rich.spans if span.href
     ]
 
 
-def test_emphasis_adds_up() -> None:
-    assert read("a **b _c_** `x` ~~d~~") == RichText(
-        "a b c x d",
-        (InlineSpan(2, 2, BOLD), InlineSpan(4, 1, BOLD | ITALIC), InlineSpan(6, 1, CODE), InlineSpan(8, 1, STRIKE)),
-    )
-
-
-def test_positions_count_utf16_units() -> None:
-    assert read("😀 **b**").spans == (InlineSpan(3, 1, BOLD),)
-
-
-def test_plain_text_needs_no_parser() -> None:
-    assert read("just words, 1 + 1 = 2.") == RichText("just words, 1 + 1 = 2.")
-
-
-def test_line_breaks_are_kept() -> None:
-    assert read("one\ntwo  \nthree").text == LINE_BREAK.join(("one", "two", "three"))
-
-
-def test_entities_and_escapes_are_read() -> None:
-    assert read(r"a&amp;b \*c\*").text == "a&b *c*"
+@pytest.mark.parametrize(
+    ("text", "rich"),
+    [
+        ("just words, 1 + 1 = 2.", RichText("just words, 1 + 1 = 2.")),
+        (
+            "a **b _c_** `x` ~~d~~",
+            RichText(
+                "a b c x d",
+                (
+                    InlineSpan(2, 2, BOLD),
+                    InlineSpan(4, 1, BOLD | ITALIC),
+                    InlineSpan(6, 1, CODE),
+                    InlineSpan(8, 1, STRIKE),
+                ),
+            ),
+        ),
+        ("😀 **b**", RichText("😀 b", (InlineSpan(3, 1, BOLD),))),
+        ("one\ntwo  \nthree", RichText(LINE_BREAK.join(("one", "two", "three")))),
+        (r"a&amp;b \*c\*", RichText("a&b *c*")),
+        ('<img src="https://x/y.png"> <b>bold</b>', RichText('<img src="https://x/y.png"> <b>bold</b>', (LINKED,))),
+        ("[the code](src/app.py#L3)", RichText("the code (src/app.py#L3)", (InlineSpan(8, 16, MUTED),))),
+    ],
+    ids=["plain", "emphasis adds up", "UTF-16 units", "line breaks", "entities", "HTML stays text", "a path is said"],
+)
+def test_inline_markdown_becomes_text_and_spans(text: str, rich: RichText) -> None:
+    assert read(text) == rich
 
 
 @pytest.mark.parametrize("text", ["[label](https://a.b/c)", "<https://a.b/c>", "https://a.b/c"])
@@ -75,18 +84,8 @@ def test_other_addresses_are_no_links(address: str) -> None:
     assert not any(span.style & LINK for span in rich.spans)
 
 
-def test_where_a_link_without_an_address_of_the_web_points_is_said() -> None:
-    rich = read("[the code](src/app.py#L3)")
-    assert rich.text == "the code (src/app.py#L3)"
-    assert rich.spans == (InlineSpan(8, 16, MUTED),)
-
-
 def test_an_image_is_its_description_and_leads_to_its_address() -> None:
     assert links(read("![a cat](https://cats.example/1.png)")) == [("a cat", "https://cats.example/1.png")]
-
-
-def test_html_stays_text() -> None:
-    assert read('<img src="https://x/y.png"> <b>bold</b>').text == '<img src="https://x/y.png"> <b>bold</b>'
 
 
 def test_a_reference_is_a_link_once_it_is_defined() -> None:

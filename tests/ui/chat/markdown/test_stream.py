@@ -142,9 +142,6 @@ def test_a_megabyte_on_one_line_is_cut_into_parts() -> None:
     assert len(streamed.blocks) > 400
     assert {block.kind for block in streamed.blocks} == {"text"}
     assert all(block.joint == " " for block in streamed.blocks[1:])
-
-
-def test_a_megabyte_without_spaces_is_cut_anyway() -> None:
     assert len(read_whole("x" * 1_000_000).blocks) == 1_000_000 // SOFT_LIMIT
 
 
@@ -191,37 +188,26 @@ def test_an_ordered_list_counts_on_after_its_items_settled() -> None:
     assert [block.marker for block in streamed.blocks] == ["3.", "4.", "5.", "", "6."]
 
 
-def test_lists_quotes_and_fences_nest() -> None:
-    streamed = read_whole("- a\n  > q\n  > ```py\n  > x\n  > ```\n  - [x] done\n  - [ ] open\n")
-    assert [(block.kind, block.containers, block.marker) for block in streamed.blocks] == [
-        ("text", "l", "•"),
-        ("text", "lq", ""),
-        ("code", "lq", ""),
-        ("text", "ll", "☑"),
-        ("text", "ll", "☐"),
-    ]
-
-
-def test_an_item_without_text_keeps_its_number() -> None:
-    streamed = read_whole("1.\n2. - x\n3. c")
-    assert [(block.marker, block.content) for block in streamed.blocks] == [
-        ("1.", ""),
-        ("2.", ""),
-        ("•", "x"),
-        ("3.", "c"),
-    ]
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "- a\n  > q\n  > ```py\n  > x\n  > ```\n  - [x] done\n  - [ ] open\n",
+            [("text", "l", "•"), ("text", "lq", ""), ("code", "lq", ""), ("text", "ll", "☑"), ("text", "ll", "☐")],
+        ),
+        ("1.\n2. - x\n3. c", [("text", "l", "1."), ("text", "l", "2."), ("text", "ll", "•"), ("text", "l", "3.")]),
+        ("<script>alert(1)</script>\n\n<div>\n*x*\n</div>", [("text", "", ""), ("text", "", "")]),
+    ],
+    ids=["lists, quotes and fences nest", "an item without text keeps its number", "HTML is text"],
+)
+def test_each_block_knows_what_it_stands_in(text: str, shown: list[tuple[str, str, str]]) -> None:
+    assert [(block.kind, block.containers, block.marker) for block in read_whole(text).blocks] == shown
 
 
 @pytest.mark.parametrize("opening", [">", "- ", "1. "])
 def test_nothing_nested_too_deep_vanishes(opening: str) -> None:
     text = opening * 500 + "treasure"
     assert any("treasure" in block.content for block in read_whole(text).blocks)
-
-
-def test_html_is_text() -> None:
-    streamed = read_whole("<script>alert(1)</script>\n\n<div>\n*x*\n</div>")
-    assert [block.kind for block in streamed.blocks] == ["text", "text"]
-    assert streamed.blocks[0].content == "<script>alert(1)</script>"
 
 
 def test_a_link_defined_later_changes_what_was_before() -> None:

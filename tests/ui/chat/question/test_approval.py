@@ -38,8 +38,20 @@ def ask(stage: Stage, request: ApprovalRequest) -> list[tuple[object, ...]]:
     return record(stage.view.entry_actions.approval_answered)
 
 
+def ask_ready(stage: Stage, request: ApprovalRequest) -> list[tuple[object, ...]]:
+    """Show the question, wait until it listens in the active window, and return the answers that will be given."""
+    answers = ask(stage, request)
+    until_it_listens(stage)
+    be_active(stage)
+    return answers
+
+
 def card(stage: Stage) -> ApprovalCard:
     return stage.view.findChildren(ApprovalCard)[-1]
+
+
+def names_on(card: ApprovalCard) -> list[str]:
+    return [child.accessibleName() for child in card.findChildren(QWidget)]
 
 
 def ask_two(stage: Stage) -> tuple[Transcript, list[tuple[object, ...]]]:
@@ -116,9 +128,7 @@ class TestNothingAnswersByAccident:
     @pytest.mark.parametrize("held", ["Control", "Control+Shift", "Alt", "Meta", "Shift"])
     @pytest.mark.parametrize("place", ["field", "card", "conversation"])
     def test_no_key_that_sends_a_message_allows(self, stage: Stage, key: Qt.Key, held: str, place: str) -> None:
-        answers = ask(stage, question(offers=["Allow git push in this session"]))
-        until_it_listens(stage)
-        be_active(stage)
+        answers = ask_ready(stage, question(offers=["Allow git push in this session"]))
         focus = {"field": stage.field, "card": stage.button("Review…"), "conversation": stage.view}[place]
         focus.setFocus()
         modifiers = Qt.KeyboardModifier.NoModifier
@@ -157,64 +167,41 @@ class TestNothingAnswersByAccident:
         assert stage.field.hasFocus()
 
     def test_enter_alone_never_allows(self, stage: Stage) -> None:
-        answers = ask(stage, question())
-        until_it_listens(stage)
+        answers = ask_ready(stage, question())
         stage.key(Qt.Key.Key_Return, stage.field)
         stage.key(Qt.Key.Key_Return, stage.view)
         assert answers == []
         assert not any(button.isDefault() or button.autoDefault() for button in card(stage).findChildren(QPushButton))
 
     def test_a_question_that_comes_back_into_view_waits_again(self, stage: Stage) -> None:
-        ask(stage, question())
-        until_it_listens(stage)
+        ask_ready(stage, question())
         stage.window.hide()
         stage.window.show()
         assert not card(stage).is_listening
 
-    def test_it_is_answered_once(self, stage: Stage) -> None:
-        answers = ask(stage, question())
-        until_it_listens(stage)
-        allow = stage.button("Allow once")
-        click(allow)
-        click(allow)
-        assert len(answers) == 1
-
 
 class TestAnswers:
-    def test_allow_once(self, stage: Stage) -> None:
-        answers = ask(stage, question())
-        until_it_listens(stage)
-        click(stage.button("Allow once"))
-        assert answers == [("c1", Allowed())]
+    @pytest.mark.parametrize(
+        ("label", "decision"),
+        [("Allow once", Allowed()), ("Allow git push in this session", Allowed(scope="session"))],
+    )
+    def test_a_button_gives_its_answer_once(self, stage: Stage, label: str, decision: Decision) -> None:
+        answers = ask_ready(stage, question(offers=["Allow `git push` in this session"]))
+        button = stage.button(label)
+        click(button)
+        click(button)
+        assert answers == [("c1", decision)]
 
     @pytest.mark.parametrize(("press", "decision"), [(press_allow, Allowed()), (press_deny, Denied())])
     def test_two_keys_answer_from_anywhere_in_the_window(
         self, stage: Stage, press: Callable[[Stage], None], decision: Decision
     ) -> None:
-        answers = ask(stage, question())
-        until_it_listens(stage)
-        be_active(stage)
+        answers = ask_ready(stage, question())
         press(stage)
         assert answers == [("c1", decision)]
 
-    def test_the_key_that_denies_takes_the_reason_along_that_is_being_written(self, stage: Stage) -> None:
-        answers = ask(stage, question())
-        until_it_listens(stage)
-        be_active(stage)
-        click(stage.button("Deny…"))
-        type_text(card(stage).findChildren(QLineEdit)[0], "not on a Friday")
-        press_deny(stage)
-        assert answers == [("c1", Denied(message="not on a Friday"))]
-
-    def test_an_offer_allows_in_its_scope(self, stage: Stage) -> None:
-        answers = ask(stage, question(offers=["Allow `git push` in this session"]))
-        until_it_listens(stage)
-        click(stage.button("Allow git push in this session"))
-        assert answers == [("c1", Allowed(scope="session"))]
-
     def test_an_edited_command_is_what_is_allowed(self, stage: Stage) -> None:
-        answers = ask(stage, question())
-        until_it_listens(stage)
+        answers = ask_ready(stage, question())
         assert command_field(stage).isReadOnly()
         click(stage.button("Edit"))
         command_field(stage).selectAll()
@@ -224,9 +211,7 @@ class TestAnswers:
         assert answers == [("c1", Allowed(edited_command="git push --dry-run", judged=JUDGED))]
 
     def test_ctrl_e_edits_the_command_at_its_end(self, stage: Stage) -> None:
-        answers = ask(stage, question())
-        until_it_listens(stage)
-        be_active(stage)
+        answers = ask_ready(stage, question())
         QTest.keyClick(stage.field, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
         type_text(stage.window.focusWidget(), " --dry-run")
         stage.qtbot.waitUntil(stage.button("Allow once").isEnabled)
@@ -234,8 +219,7 @@ class TestAnswers:
         assert answers == [("c1", Allowed(edited_command="git push --dry-run", judged=JUDGED))]
 
     def test_a_command_edited_back_is_not_edited(self, stage: Stage) -> None:
-        answers = ask(stage, question())
-        until_it_listens(stage)
+        answers = ask_ready(stage, question())
         click(stage.button("Edit"))
         command_field(stage).setPlainText("x")
         command_field(stage).setPlainText("git push")
@@ -244,8 +228,7 @@ class TestAnswers:
         assert answers == [("c1", Allowed())]
 
     def test_an_edited_command_goes_back_to_the_agents_by_the_button_that_edits(self, stage: Stage) -> None:
-        answers = ask(stage, question())
-        until_it_listens(stage)
+        answers = ask_ready(stage, question())
         click(stage.button("Edit"))
         type_text(command_field(stage), " --dry-run")
         assert "Edit" not in stage.buttons(card(stage))
@@ -261,27 +244,25 @@ class TestAnswers:
         assert answers == [("c1", Allowed())]
 
     def test_an_empty_command_cannot_be_allowed(self, stage: Stage) -> None:
-        answers = ask(stage, question())
-        until_it_listens(stage)
+        answers = ask_ready(stage, question())
         click(stage.button("Edit"))
         command_field(stage).setPlainText("  ")
         assert not stage.button("Allow once").isEnabled()
         press_allow(stage)
         assert answers == []
 
-    def test_deny_takes_a_word_to_the_agent(self, stage: Stage) -> None:
-        answers = ask(stage, question())
-        until_it_listens(stage)
+    @pytest.mark.parametrize("is_by_enter", [True, False])
+    def test_deny_takes_a_word_to_the_agent(self, stage: Stage, is_by_enter: bool) -> None:
+        answers = ask_ready(stage, question())
         click(stage.button("Deny…"))
         field = card(stage).findChildren(QLineEdit)[0]
         assert field.hasFocus()
         type_text(field, "run the tests first")
-        stage.key(Qt.Key.Key_Return, field)
+        stage.key(Qt.Key.Key_Return, field) if is_by_enter else press_deny(stage)
         assert answers == [("c1", Denied(message="run the tests first"))]
 
     def test_deny_works_without_a_word_and_can_be_taken_back(self, stage: Stage) -> None:
-        answers = ask(stage, question())
-        until_it_listens(stage)
+        answers = ask_ready(stage, question())
         click(stage.button("Deny…"))
         click(stage.button("Back"))
         assert "Allow once" in stage.buttons()
@@ -298,8 +279,7 @@ class TestAnswers:
 
 class TestAToolThatChanged:
     def test_is_allowed_when_all_that_changed_was_seen(self, stage: Stage) -> None:
-        answers = ask(stage, changed_tool(lines=60))
-        until_it_listens(stage)
+        answers = ask_ready(stage, changed_tool(lines=60))
         [as_it_is] = [button for button in card(stage).findChildren(QPushButton) if "as it is now" in button.text()]
         assert not stage.button("Allow once").isEnabled()
         assert not as_it_is.isEnabled()
@@ -324,8 +304,7 @@ class TestAToolThatChanged:
 class TestAToolThatWasNeverAllowed:
     def test_unfolds_what_the_server_says_of_it_and_need_not_be_seen(self, stage: Stage) -> None:
         text = "\n".join(f"Line {number}" for number in range(60))
-        answers = ask(stage, replace(question(None), changes=(), tool_definition=text))
-        until_it_listens(stage)
+        answers = ask_ready(stage, replace(question(None), changes=(), tool_definition=text))
         assert not card(stage).findChildren(QPlainTextEdit)
         click(stage.button("Show what the tool is"))
         assert command_field(stage).toPlainText() == text
@@ -360,9 +339,8 @@ def changed_tool(*, lines: int) -> ApprovalRequest:
 class TestWhatItShows:
     def test_a_command_with_everything_that_decides_about_it(self, stage: Stage) -> None:
         ask(stage, question(offers=["Allow `git push` in this session"]))
-        shown = card(stage)
         assert command_field(stage).toPlainText() == "git push"
-        names = [child.accessibleName() for child in shown.findChildren(QWidget)]
+        names = names_on(card(stage))
         assert "Run this command?" in names
         assert "Asks because git push uses the network." in names
         assert "⚠ Changes another machine" in names
@@ -372,14 +350,11 @@ class TestWhatItShows:
         ask(stage, replace(question("ls && git push origin"), cause="git push origin"))
         assert marks_in(command_field(stage)) == ["git push origin"]
 
-    def test_it_says_how_the_command_would_run(self, stage: Stage) -> None:
+    def test_it_says_how_the_command_would_run_and_leaving_the_sandbox_clearly(self, stage: Stage) -> None:
         ask(stage, replace(question(), confinement="In the sandbox: no network"))
-        assert "In the sandbox: no network" in card(stage).accessibleName()
-
-    def test_leaving_the_sandbox_is_said_clearly(self, stage: Stage) -> None:
+        assert "In the sandbox: no network" in names_on(card(stage))
         ask(stage, replace(question(), confinement="Not confined", is_escalation=True))
-        names = [child.accessibleName() for child in card(stage).findChildren(QWidget)]
-        assert "Runs outside the sandbox, with all the rights of your account" in names
+        assert "Runs outside the sandbox, with all the rights of your account" in names_on(card(stage))
 
     def test_a_long_offer_gives_way_in_the_command_and_keeps_its_words(self, stage: Stage) -> None:
         command = "python3 -c " + "word " * 40
@@ -402,22 +377,19 @@ class TestWhatItShows:
         assert buttons[1].text().endswith(" in this session")
         assert buttons[1].accessibleName() == "Allow cp drafts/logo.png shop/logo.png in this session"
 
-    def test_what_reaches_beyond_the_session_is_decided_in_full_view(self, stage: Stage) -> None:
+    @pytest.mark.parametrize(("quick", "offered"), [({"session"}, ["Allow session"]), (set[str](), [])])
+    def test_only_a_rule_for_one_press_has_a_button(self, stage: Stage, quick: set[str], offered: list[str]) -> None:
+        """What reaches beyond the session is decided in full view."""
         scopes = tuple(
-            ScopeOffer(scope=scope, label=f"Allow {scope}", is_quick=scope == "session")
+            ScopeOffer(scope=scope, label=f"Allow {scope}", is_quick=scope in quick)
             for scope in ("once", "session", "project", "always")
         )
         ask(stage, replace(question(), scopes=scopes))
-        assert stage.buttons(card(stage)) == ["Edit", "Allow once", "Allow session", "Review…", "Deny…"]
-
-    def test_a_rule_that_is_not_for_one_press_has_no_button(self, stage: Stage) -> None:
-        scopes = tuple(ScopeOffer(scope=scope, label=f"Allow {scope}") for scope in ("once", "session", "project"))
-        ask(stage, replace(question("git push --force origin master"), scopes=scopes))
-        assert stage.buttons(card(stage)) == ["Edit", "Allow once", "Review…", "Deny…"]
+        assert stage.buttons(card(stage)) == ["Edit", "Allow once", *offered, "Review…", "Deny…"]
 
     def test_changes_are_listed_with_their_counts(self, stage: Stage) -> None:
         ask(stage, question(None))
-        names = [child.accessibleName() for child in card(stage).findChildren(QWidget)]
+        names = names_on(card(stage))
         assert "Change src/app.py?" in names
         assert "src/app.py  +3 −2\u2028b.py  +3 −2" in names
 
@@ -510,9 +482,7 @@ def test_a_question_about_a_servers_tool_shows_what_it_would_be_called_with(stag
 
 
 def test_long_arguments_are_allowed_only_when_all_of_them_were_seen(stage: Stage) -> None:
-    answers = ask(stage, replace(SERVER_CALL, arguments={"text": "\n".join(map(str, range(200)))}))
-    until_it_listens(stage)
-    be_active(stage)
+    answers = ask_ready(stage, replace(SERVER_CALL, arguments={"text": "\n".join(map(str, range(200)))}))
     assert not stage.button("Allow once").isEnabled()
     press_allow(stage)
     assert answers == []
@@ -529,14 +499,14 @@ def test_long_arguments_are_allowed_only_when_all_of_them_were_seen(stage: Stage
 
 def test_what_the_model_says_a_command_is_for_is_shown_as_its_words(stage: Stage) -> None:
     ask(stage, replace(question(), explanation="Publish\nthe \u202efix."))
-    names = [widget.accessibleName() for widget in card(stage).findChildren(QWidget)]
+    names = names_on(card(stage))
     assert "The agent says: Publish the ⟨U+202E⟩fix." in names
     assert "The agent says: Publish" in card(stage).accessibleName()
 
 
 def test_no_words_of_the_model_hide_or_reorder_others(stage: Stage) -> None:
     ask(stage, replace(question(), command="ls \u202e# x", reason="fine\u200b", details=("Input: a\n\u2066b", "c")))
-    names = [widget.accessibleName() for widget in card(stage).findChildren(QWidget)]
+    names = names_on(card(stage))
     assert "fine⟨U+200B⟩" in names
     shown = [field.toPlainText() for field in card(stage).findChildren(QPlainTextEdit)]
     assert shown == ["ls ⟨U+202E⟩# x", "Input: a\n⟨U+2066⟩b\nc"]
@@ -549,15 +519,16 @@ def test_a_file_that_would_be_renamed_is_listed_once_with_both_paths(stage: Stag
     departure = replace(change("old.py", 0, 7), id="1.2", kind="deleted", before=image, moved_to="new.py")
     request = replace(question(None), changes=(arrival, departure))
     ask(stage, request)
-    names = [widget.accessibleName() for widget in card(stage).findChildren(QWidget)]
+    names = names_on(card(stage))
     assert f"old.py → new.py  +0 {MINUS}0" in names
     assert "1 file · +0 −0" in request_summary(request)
 
 
 def test_a_call_that_is_too_long_to_be_shown_whole_can_only_be_denied_and_says_so(stage: Stage) -> None:
     arguments: dict[str, object] = {"text": "hello\n" * 1_700_000}
-    answers = ask(stage, replace(question(), command=None, server="files", server_tool="write", arguments=arguments))
-    until_it_listens(stage)
+    answers = ask_ready(
+        stage, replace(question(), command=None, server="files", server_tool="write", arguments=arguments)
+    )
     allow, said = stage.button("Allow once"), "This is too long to be shown whole, so it can only be denied"
     assert not allow.isEnabled()
     assert (allow.accessibleDescription(), card(stage).findChildren(FoldBar)[0].text()) == (said, said)

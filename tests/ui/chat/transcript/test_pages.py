@@ -1,7 +1,5 @@
 """A conversation of which only the pages near the eye are loaded reads as if all of it were."""
 
-from collections.abc import Callable
-
 import pytest
 from pytestqt.qtbot import QtBot
 
@@ -30,6 +28,7 @@ class Session:
 
     def __init__(self, stage: Stage, pages: int) -> None:
         self.view = stage.view
+        self.until = stage.qtbot.waitUntil
         self.transcript = Transcript()
         self.wanted: list[tuple[int, ...]] = []
         for number in range(pages):
@@ -100,10 +99,10 @@ def test_a_page_that_was_let_go_is_as_high_as_its_rows_were(session: Session) ->
     assert len(session.view.rows) == len(session.transcript.entries)
 
 
-def test_any_place_is_shown_when_its_pages_came(session: Session, until: Callable[[Callable[[], bool]], None]) -> None:
+def test_any_place_is_shown_when_its_pages_came(session: Session) -> None:
     bar = session.view.verticalScrollBar()
     bar.setValue(bar.maximum() // 2)
-    until(lambda: not session.load_wanted())
+    session.until(lambda: not session.load_wanted())
     assert any(isinstance(row.entry, TextEntry) for row in session.view.row_layout.widgets.live)
     layout = session.view.row_layout
     top, bottom = layout.top_edge, layout.top_edge + session.view.viewport().height()
@@ -111,19 +110,15 @@ def test_any_place_is_shown_when_its_pages_came(session: Session, until: Callabl
     assert all(not isinstance(row.entry, PageEntry) for row in in_view)
 
 
-def test_a_call_on_a_page_that_is_not_loaded_is_brought_into_view(
-    session: Session, until: Callable[[Callable[[], bool]], None]
-) -> None:
+def test_a_call_on_a_page_that_is_not_loaded_is_brought_into_view(session: Session) -> None:
     session.view.navigation.show_call("c7")
-    until(lambda: not session.load_wanted())
+    session.until(lambda: not session.load_wanted())
     row = next(row for row in session.view.rows if isinstance(row.entry, ToolEntry) and row.entry.call.id == "c7")
     y = session.view.row_layout.reading.row_top(row) - session.view.row_layout.top_edge
     assert 0 <= y < session.view.viewport().height()
 
 
-def test_a_search_goes_on_over_pages_that_are_not_loaded(
-    session: Session, until: Callable[[Callable[[], bool]], None]
-) -> None:
+def test_a_search_goes_on_over_pages_that_are_not_loaded(session: Session) -> None:
     found: list[tuple[int, int]] = []
 
     def note(number: int, count: int) -> None:
@@ -131,10 +126,10 @@ def test_a_search_goes_on_over_pages_that_are_not_loaded(
 
     session.view.finder.found.connect(note)
     session.view.finder.find("mango12")
-    until(lambda: not session.view.finder.is_reading)
+    session.until(lambda: not session.view.finder.is_reading)
     session.view.finder.add_pages("mango12", [12])
     assert session.view.finder.has_unread
-    until(lambda: not session.load_wanted() and not session.view.finder.is_reading)
+    session.until(lambda: not session.load_wanted() and not session.view.finder.is_reading)
     assert found[-1] == (1, 1)
     assert not session.view.finder.has_unread
     assert -session.view.viewport().height() < session.y_of("mango12") < session.view.viewport().height()
@@ -211,15 +206,13 @@ def test_what_happens_to_a_call_on_a_page_is_shown_when_the_page_is_loaded(sessi
     assert entry.result == late.result
 
 
-def test_a_place_on_a_page_is_found_again_when_the_conversation_is_shown_anew(
-    stage: Stage, until: Callable[[Callable[[], bool]], None]
-) -> None:
+def test_a_place_on_a_page_is_found_again_when_the_conversation_is_shown_anew(stage: Stage) -> None:
     session = Session(stage, 30)
     bar, navigation = session.view.verticalScrollBar(), session.view.navigation
     bar.setValue(bar.maximum() // 2)
-    until(lambda: not session.load_wanted())
+    session.until(lambda: not session.load_wanted())
     bar.setValue(bar.value() + 25)
-    until(lambda: not session.load_wanted())
+    session.until(lambda: not session.load_wanted())
     place = navigation.place
     assert place is not None
     for number in session.transcript.paged.loaded_pages:
@@ -227,5 +220,5 @@ def test_a_place_on_a_page_is_found_again_when_the_conversation_is_shown_anew(
     session.view.show_transcript(session.transcript)
     assert navigation.is_at_end
     navigation.go_to(place)
-    until(lambda: not session.load_wanted())
+    session.until(lambda: not session.load_wanted())
     assert navigation.place == place
