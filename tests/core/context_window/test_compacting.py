@@ -4,8 +4,6 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Iterator
 
-from msgspec.structs import replace
-
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.context.summaries import SUMMARISED
 from desktop_agent.core.protocol import events as ev
@@ -20,6 +18,8 @@ from tests.harness import Ground, check_conversation
 
 SUMMARY = Say(json.dumps({"goals": ["ship it"], "files": ["a.txt: long"]}))
 LONG = "lorem ipsum " * 1_000  # about 3,300 tokens
+THREE_LONG: list[Reply] = [[Say(LONG)], [Say(LONG)], [Say(LONG)], [Say("fine")]]
+"""What a `small` window has no room for."""
 
 
 def is_summary(request: ModelRequest) -> bool:
@@ -52,8 +52,7 @@ def texts(request: ModelRequest) -> str:
 
 async def test_a_conversation_over_the_target_is_summarised_before_it_is_sent(ground: Ground) -> None:
     ground.settings = small()
-    replies: list[Reply] = [[Say(LONG)], [Say(LONG)], [Say(LONG)], [Say("fine")]]
-    async with ground.session(script(replies, [[SUMMARY]])) as s:
+    async with ground.session(script(THREE_LONG, [[SUMMARY]])) as s:
         for number in range(1, 5):
             assert (await s.prompt(f"prompt {number}")).reason == "completed"
         [compacted] = s.rx.all(ev.Compacted)
@@ -91,46 +90,9 @@ async def test_nothing_is_summarised_by_itself_when_that_is_switched_off(ground:
         assert s.rx.all(ev.Compacted) == []
 
 
-async def test_the_next_request_is_the_same_after_a_restart(ground: Ground) -> None:
-    ground.settings = small()
-    ground.write("AGENTS.md", "Use tabs.")
-    replies: list[Reply] = [[Say(LONG)], [Say(LONG)], [Say(LONG)], [Say("fine")]]
-    async with ground.session(script([*replies, [Say("five")]], [[SUMMARY]])) as s:
-        s.submit(ops.AddPin(text="in French"))
-        for number in range(1, 5):
-            await s.prompt(f"prompt {number}")
-        first = s.id
-        copy = ground.paths.sessions / first / "journal.jsonl"
-        kept = copy.read_bytes()
-        await s.prompt("prompt 5")
-        unbroken = s.last_request
-    copy.write_bytes(kept)
-    async with ground.session([[Say("five")]], resume=first) as s:
-        await s.prompt("prompt 5")
-        assert s.last_request == unbroken
-        assert unbroken.pinned
-        assert "Use tabs." in unbroken.system
-
-
-async def test_an_undone_compaction_is_as_if_it_had_never_been(ground: Ground) -> None:
-    replies: list[Reply] = [[Say("one")], [Say("two")], [Say("three")]]
-    async with ground.session(script(replies, [[SUMMARY]])) as s:
-        await s.prompt("a")
-        await s.prompt("b")
-        await s.carry_out(ops.Compact(), ev.Compacted)
-        await s.carry_out(ops.UndoCompaction(), ev.CompactionUndone)
-        await s.prompt("c")
-        undone = s.last_request
-    async with ground.session(replies) as s:
-        for text in "abc":
-            await s.prompt(text)
-        assert s.last_request == replace(undone, conversation=s.last_request.conversation)
-
-
 async def test_what_the_person_took_back_is_not_done_again_before_it_must_be(ground: Ground) -> None:
     ground.settings = small()
-    replies: list[Reply] = [[Say(LONG)], [Say(LONG)], [Say(LONG)], [Say("fine")]]
-    async with ground.session(script(replies, [[SUMMARY]])) as s:
+    async with ground.session(script(THREE_LONG, [[SUMMARY]])) as s:
         for _ in range(4):
             await s.prompt()
         await s.carry_out(ops.UndoCompaction(), ev.CompactionUndone)
@@ -349,8 +311,7 @@ async def test_a_summary_that_comes_too_late_for_the_conversation_is_dropped(gro
 async def test_a_turn_goes_on_without_a_summary_that_was_only_wanted(ground: Ground) -> None:
     ground.settings = small()
     refused = Fail(ProviderError("The key was refused.", fault="authentication"))
-    replies: list[Reply] = [[Say(LONG)], [Say(LONG)], [Say(LONG)], [Say("fine")]]
-    async with ground.session(script(replies, [[refused]])) as s:
+    async with ground.session(script(THREE_LONG, [[refused]])) as s:
         for _ in range(4):
             assert (await s.prompt()).reason == "completed"
         assert s.rx.all(ev.Compacted) == []
@@ -386,8 +347,7 @@ async def test_a_summary_that_is_needed_is_made_without_the_model_when_it_cannot
 
 async def test_a_stop_while_it_is_summarised_ends_the_turn_and_changes_nothing(ground: Ground) -> None:
     ground.settings = small()
-    replies: list[Reply] = [[Say(LONG)], [Say(LONG)], [Say(LONG)], [Say("fine")]]
-    async with ground.session(script(replies, [[Hang()]])) as s:
+    async with ground.session(script(THREE_LONG, [[Hang()]])) as s:
         for _ in range(3):
             await s.prompt()
         await s.carry_out(ops.SubmitPrompt(text="more"), ev.ToolProgress, lambda event: event.name == "compact")

@@ -508,22 +508,6 @@ async def test_an_edit_made_while_its_question_is_open_is_not_overwritten(ground
         assert ground.read("a.py") == "x = 1\n# meanwhile\n"
 
 
-async def test_a_resumed_session_sends_what_it_would_have_sent_without_the_restart(ground: Ground) -> None:
-    ground.write("a.py", "x = 1\n")
-    first = [[Think("hm"), Say("Reading."), Call("read_file", {"path": "a.py"})], [Say("It is 1.")]]
-    async with ground.session([*first, [Say("ok")]]) as s:
-        await s.prompt("one")
-        await s.prompt("two")
-        expected = s.last_request
-    async with ground.session(first) as s:
-        await s.prompt("one")
-        session_id = s.id
-    async with ground.session([[Say("ok")]], resume=session_id) as s:
-        await s.prompt("two")
-        resumed = s.last_request
-    assert (resumed.system, resumed.messages, resumed.tools) == (expected.system, expected.messages, expected.tools)
-
-
 async def test_a_call_id_that_comes_twice_is_told_apart(ground: Ground) -> None:
     ground.write("a", "A")
     ground.write("b", "B")

@@ -55,6 +55,14 @@ def answer(s: Open, decision: Allowed | Denied) -> None:
     s.submit(ops.AnswerApproval(call_id=request.call_id, decision=decision))
 
 
+async def asked_once(s: Open, decision: Allowed | Denied) -> tuple[SpendingQuestion, ev.TurnEnded]:
+    """Submit a prompt, and answer the one question about spending that comes before the turn's end."""
+    s.submit(ops.SubmitPrompt(text="go"))
+    asked = await question(s)
+    answer(s, decision)
+    return asked, await s.rx.expect(ev.TurnEnded)
+
+
 def entries(s: Open) -> list[SpendingEntry]:
     return [entry for entry in s.session.transcript.entries if isinstance(entry, SpendingEntry)]
 
@@ -89,10 +97,7 @@ async def test_a_user_who_says_no_stops_the_turn_and_is_asked_again_at_the_next(
     limit(ground, session=0.5)
     async with ground.session([STEP, DONE]) as s:
         for _ in range(2):
-            s.submit(ops.SubmitPrompt(text="go"))
-            await question(s)
-            answer(s, Denied())
-            assert (await s.rx.expect(ev.TurnEnded)).reason == "interrupted"
+            assert (await asked_once(s, Denied()))[1].reason == "interrupted"
         assert len(s.provider.requests) == 1
 
 
@@ -111,16 +116,9 @@ async def test_a_day_has_a_limit_over_all_sessions_which_ends_at_midnight(ground
     async with ground.session([STEP, DONE]) as other:
         assert (await other.prompt()).reason == "completed"
     async with ground.session([STEP, STEP, DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = await question(s)
-        assert (asked.limit, asked.day, asked.spent_usd, asked.until_usd) == (
-            "day_usd",
-            calendar.today.date(),
-            1.0,
-            2.0,
-        )
-        answer(s, Denied())
-        await s.rx.expect(ev.TurnEnded)
+        asked, _ = await asked_once(s, Denied())
+        assert (asked.limit, asked.day) == ("day_usd", calendar.today.date())
+        assert (asked.spent_usd, asked.until_usd) == (1.0, 2.0)
         calendar.today += timedelta(hours=3)
         assert (await s.prompt()).reason == "completed"
 
@@ -133,18 +131,12 @@ async def test_what_was_allowed_for_a_day_holds_in_every_conversation_and_not_be
         first.submit(ops.SubmitPrompt(text="go"))
         assert (await question(first)).until_usd == 1.0
         async with ground.session([DONE]) as meanwhile:
-            meanwhile.submit(ops.SubmitPrompt(text="go"))
-            await question(meanwhile)  # nothing is allowed yet
-            answer(meanwhile, Denied())
-            await meanwhile.rx.expect(ev.TurnEnded)
+            await asked_once(meanwhile, Denied())  # nothing is allowed yet
         answer(first, Allowed())
         assert (await first.rx.expect(ev.TurnEnded)).reason == "completed"
     async with ground.session([STEP, DONE]) as second:
-        second.submit(ops.SubmitPrompt(text="go"))
-        asked = await question(second)
+        asked, _ = await asked_once(second, Denied())
         assert (asked.spent_usd, len(second.provider.requests)) == (1.0, 1), "asks when the allowance is used up"
-        answer(second, Denied())
-        await second.rx.expect(ev.TurnEnded)
     calendar.today += timedelta(days=1)
     async with ground.session([DONE]) as third:
         assert (await third.prompt()).reason == "completed"
@@ -154,10 +146,8 @@ async def test_what_was_allowed_on_a_day_does_not_hold_on_the_next(ground: Groun
     limit(ground, day=0.5)
     async with ground.session([STEP, DONE, STEP, DONE]) as s:
         for _ in range(2):
-            s.submit(ops.SubmitPrompt(text="go"))
-            assert (await question(s)).day == calendar.today.date()
-            answer(s, Allowed())
-            assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
+            asked, ended = await asked_once(s, Allowed())
+            assert (asked.day, ended.reason) == (calendar.today.date(), "completed")
             calendar.today += timedelta(days=1)
 
 
@@ -224,19 +214,13 @@ async def test_without_a_user_the_question_of_an_earlier_process_counts_as_not_a
 async def test_a_fork_begins_with_nothing_spent_and_nothing_allowed(ground: Ground) -> None:
     limit(ground, session=0.5)
     async with ground.session([STEP, DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await question(s)
-        answer(s, Allowed())
-        await s.rx.expect(ev.TurnEnded)
+        await asked_once(s, Allowed())
     catalog = Catalog.of(ground.paths)
     copy = new_session_id(ground.clock.now())
     fork = Fork(session_id=copy, app_version="0", at=ground.clock.now())
     fork_journal(catalog.journal_path(s.id), ground.paths.sessions, fork, Blobs(ground.paths.blobs))
     async with ground.session([STEP, DONE], resume=copy) as forked:
-        forked.submit(ops.SubmitPrompt(text="go"))
-        assert (await question(forked)).spent_usd == 0.5
-        answer(forked, Denied())
-        await forked.rx.expect(ev.TurnEnded)
+        assert (await asked_once(forked, Denied()))[0].spent_usd == 0.5
 
 
 async def test_an_unknown_price_is_named_where_a_limit_is_set(ground: Ground) -> None:
@@ -249,10 +233,7 @@ async def test_an_unknown_price_is_named_where_a_limit_is_set(ground: Ground) ->
 async def test_what_is_asked_reads_the_same_live_and_replayed(ground: Ground) -> None:
     limit(ground, session=0.5)
     async with ground.session([STEP, DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await question(s)
-        answer(s, Allowed())
-        await s.rx.expect(ev.TurnEnded)
+        await asked_once(s, Allowed())
         assert replay(s.rx.recorded).entries == s.session.transcript.entries
 
 
@@ -260,9 +241,6 @@ async def test_what_is_asked_reads_the_same_live_and_replayed(ground: Ground) ->
 async def test_documents_say_what_was_asked_and_answered(ground: Ground, form: Literal["md", "html"]) -> None:
     limit(ground, session=0.5)
     async with ground.session([STEP, DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await question(s)
-        answer(s, Allowed())
-        await s.rx.expect(ev.TurnEnded)
+        await asked_once(s, Allowed())
     document = b"".join(export_text(Catalog.of(ground.paths).journal_path(s.id), form, Blobs(ground.paths.blobs)))
     assert b"has cost $0.50, and its limit is $0.50. Go on? Yes, up to $1.00." in document.replace(b"\\", b"")

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import AsyncGenerator
 
+import pytest
+
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -48,6 +50,11 @@ class HeldClock(ImpatientClock):
         await self.may_go_on.wait()
 
 
+@pytest.fixture(autouse=True)
+def source(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+
+
 async def steer(s: Open, text: str) -> str:
     """Send a message to the turn, and return its id when it is on record that it waits."""
     queued = await s.carry_out(ops.Steer(text=text), ev.Queued, lambda event: event.text == text)
@@ -68,7 +75,6 @@ def kinds(s: Open) -> list[str]:
 
 
 async def test_it_stands_behind_the_results_of_all_calls_that_ran_side_by_side(ground: Ground) -> None:
-    ground.write("a.py", "x = 1\n")
     async with ground.session([BOTH, DONE], approval="always") as s:
         s.submit(ops.SubmitPrompt(text="go"))
         asked = [(await s.rx.expect(ev.ApprovalRequested)).request.call_id for _ in range(2)]
@@ -86,7 +92,6 @@ async def test_it_stands_behind_the_results_of_all_calls_that_ran_side_by_side(g
 
 
 async def test_a_question_goes_on_waiting_for_its_answer(ground: Ground) -> None:
-    ground.write("a.py", "x = 1\n")
     async with ground.session([EDIT, DONE]) as s:
         asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         await steer(s, "Hurry.")
@@ -97,7 +102,6 @@ async def test_a_question_goes_on_waiting_for_its_answer(ground: Ground) -> None
 
 
 async def test_several_come_in_their_order_and_before_what_only_waits_for_the_end(ground: Ground) -> None:
-    ground.write("a.py", "x = 1\n")
     async with ground.session([EDIT, DONE, DONE]) as s:
         asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         s.submit(ops.SubmitPrompt(text="later"))
@@ -111,7 +115,6 @@ async def test_several_come_in_their_order_and_before_what_only_waits_for_the_en
 
 
 async def test_a_waiting_prompt_is_sent_into_the_turn(ground: Ground) -> None:
-    ground.write("a.py", "x = 1\n")
     async with ground.session([EDIT, DONE]) as s:
         asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         queued = await s.carry_out(ops.SubmitPrompt(text="now, please"), ev.Queued)
@@ -122,7 +125,6 @@ async def test_a_waiting_prompt_is_sent_into_the_turn(ground: Ground) -> None:
 
 
 async def test_one_that_was_taken_back_reaches_nobody(ground: Ground) -> None:
-    ground.write("a.py", "x = 1\n")
     async with ground.session([EDIT, DONE]) as s:
         asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         await s.carry_out(ops.Unqueue(prompt_id=await steer(s, "no, never mind")), ev.Unqueued)
@@ -144,7 +146,6 @@ async def test_when_the_turn_ends_before_it_is_the_next_prompt(ground: Ground) -
 
 
 async def test_the_limit_on_requests_makes_it_the_next_prompt(ground: Ground) -> None:
-    ground.write("a.py", "x = 1\n")
     async with ground.session([EDIT, DONE], limits=TurnLimits(max_requests=1)) as s:
         asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         await steer(s, "And this.")
@@ -156,7 +157,6 @@ async def test_the_limit_on_requests_makes_it_the_next_prompt(ground: Ground) ->
 
 
 async def test_a_stop_leaves_it_waiting_and_it_steers_no_later_turn(ground: Ground) -> None:
-    ground.write("a.py", "x = 1\n")
     async with ground.session([EDIT, DONE, DONE]) as s:
         await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         await steer(s, "left over")
@@ -177,7 +177,6 @@ async def test_without_a_turn_it_is_a_prompt(ground: Ground) -> None:
 
 async def test_a_paused_answer_and_its_continuation_stay_together(ground: Ground) -> None:
     model = HeldBack([Say("Searching"), Stop("pause_turn")], [Say(" on."), *EDIT], DONE)
-    ground.write("a.py", "x = 1\n")
     async with ground.session([], provider_source=model.of) as s:
         await s.carry_out(ops.SubmitPrompt(text="go"), ev.TextDelta)
         await steer(s, "Wait.")
@@ -200,7 +199,6 @@ async def test_a_request_that_is_tried_again_has_what_came_meanwhile(ground: Gro
 
 
 async def test_after_a_crash_it_goes_on_with_the_turn_that_waited_for_an_answer(ground: Ground) -> None:
-    ground.write("a.py", "x = 1\n")
     async with ground.session([EDIT]) as s:
         await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         await steer(s, "And then stop.")
@@ -215,7 +213,6 @@ async def test_after_a_crash_it_goes_on_with_the_turn_that_waited_for_an_answer(
 
 
 async def test_a_crash_between_record_and_request_leaves_it_in_the_conversation(ground: Ground) -> None:
-    ground.write("a.py", "x = 1\n")
     async with ground.session([EDIT, DONE]) as s:
         asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         await steer(s, "And this.")
@@ -233,7 +230,6 @@ async def test_a_crash_between_record_and_request_leaves_it_in_the_conversation(
 
 
 async def test_a_rewind_to_before_the_turn_takes_it_along(ground: Ground) -> None:
-    ground.write("a.py", "x = 1\n")
     async with ground.session([EDIT, DONE, DONE]) as s:
         asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         await steer(s, "And this.")

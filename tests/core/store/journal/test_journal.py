@@ -14,70 +14,24 @@ from desktop_agent.core.protocol.model import ModelRef, TextBlock, ToolUseBlock
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import Journal
 from desktop_agent.core.store.journal.journal_reader import read_journal
+from tests.core.store.journals import record, records, write
 
 MODEL = ModelRef(provider="anthropic", model="m")
 
 
-def renamed(number: int, title: str = "t") -> ev.SessionRenamed:
-    return ev.SessionRenamed(title=f"{title}{number}").stamped(number, ev.UNSTAMPED)
-
-
-@pytest.fixture
-def blobs(tmp_path: Path) -> Blobs:
-    return Blobs(tmp_path / "blobs")
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "s" / "journal.jsonl"
-
-
-def write(path: Path, blobs: Blobs, count: int) -> None:
-    journal = Journal.create(path, blobs)
-    for number in range(1, count + 1):
-        journal.append(renamed(number), is_durable=False)
-    journal.close()
-
-
-def test_what_was_appended_is_read_back_in_order(path: Path, blobs: Blobs) -> None:
-    write(path, blobs, 3)
-    events, damages = read_journal(path, blobs)
-    assert events == [renamed(1), renamed(2), renamed(3)]
-    assert damages == []
-
-
 def test_each_record_is_one_line_that_starts_with_its_version_number_time_and_type(path: Path, blobs: Blobs) -> None:
-    write(path, blobs, 1)
+    write(path, blobs, records(1))
     line = json.loads(path.read_text())
     assert list(line)[:4] == ["v", "seq", "at", "type"]
     assert (line["v"], line["seq"], line["type"]) == (1, 1, "session_renamed")
 
 
-def test_a_cut_at_any_byte_of_the_last_records_loses_at_most_the_record_that_was_cut(path: Path, blobs: Blobs) -> None:
-    write(path, blobs, 5)
-    whole = path.read_bytes()
-    first_line_of_the_last_three = len(b"".join(whole.splitlines(keepends=True)[:2]))
-    for cut in range(first_line_of_the_last_three, len(whole) + 1):
-        path.write_bytes(whole[:cut])
-        journal, torn = Journal.open(path, blobs)
-        journal.append(renamed(99), is_durable=False)
-        journal.close()
-        events, damages = read_journal(path, blobs)
-        complete = whole[:cut].count(b"\n")
-        is_whole_line = cut < len(whole) and whole[cut : cut + 1] == b"\n"
-        assert damages == []
-        assert events == [*(renamed(n) for n in range(1, complete + is_whole_line + 1)), renamed(99)]
-        if torn is not None:
-            assert whole[:cut].endswith(torn.read_bytes())
-            torn.unlink()
-
-
 def test_a_line_that_is_not_json_is_reported_with_its_number_and_skipped(path: Path, blobs: Blobs) -> None:
-    write(path, blobs, 3)
+    write(path, blobs, records(1, 2, 3))
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + b"{half\n" + b'["no object"]\n' + lines[2])
     events, damages = read_journal(path, blobs)
-    assert events == [renamed(1), renamed(3)]
+    assert events == records(1, 3)
     assert [damage.line for damage in damages] == [2, 3]
 
 
@@ -100,9 +54,7 @@ def test_a_long_text_goes_to_a_blob_and_comes_back(path: Path, blobs: Blobs, tmp
         content=(TextBlock(text=long_text), ToolUseBlock(id="c", name="t", arguments={"content": long_text})),
         stop_reason="tool_use",
     ).stamped(1, ev.UNSTAMPED)
-    journal = Journal.create(path, blobs)
-    journal.append(event, is_durable=True)
-    journal.close()
+    write(path, blobs, [event])
     assert path.stat().st_size < 2000
     assert len(list((tmp_path / "blobs").rglob("*"))) == 1, "one blob for both"
     assert read_journal(path, blobs) == ([event], [])
@@ -110,10 +62,7 @@ def test_a_long_text_goes_to_a_blob_and_comes_back(path: Path, blobs: Blobs, tmp
 
 def test_a_missing_blob_costs_its_text_and_nothing_else(path: Path, blobs: Blobs, tmp_path: Path) -> None:
     event = ev.SessionRenamed(title="x" * 20_000).stamped(1, ev.UNSTAMPED)
-    journal = Journal.create(path, blobs)
-    journal.append(event, is_durable=False)
-    journal.append(renamed(2), is_durable=False)
-    journal.close()
+    write(path, blobs, [event, record(2)])
     for blob in (tmp_path / "blobs").rglob("*"):
         if blob.is_file():
             blob.unlink()
@@ -131,9 +80,7 @@ def test_arguments_that_look_like_a_blob_reference_stay_what_they_are(path: Path
         content=(ToolUseBlock(id="c", name="t", arguments={"x": trick}),),
         stop_reason="tool_use",
     ).stamped(1, ev.UNSTAMPED)
-    journal = Journal.create(path, blobs)
-    journal.append(event, is_durable=False)
-    journal.close()
+    write(path, blobs, [event])
     assert read_journal(path, blobs) == ([event], [])
 
 
@@ -142,9 +89,7 @@ def test_any_text_comes_back_even_lone_surrogates(tmp_path_factory: pytest.TempP
     folder = tmp_path_factory.mktemp("text")
     blobs = Blobs(folder / "blobs")
     event = ev.SessionRenamed(title=title).stamped(1, ev.UNSTAMPED)
-    journal = Journal.create(folder / "j", blobs)
-    journal.append(event, is_durable=False)
-    journal.close()
+    write(folder / "j", blobs, [event])
     assert (folder / "j").read_bytes().count(b"\n") == 1
     assert read_journal(folder / "j", blobs) == ([event], [])
 
@@ -152,7 +97,7 @@ def test_any_text_comes_back_even_lone_surrogates(tmp_path_factory: pytest.TempP
 def test_a_disk_that_fills_up_in_the_middle_of_a_record_leaves_the_journal_whole(
     path: Path, blobs: Blobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(path, blobs, 2)
+    write(path, blobs, records(1, 2))
     before = path.read_bytes()
     journal, _ = Journal.open(path, blobs)
     real_write = os.write
@@ -166,32 +111,32 @@ def test_a_disk_that_fills_up_in_the_middle_of_a_record_leaves_the_journal_whole
 
     monkeypatch.setattr(os, "write", short_then_full)
     with pytest.raises(StorageError, match="could not be written"):
-        journal.append(renamed(3), is_durable=False)
+        journal.append(record(3), is_durable=False)
     monkeypatch.setattr(os, "write", real_write)
     assert path.read_bytes() == before
-    journal.append(renamed(3), is_durable=False)
+    journal.append(record(3), is_durable=False)
     journal.close()
     assert [event.seq for event in read_journal(path, blobs)[0]] == [1, 2, 3]
 
 
 def test_a_journal_that_was_moved_away_is_not_written_until_it_is_back(path: Path, blobs: Blobs) -> None:
     """What a file manager calls deleting is moving: contents of files would go on to the old place, and get lost."""
-    write(path, blobs, 1)
+    write(path, blobs, records(1))
     journal, _ = Journal.open(path, blobs)
     elsewhere = path.parent.rename(path.parent.with_name("trash"))
     before = (elsewhere / path.name).read_bytes()
     with pytest.raises(StorageError) as raised:
-        journal.append(renamed(2), is_durable=True)
+        journal.append(record(2), is_durable=True)
     assert "put it back" in (raised.value.hint or "")
     assert (elsewhere / path.name).read_bytes() == before
     elsewhere.rename(path.parent)
-    journal.append(renamed(2), is_durable=True)
+    journal.append(record(2), is_durable=True)
     journal.close()
-    assert read_journal(path, blobs)[0] == [renamed(1), renamed(2)]
+    assert read_journal(path, blobs)[0] == records(1, 2)
 
 
 def test_reading_never_changes_the_file(path: Path, blobs: Blobs) -> None:
-    write(path, blobs, 2)
+    write(path, blobs, records(1, 2))
     path.write_bytes(path.read_bytes()[:-5])
     before = (path.read_bytes(), path.stat().st_mtime_ns)
     read_journal(path, blobs)

@@ -18,16 +18,6 @@ from tests.core.samples import SAMPLE_EVENTS
 from tests.core.store.journals import record, records, reopen_and_append, write
 
 
-@pytest.fixture
-def blobs(tmp_path: Path) -> Blobs:
-    return Blobs(tmp_path / "blobs")
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "s" / "journal.jsonl"
-
-
 @pytest.mark.parametrize("last", [3, 8, 14, 20, len(SAMPLE_EVENTS)])
 def test_a_cut_at_every_byte_of_the_last_three_records_glues_and_loses_none(
     path: Path, blobs: Blobs, last: int, monkeypatch: pytest.MonkeyPatch

@@ -26,11 +26,6 @@ from tests.journals import opened, turn, write_journal
 
 
 @pytest.fixture
-def blobs(tmp_path: Path) -> Blobs:
-    return Blobs(tmp_path / "blobs")
-
-
-@pytest.fixture
 def journal(tmp_path: Path, blobs: Blobs) -> Path:
     path = tmp_path / "s" / "journal.jsonl"
     write_journal(path, blobs, [opened(), *(event for number in range(1, 41) for event in turn(number))])
