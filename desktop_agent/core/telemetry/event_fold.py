@@ -4,7 +4,7 @@ Every name it exports is in `conventions`. Imports the SDK of OpenTelemetry, so 
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 from opentelemetry.context import Context
@@ -15,97 +15,44 @@ from opentelemetry.trace.status import Status, StatusCode
 from desktop_agent.core.base.ids import CallId, PromptId
 from desktop_agent.core.mcp.server_status import ServerStatus
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import ApprovalRequest, Attachment, Denied, ModelRef, ToolResult, Usage
+from desktop_agent.core.protocol.model import ApprovalRequest, Denied, ModelRef, ToolResult, Usage
 from desktop_agent.core.telemetry import conventions as otel
 from desktop_agent.core.telemetry.telemetry import Contents, Health, SessionFacts, quiet
 from desktop_agent.core.tools.tool import SKIPPED_KEY, STOPPED_KEY
 
 Labels = Mapping[str, str | bool]
-
-
-def _of_kind(kind: otel.MetricKind) -> list[otel.MetricForm]:
-    return [form for form in otel.METRICS if form.kind == kind]
+Attributes = Mapping[str, str | bool | int | float | tuple[str, ...]]
 
 
 class Instruments:
     """The metrics of a process, as `conventions` declares them."""
 
     def __init__(self, meter: Meter) -> None:
-        self._counters = {
-            form.name: meter.create_counter(form.name, form.unit, form.text) for form in _of_kind("counter")
-        }
-        self._histograms = {
-            form.name: meter.create_histogram(
-                form.name, form.unit, form.text, explicit_bucket_boundaries_advisory=form.buckets
-            )
-            for form in _of_kind("histogram")
-        }
-        self._gauges = {form.name: meter.create_gauge(form.name, form.unit, form.text) for form in _of_kind("gauge")}
+        self._records: dict[str, Callable[[float, Labels], None]] = {}
+        for form in otel.METRICS:
+            name, unit, text = form.name, form.unit, form.text
+            match form.kind:
+                case "counter":
+                    self._records[name] = meter.create_counter(name, unit, text).add
+                case "histogram":
+                    buckets = form.buckets
+                    histogram = meter.create_histogram(name, unit, text, explicit_bucket_boundaries_advisory=buckets)
+                    self._records[name] = histogram.record
+                case "gauge":
+                    self._records[name] = meter.create_gauge(name, unit, text).set
 
-    def count(self, form: otel.MetricForm, labels: Labels, amount: int = 1) -> None:
-        self._counters[form.name].add(amount, labels)
-
-    def measure(self, form: otel.MetricForm, labels: Labels, value: float) -> None:
-        self._histograms[form.name].record(value, labels)
-
-    def set(self, form: otel.MetricForm, value: int) -> None:
-        self._gauges[form.name].set(value)
-
-
-Attributes = Mapping[str, str | bool | int | float | tuple[str, ...]]
+    def record(self, form: otel.MetricForm, labels: Labels, value: float = 1) -> None:
+        """Add to a counter, measure for a histogram, or set a gauge."""
+        self._records[form.name](value, labels)
 
 
 def end_span(span: Span, attributes: Attributes, error: str, at_ns: int) -> None:
+    """End a span, as a failure if there is an `error`: a word for its kind, never a message."""
     span.set_attributes(attributes)
     if error:
         span.set_attribute(otel.ERROR_TYPE, error)
         span.set_status(Status(StatusCode.ERROR))
     span.end(at_ns)
-
-
-class SessionTrace:
-    """The spans of one session, timed by its clock. A span without a parent is a trace of its own."""
-
-    def __init__(self, tracer: Tracer, facts: SessionFacts) -> None:
-        self._tracer = tracer
-        self._facts = facts
-        self.turn: Span | None = None
-        self.compaction: Span | None = None
-        self._open: dict[Span, None] = {}
-
-    def now_ns(self) -> int:
-        return round(self._facts.clock.now().timestamp() * 1e9)
-
-    def start(
-        self,
-        name: str,
-        attributes: Attributes,
-        *,
-        under: Span | None = None,
-        kind: SpanKind = SpanKind.INTERNAL,
-        at_ns: int | None = None,
-    ) -> Span:
-        """Start a span, now or `at_ns`. Its parent is `under`, never a span of other code in the process."""
-        context = set_span_in_context(under, Context()) if under is not None else Context()
-        span = self._tracer.start_span(
-            name,
-            context=context,
-            kind=kind,
-            attributes={otel.CONVERSATION: self._facts.session_id, **attributes},
-            start_time=at_ns if at_ns is not None else self.now_ns(),
-        )
-        self._open[span] = None
-        return span
-
-    def end(self, span: Span, attributes: Attributes, *, error: str = "", at_ns: int | None = None) -> None:
-        """End a span, as a failure if there is an `error`: a word for its kind, never a message."""
-        end_span(span, attributes, error, at_ns if at_ns is not None else self.now_ns())
-        self._open.pop(span, None)
-
-    def close(self) -> None:
-        for span in reversed(tuple(self._open)):
-            self.end(span, {})
-        self.turn = self.compaction = None
 
 
 _GOOD_ENDS: frozenset[ev.TurnEndReason] = frozenset(
@@ -119,8 +66,6 @@ LIST_METHOD = "tools/list"
 READ_METHOD = "resources/read"
 _BROKEN = ("recoverable", "fatal", "cancelled")
 """The outcomes of an MCP server's calls that count as failures of the server."""
-_NOT_FETCHED = "mention"
-"""The code of the notice about a resource that could not be fetched."""
 _FREQUENT = (ev.TextDelta, ev.ThinkingDelta, ev.ToolOutputDelta)
 
 
@@ -131,7 +76,7 @@ class _OpenCall(Struct, frozen=True):
 
 
 class EventFold:
-    """The spans and metrics of one session. What belongs to a turn is ended before the turn is."""
+    """The spans and metrics of one session, timed by its clock. What belongs to a turn is ended before the turn is."""
 
     def __init__(
         self,
@@ -142,11 +87,14 @@ class EventFold:
         health: Health,
     ) -> None:
         """With `contents`, spans include what was said and done, masked and cut."""
-        self._trace = SessionTrace(tracer, facts)
-        self._instruments = instruments
+        self._tracer = tracer
+        self._record = instruments.record
         self._contents = contents
         self._facts = facts
         self._health = health
+        self._open: dict[Span, None] = {}
+        self._turn: Span | None = None
+        self._compaction: Span | None = None
         self._prompt = ""
         self._queued: set[PromptId] = set()
         self._requests: dict[str, tuple[Span, int]] = {}
@@ -164,49 +112,111 @@ class EventFold:
     def apply(self, event: ev.Event) -> None:
         if not isinstance(event, _FREQUENT):
             with quiet(self._health):
-                self._follow_calls(event)
-                self._follow_context(event)
-                self._follow_requests(event)
-                self._follow_turns(event)
+                self._apply(event)
 
     def close(self) -> None:
         with quiet(self._health):
             self._give_up_compaction()
-            self._trace.close()
+            for span in reversed(tuple(self._open)):
+                self._end(span, {})
 
-    # -- turns, and what their prompts mention --
-
-    def _follow_turns(self, event: ev.Event) -> None:
+    def _apply(self, event: ev.Event) -> None:  # noqa: C901 - one case for each kind of event
         match event:
-            case ev.PromptSubmitted(text=text, prompt_id=prompt_id, attachments=attachments):
+            case ev.PromptSubmitted(text=text):
                 self._prompt = text if self._contents is not None else ""
-                self._count_sent(prompt_id, attachments)
-            case ev.Steered(prompt_id=prompt_id, attachments=attachments):
-                self._count_sent(prompt_id, attachments)
-            case ev.Queued(prompt_id=prompt_id, attachments=attachments) if prompt_id not in self._queued:
-                self._queued.add(prompt_id)
-                self._count_fetched(attachments)
-            case ev.Notice(code=code) if code == _NOT_FETCHED:
-                self._instruments.count(otel.MCP_FAILURES, {otel.MCP_METHOD: READ_METHOD})
+                self._count_fetched(event)
+            case ev.Steered() | ev.Queued():
+                self._count_fetched(event)
+            case ev.Notice(code="mention"):  # a resource that could not be fetched
+                self._record(otel.MCP_FAILURES, {otel.MCP_METHOD: READ_METHOD})
             case ev.TurnStarted():
+                self._give_up_compaction()
                 self._start_turn(event)
             case ev.TurnEnded():
+                self._give_up_compaction()
                 self._end_turn(event)
+            case ev.ModelRequestReported(state="sent"):
+                self._send_request(event)
+            case ev.ModelRequestReported():
+                self._end_request(event)
+            case ev.MessageDone(content=content) if self._answered is not None:
+                span, ended_ns = self._answered
+                self._answered = None
+                said: Attributes = {otel.OUTPUT_MESSAGES: self._contents.answer(content)} if self._contents else {}
+                self._end(span, said, at_ns=ended_ns)
+            case ev.ToolCallStarted():
+                self._start_call(event)
+            case ev.ToolCallFinished():
+                self._finish_call(event)
+            case ev.ApprovalRequested(turn=turn, request=request):
+                call, kind = self._calls.get(request.call_id), _kind(request)
+                under = call.span if call is not None else self._turn
+                span = self._start(otel.APPROVAL_SPAN, {otel.TURN: turn, otel.PROMPT_KIND: kind}, under=under)
+                self._approvals[request.call_id] = (span, kind)
+            case ev.ApprovalResolved(call_id=call_id, decision=decision):
+                if isinstance(decision, Denied):
+                    self._denied.add(call_id)
+                span, kind = self._approvals.pop(call_id, (None, "call"))
+                self._record(otel.POLICY_PROMPTS, {"kind": kind, "decision": decision.outcome})
+                if span is not None:
+                    self._end(span, {otel.DECISION: decision.outcome})
+            case ev.ContextMeasured(use=use):
+                self._record(otel.CONTEXT_TOKENS, {}, use.tokens)
+            case ev.ToolProgress(call_id="", name="compact", message=""):
+                self._summarised_ns = self._now_ns()
+            case ev.ToolProgress(call_id="", name="compact"):
+                self._give_up_compaction()
+                self._compaction = self._start(otel.COMPACTION_SPAN, {}, under=self._turn)
+            case ev.Compacted():
+                self._end_compaction(event)
+            case ev.Unpinned(is_expired=True):
+                self._record(otel.DROPS, {"kind": "pin"})
             case _:
                 pass
 
-    def _count_sent(self, prompt_id: PromptId, attachments: tuple[Attachment, ...]) -> None:
-        if prompt_id not in self._queued:  # else they were counted when they came
-            self._count_fetched(attachments)
-        self._queued.discard(prompt_id)
+    # -- spans: one without a parent is a trace of its own --
 
-    def _count_fetched(self, attachments: tuple[Attachment, ...]) -> None:
-        if attachments:
-            self._instruments.count(otel.MCP_FETCHES, {otel.MCP_METHOD: READ_METHOD}, len(attachments))
+    def _now_ns(self) -> int:
+        return round(self._facts.clock.now().timestamp() * 1e9)
+
+    def _start(
+        self,
+        name: str,
+        attributes: Attributes,
+        *,
+        under: Span | None = None,
+        kind: SpanKind = SpanKind.INTERNAL,
+        at_ns: int | None = None,
+    ) -> Span:
+        """Start a span, now or `at_ns`. Its parent is `under`, never a span of other code in the process."""
+        span = self._tracer.start_span(
+            name,
+            context=set_span_in_context(under, Context()) if under is not None else Context(),
+            kind=kind,
+            attributes={otel.CONVERSATION: self._facts.session_id, **attributes},
+            start_time=at_ns if at_ns is not None else self._now_ns(),
+        )
+        self._open[span] = None
+        return span
+
+    def _end(self, span: Span, attributes: Attributes, *, error: str = "", at_ns: int | None = None) -> None:
+        end_span(span, attributes, error, at_ns if at_ns is not None else self._now_ns())
+        self._open.pop(span, None)
+
+    # -- turns, and what their prompts mention --
+
+    def _count_fetched(self, event: ev.PromptSubmitted | ev.Steered | ev.Queued) -> None:
+        """Count the resources of a prompt, once: those of a queued one when it comes."""
+        if event.prompt_id not in self._queued and event.attachments:
+            self._record(otel.MCP_FETCHES, {otel.MCP_METHOD: READ_METHOD}, len(event.attachments))
+        if isinstance(event, ev.Queued):
+            self._queued.add(event.prompt_id)
+        else:
+            self._queued.discard(event.prompt_id)
 
     def _start_turn(self, event: ev.TurnStarted) -> None:
-        if self._trace.turn is not None:  # its end could not be written
-            self._trace.end(self._trace.turn, {})
+        if self._turn is not None:  # its end could not be written
+            self._end(self._turn, {})
         attributes: Attributes = {
             otel.OPERATION: otel.AGENT_SPAN,
             otel.AGENT_NAME: otel.SERVICE_NAME,
@@ -216,52 +226,36 @@ class EventFold:
         }
         if self._contents is not None:
             attributes = {**attributes, otel.INPUT_MESSAGES: self._contents.prompt(self._prompt)}
-        self._trace.turn = self._trace.start(f"{otel.AGENT_SPAN} {otel.SERVICE_NAME}", attributes)
+        self._turn = self._start(f"{otel.AGENT_SPAN} {otel.SERVICE_NAME}", attributes)
 
     def _end_turn(self, event: ev.TurnEnded) -> None:
-        self._instruments.measure(otel.TURN_DURATION, {"reason": event.reason}, event.duration_s)
-        if self._trace.turn is None:
+        self._record(otel.TURN_DURATION, {"reason": event.reason}, event.duration_s)
+        if self._turn is None:
             return
         error = "" if event.reason in _GOOD_ENDS else event.reason
         attributes = {otel.END_REASON: event.reason, otel.REQUESTS: event.requests}
-        self._trace.end(self._trace.turn, attributes, error=error)
-        self._trace.turn = None
+        self._end(self._turn, attributes, error=error)
+        self._turn = None
 
     # -- requests to models: a span for each try --
 
-    def _follow_requests(self, event: ev.Event) -> None:
-        match event:
-            case ev.ModelRequestReported(state="sent"):
-                self._send_request(event)
-            case ev.ModelRequestReported():
-                self._end_request(event)
-            case ev.MessageDone() if self._answered is not None:
-                span, ended_ns = self._answered
-                self._answered = None
-                said: Attributes = (
-                    {otel.OUTPUT_MESSAGES: self._contents.answer(event.content)} if self._contents else {}
-                )
-                self._trace.end(span, said, at_ns=ended_ns)
-            case _:
-                pass
-
     def _send_request(self, event: ev.ModelRequestReported) -> None:
-        begun_ns = self._trace.now_ns()
+        begun_ns = self._now_ns()
         attributes = {**_labels(event.model), otel.TURN: event.turn, otel.PURPOSE: event.purpose}
         name = f"{otel.REQUEST_SPAN} {event.model.model}"
         # A title is made after the turn that it is for, and so is under nothing.
-        under = (self._trace.compaction if event.purpose == "summary" else None) or self._trace.turn
-        span = self._trace.start(name, attributes, under=under, kind=SpanKind.CLIENT, at_ns=begun_ns)
+        under = (self._compaction if event.purpose == "summary" else None) or self._turn
+        span = self._start(name, attributes, under=under, kind=SpanKind.CLIENT, at_ns=begun_ns)
         self._requests[event.request_id] = (span, begun_ns)
 
     def _end_request(self, event: ev.ModelRequestReported) -> None:
         if (begun := self._requests.pop(event.request_id, None)) is None:
             return
         span, begun_ns = begun
-        ended_ns = self._trace.now_ns()
+        ended_ns = self._now_ns()
         error = event.fault or "" if event.state == "failed" else ""
         labels = _labels(event.model) | {otel.PURPOSE: event.purpose} | ({otel.ERROR_TYPE: error} if error else {})
-        self._instruments.measure(otel.REQUEST_DURATION, labels, (ended_ns - begun_ns) / 1e9)
+        self._record(otel.REQUEST_DURATION, labels, (ended_ns - begun_ns) / 1e9)
         attributes: Attributes = {}
         if event.usage is not None:
             self._count_tokens(event.model, event.usage)
@@ -277,7 +271,7 @@ class EventFold:
             span.set_attributes(attributes)
             self._answered = (span, ended_ns)
         else:
-            self._trace.end(span, attributes, error=error, at_ns=ended_ns)
+            self._end(span, attributes, error=error, at_ns=ended_ns)
 
     def _count_tokens(self, model: ModelRef, usage: Usage) -> None:
         for kind, amount in (
@@ -287,36 +281,11 @@ class EventFold:
             ("cache_write", usage.cache_write_tokens),
         ):
             if amount:
-                self._instruments.count(otel.TOKENS, {otel.TOKEN_TYPE: kind, otel.MODEL: model.model}, amount)
+                self._record(otel.TOKENS, {otel.TOKEN_TYPE: kind, otel.MODEL: model.model}, amount)
         for kind, amount in (("input", usage.all_input_tokens), ("output", usage.output_tokens)):
-            self._instruments.measure(otel.TOKEN_USAGE, _labels(model) | {otel.TOKEN_TYPE: kind}, amount)
+            self._record(otel.TOKEN_USAGE, _labels(model) | {otel.TOKEN_TYPE: kind}, amount)
 
     # -- calls of tools, also those that were refused, stopped or made up; questions to the user --
-
-    def _follow_calls(self, event: ev.Event) -> None:
-        match event:
-            case ev.ToolCallStarted():
-                self._start_call(event)
-            case ev.ToolCallFinished():
-                self._finish_call(event)
-            case ev.ApprovalRequested(turn=turn, request=request):
-                call = self._calls.get(request.call_id)
-                under = call.span if call is not None else self._trace.turn
-                kind = _kind(request)
-                attributes = {otel.TURN: turn, otel.PROMPT_KIND: kind}
-                self._approvals[request.call_id] = (
-                    self._trace.start(otel.APPROVAL_SPAN, attributes, under=under),
-                    kind,
-                )
-            case ev.ApprovalResolved(call_id=call_id, decision=decision):
-                if isinstance(decision, Denied):
-                    self._denied.add(call_id)
-                span, kind = self._approvals.pop(call_id, (None, "call"))
-                self._instruments.count(otel.POLICY_PROMPTS, {"kind": kind, "decision": decision.outcome})
-                if span is not None:
-                    self._trace.end(span, {otel.DECISION: decision.outcome})
-            case _:
-                pass
 
     def _start_call(self, event: ev.ToolCallStarted) -> None:
         tool = event.call.name if self._facts.is_tool(event.call.name) else otel.OTHER
@@ -333,7 +302,7 @@ class EventFold:
             attributes = {**attributes, otel.MCP_METHOD: CALL_METHOD}
         if self._contents is not None:
             attributes = {**attributes, otel.CALL_ARGUMENTS: self._contents.arguments(event.call.arguments)}
-        span = self._trace.start(f"{otel.CALL_SPAN} {tool}", attributes, under=self._trace.turn)
+        span = self._start(f"{otel.CALL_SPAN} {tool}", attributes, under=self._turn)
         self._calls[event.call.id] = _OpenCall(span, tool, is_external)
         self._batch += 1
 
@@ -342,25 +311,25 @@ class EventFold:
         call = self._calls.pop(event.call_id, None)
         tool, result = call.tool if call is not None else otel.OTHER, event.result
         error = self._error_type(event)
-        self._instruments.count(otel.TOOL_CALLS, {"tool": tool})
+        self._record(otel.TOOL_CALLS, {"tool": tool})
         if error:
-            self._instruments.count(otel.TOOL_ERRORS, {"tool": tool, "error_type": error})
+            self._record(otel.TOOL_ERRORS, {"tool": tool, "error_type": error})
             if call is not None and call.is_external and error in _BROKEN:
-                self._instruments.count(otel.MCP_FAILURES, {otel.MCP_METHOD: CALL_METHOD})
+                self._record(otel.MCP_FAILURES, {otel.MCP_METHOD: CALL_METHOD})
         size = _size(result)
         is_truncated = result.output is not None or result.metadata.get("truncated") is True
         if error != "skipped":
-            self._instruments.measure(otel.TOOL_DURATION, {"tool": tool, "success": not error}, event.duration_s)
-            self._instruments.measure(otel.TOOL_OUTPUT, {"tool": tool, "truncated": is_truncated}, size)
+            self._record(otel.TOOL_DURATION, {"tool": tool, "success": not error}, event.duration_s)
+            self._record(otel.TOOL_OUTPUT, {"tool": tool, "truncated": is_truncated}, size)
         if call is None:
             return
         attributes: Attributes = {otel.OUTPUT_BYTES: size, otel.TRUNCATED: is_truncated}
         if self._contents is not None:
             attributes = {**attributes, otel.CALL_RESULT: self._contents.text(result.content)}
-        self._trace.end(call.span, attributes, error=error)
+        self._end(call.span, attributes, error=error)
         if not self._calls:
             if error != "skipped":  # those are answered one by one, and nothing ran
-                self._instruments.measure(otel.BATCH_SIZE, {}, self._batch)
+                self._record(otel.BATCH_SIZE, {}, self._batch)
             self._batch = 0
 
     def _error_type(self, event: ev.ToolCallFinished) -> str:
@@ -379,42 +348,24 @@ class EventFold:
 
     # -- compactions, how full the context is, and what the model no longer sees --
 
-    def _follow_context(self, event: ev.Event) -> None:
-        match event:
-            case ev.ContextMeasured(use=use):
-                self._instruments.set(otel.CONTEXT_TOKENS, use.tokens)
-            case ev.ToolProgress(call_id="", name="compact", message=""):
-                self._summarised_ns = self._trace.now_ns()
-            case ev.ToolProgress(call_id="", name="compact"):
-                self._give_up_compaction()
-                self._trace.compaction = self._trace.start(otel.COMPACTION_SPAN, {}, under=self._trace.turn)
-            case ev.Compacted():
-                self._end_compaction(event)
-            case ev.TurnStarted() | ev.TurnEnded():
-                self._give_up_compaction()
-            case ev.Unpinned(is_expired=True):
-                self._instruments.count(otel.DROPS, {"kind": "pin"})
-            case _:
-                pass
-
     def _end_compaction(self, event: ev.Compacted) -> None:
-        self._instruments.count(otel.COMPACTIONS, {"automatic": event.is_automatic, "success": True})
+        self._record(otel.COMPACTIONS, {"automatic": event.is_automatic, "success": True})
         if event.shortened:
-            self._instruments.count(otel.DROPS, {"kind": "result"}, len(event.shortened))
-        span = self._trace.compaction or self._trace.start(otel.COMPACTION_SPAN, {}, under=self._trace.turn)
-        self._trace.compaction = self._summarised_ns = None
+            self._record(otel.DROPS, {"kind": "result"}, len(event.shortened))
+        span = self._compaction or self._start(otel.COMPACTION_SPAN, {}, under=self._turn)
+        self._compaction = self._summarised_ns = None
         facts = {
             otel.AUTOMATIC: event.is_automatic,
             otel.TOKENS_BEFORE: event.tokens_before,
             otel.TOKENS_AFTER: event.tokens_after,
         }
-        self._trace.end(span, facts)
+        self._end(span, facts)
 
     def _give_up_compaction(self) -> None:
-        if self._trace.compaction is not None:
-            self._instruments.count(otel.COMPACTIONS, {"automatic": self._trace.turn is not None, "success": False})
-            self._trace.end(self._trace.compaction, {}, error="no_summary", at_ns=self._summarised_ns)
-        self._trace.compaction = self._summarised_ns = None
+        if self._compaction is not None:
+            self._record(otel.COMPACTIONS, {"automatic": self._turn is not None, "success": False})
+            self._end(self._compaction, {}, error="no_summary", at_ns=self._summarised_ns)
+        self._compaction = self._summarised_ns = None
 
 
 def _labels(model: ModelRef) -> dict[str, str]:
@@ -447,7 +398,7 @@ class ServerWatch:
 
     def __init__(self, tracer: Tracer, instruments: Instruments) -> None:
         self._tracer = tracer
-        self._instruments = instruments
+        self._record = instruments.record
         self._before: dict[str, ServerStatus] = {}
         self._starting: dict[str, Span] = {}
 
@@ -456,7 +407,7 @@ class ServerWatch:
         self._before[status.name] = status
         if before is not None and before.state == status.state:
             if status.state == "ready" and before.tools is not status.tools:
-                self._instruments.count(otel.MCP_FETCHES, {otel.MCP_METHOD: LIST_METHOD})
+                self._record(otel.MCP_FETCHES, {otel.MCP_METHOD: LIST_METHOD})
             return
         match status.state:
             case "starting":
@@ -472,10 +423,10 @@ class ServerWatch:
             case "ready":
                 protocol = {otel.MCP_PROTOCOL: status.facts.protocol} if status.facts is not None else {}
                 self._end(status.name, protocol)
-                self._instruments.count(otel.MCP_FETCHES, {otel.MCP_METHOD: LIST_METHOD})
+                self._record(otel.MCP_FETCHES, {otel.MCP_METHOD: LIST_METHOD})
             case "failed" | "resting":
                 self._end(status.name, {}, error="server")
-                self._instruments.count(otel.MCP_FAILURES, {otel.MCP_METHOD: START_METHOD})
+                self._record(otel.MCP_FAILURES, {otel.MCP_METHOD: START_METHOD})
             case "idle":
                 self._end(status.name, {})
 
