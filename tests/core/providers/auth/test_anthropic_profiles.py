@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import cast
@@ -212,37 +212,30 @@ class SignedInTool:
 
 
 @pytest.fixture
-def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[AuthorizationServer], SignedInTool]:
-    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(tmp_path / "anthropic"))
-    return lambda server: SignedInTool(tmp_path / "anthropic", server)
-
-
-Tool = Callable[[AuthorizationServer], SignedInTool]
-
-
-async def test_a_request_says_what_the_sdk_says(tool: Tool) -> None:
+async def here(folder: Path) -> AsyncGenerator[SignedInTool]:
     async with AuthorizationServer() as server:
-        here = tool(server)
-        here.sign_in()
-        theirs = await here.sdk_headers()
-        token = await here.source().access_token()
+        yield SignedInTool(folder, server)
+
+
+async def test_a_request_says_what_the_sdk_says(here: SignedInTool) -> None:
+    here.sign_in()
+    theirs = await here.sdk_headers()
+    token = await here.source().access_token()
     ours = {"authorization": f"Bearer {token}", **request_headers(read_profile("default"))}
     assert ours == {name: theirs[name] for name in ("authorization", "anthropic-beta", "anthropic-workspace-id")}
-    assert server.token_requests == []
+    assert here.server.token_requests == []
 
 
-async def test_a_renewal_is_the_request_that_the_sdk_makes(tool: Tool) -> None:
-    async with AuthorizationServer() as server:
-        here = tool(server)
-        here.sign_in(good_for_s=-1)
-        await here.source().access_token()
-        after_ours = here.fields
-        here.sign_in(good_for_s=-1)
-        await here.sdk_headers()
-        after_theirs = here.fields
-    ours, theirs = server.token_requests
+async def test_a_renewal_is_the_request_that_the_sdk_makes(here: SignedInTool) -> None:
+    here.sign_in(good_for_s=-1)
+    await here.source().access_token()
+    after_ours = here.fields
+    here.sign_in(good_for_s=-1)
+    await here.sdk_headers()
+    after_theirs = here.fields
+    ours, theirs = here.server.token_requests
     assert {**ours, "refresh_token": ""} == {**theirs, "refresh_token": ""}
-    our_headers, their_headers = server.token_headers
+    our_headers, their_headers = here.server.token_headers
     for name in ("content-type", "anthropic-beta"):
         assert our_headers[name] == their_headers[name]
     assert after_ours.keys() == after_theirs.keys()
@@ -251,83 +244,71 @@ async def test_a_renewal_is_the_request_that_the_sdk_makes(tool: Tool) -> None:
     }
 
 
-async def test_what_is_renewed_here_is_what_the_sdk_uses_then(tool: Tool) -> None:
-    async with AuthorizationServer() as server:
-        here = tool(server)
-        here.sign_in(good_for_s=-1)
-        token = await here.source().access_token()
-        assert (await here.sdk_headers())["authorization"] == f"Bearer {token}"
-        assert len(server.token_requests) == 1
+async def test_what_is_renewed_here_is_what_the_sdk_uses_then(here: SignedInTool) -> None:
+    here.sign_in(good_for_s=-1)
+    token = await here.source().access_token()
+    assert (await here.sdk_headers())["authorization"] == f"Bearer {token}"
+    assert len(here.server.token_requests) == 1
     assert here.fields["of_another_version"] == [1, 2]
     if os.name == "posix":
         assert here.file.stat().st_mode & 0o777 == 0o600
 
 
-async def test_what_the_sdk_renewed_is_used_here(tool: Tool) -> None:
-    async with AuthorizationServer() as server:
-        here = tool(server)
-        first = here.sign_in(good_for_s=-1)
-        theirs = (await here.sdk_headers())["authorization"].removeprefix("Bearer ")
-        assert await here.source().access_token() == theirs != first
-        assert len(server.token_requests) == 1
+async def test_what_the_sdk_renewed_is_used_here(here: SignedInTool) -> None:
+    first = here.sign_in(good_for_s=-1)
+    theirs = (await here.sdk_headers())["authorization"].removeprefix("Bearer ")
+    assert await here.source().access_token() == theirs != first
+    assert len(here.server.token_requests) == 1
 
 
-async def test_a_refused_token_is_renewed_unless_the_file_has_another_by_now(tool: Tool) -> None:
-    async with AuthorizationServer() as server:
-        here = tool(server)
-        first = here.sign_in()
-        source = here.source()
-        assert await source.access_token() == first
-        here.sign_in(access_token="sk-ant-oat01-of-the-sdk")
-        assert await source.refused(first) == "sk-ant-oat01-of-the-sdk"
-        assert server.token_requests == []
-        assert await source.refused("sk-ant-oat01-of-the-sdk") != first
-        assert len(server.token_requests) == 1
+async def test_a_refused_token_is_renewed_unless_the_file_has_another_by_now(here: SignedInTool) -> None:
+    first = here.sign_in()
+    source = here.source()
+    assert await source.access_token() == first
+    here.sign_in(access_token="sk-ant-oat01-of-the-sdk")
+    assert await source.refused(first) == "sk-ant-oat01-of-the-sdk"
+    assert here.server.token_requests == []
+    assert await source.refused("sk-ant-oat01-of-the-sdk") != first
+    assert len(here.server.token_requests) == 1
 
 
-async def test_a_sign_in_that_is_over_leaves_the_file_alone(tool: Tool) -> None:
-    async with AuthorizationServer() as server:
-        here = tool(server)
-        here.sign_in(good_for_s=-1)
-        before = here.file.read_bytes()
-        server.revoke()
-        with pytest.raises(SignedOutError) as caught:
-            await here.source().access_token()
+async def test_a_sign_in_that_is_over_leaves_the_file_alone(here: SignedInTool) -> None:
+    here.sign_in(good_for_s=-1)
+    before = here.file.read_bytes()
+    here.server.revoke()
+    with pytest.raises(SignedOutError) as caught:
+        await here.source().access_token()
     assert "ant auth login" in caught.value.hint
     assert here.file.read_bytes() == before
 
 
-async def test_an_answer_that_does_not_say_how_long_is_good_for_an_hour(tool: Tool) -> None:
-    async with AuthorizationServer(grant={"expires_in": None}) as server:
-        here = tool(server)
-        here.sign_in(good_for_s=-1)
-        await here.source().access_token()
+async def test_an_answer_that_does_not_say_how_long_is_good_for_an_hour(here: SignedInTool) -> None:
+    here.server.behaviour.grant = {"expires_in": None}
+    here.sign_in(good_for_s=-1)
+    await here.source().access_token()
     assert time.time() < cast("int", here.fields["expires_at"]) <= time.time() + HOUR_S
 
 
-async def test_without_a_client_id_another_program_renews_it(tool: Tool) -> None:
-    async with AuthorizationServer() as server:
-        here = tool(server)
-        first = here.sign_in(client_id=None, good_for_s=-1)
-        source = here.source()
-        assert await source.access_token() == first
-        with pytest.raises(CredentialsError, match="does not take the token"):
-            await source.refused(first)
-        here.sign_in(client_id=None, access_token="sk-ant-oat01-second")
-        assert await source.refused(first) == "sk-ant-oat01-second"
-        assert await source.access_token() == "sk-ant-oat01-second"
-        here.file.unlink()
-        with pytest.raises(CredentialsError, match="does not take the token"):
-            await source.access_token()
-        assert server.token_requests == []
+async def test_without_a_client_id_another_program_renews_it(here: SignedInTool) -> None:
+    first = here.sign_in(client_id=None, good_for_s=-1)
+    source = here.source()
+    assert await source.access_token() == first
+    with pytest.raises(CredentialsError, match="does not take the token"):
+        await source.refused(first)
+    here.sign_in(client_id=None, access_token="sk-ant-oat01-second")
+    assert await source.refused(first) == "sk-ant-oat01-second"
+    assert await source.access_token() == "sk-ant-oat01-second"
+    here.file.unlink()
+    with pytest.raises(CredentialsError, match="does not take the token"):
+        await source.access_token()
+    assert here.server.token_requests == []
 
 
-async def test_an_outage_is_no_end(tool: Tool) -> None:
-    async with AuthorizationServer(token_answer=(503, "")) as server:
-        here = tool(server)
-        here.sign_in(good_for_s=-1)
-        with pytest.raises(ProviderError):
-            await here.source().access_token()
+async def test_an_outage_is_no_end(here: SignedInTool) -> None:
+    here.server.behaviour.token_answer = (503, "")
+    here.sign_in(good_for_s=-1)
+    with pytest.raises(ProviderError):
+        await here.source().access_token()
 
 
 @pytest.mark.parametrize(
@@ -341,40 +322,36 @@ async def test_an_outage_is_no_end(tool: Tool) -> None:
         ('{"access_token": "t-secret", "expires_at": 1e300}', "no number of seconds"),
     ],
 )
-async def test_a_file_that_cannot_be_used_is_explained_without_what_is_in_it(tool: Tool, text: str, why: str) -> None:
-    async with AuthorizationServer() as server:
-        here = tool(server)
-        here.sign_in()
-        here.file.write_text(text)
-        with pytest.raises(CredentialsError) as caught:
-            await here.source().access_token()
-        assert why in caught.value.detail
-        assert "t-secret" not in f"{caught.value!r}{caught.value.detail}"
+async def test_a_file_that_cannot_be_used_is_explained_without_what_is_in_it(
+    here: SignedInTool, text: str, why: str
+) -> None:
+    here.sign_in()
+    here.file.write_text(text)
+    with pytest.raises(CredentialsError) as caught:
+        await here.source().access_token()
+    assert why in caught.value.detail
+    assert "t-secret" not in f"{caught.value!r}{caught.value.detail}"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes say nothing there")
-async def test_links_and_files_that_others_can_read_are_refused_as_the_sdk_refuses_them(tool: Tool) -> None:
-    async with AuthorizationServer() as server:
-        here = tool(server)
-        here.sign_in()
-        here.file.chmod(0o640)
-        for why in ("others can read it", "a link"):
-            with pytest.raises(CredentialsError) as caught:
-                await here.source().access_token()
-            assert why in caught.value.detail
-            with pytest.raises(anthropic.AnthropicError):
-                await here.sdk_headers()
-            here.file.rename(here.folder / "tokens.json")
-            here.file.symlink_to(here.folder / "tokens.json")
+async def test_links_and_files_that_others_can_read_are_refused_as_the_sdk_refuses_them(here: SignedInTool) -> None:
+    here.sign_in()
+    here.file.chmod(0o640)
+    for why in ("others can read it", "a link"):
+        with pytest.raises(CredentialsError) as caught:
+            await here.source().access_token()
+        assert why in caught.value.detail
+        with pytest.raises(anthropic.AnthropicError):
+            await here.sdk_headers()
+        here.file.rename(here.folder / "tokens.json")
+        here.file.symlink_to(here.folder / "tokens.json")
 
 
-async def test_tokens_that_cannot_be_written_are_explained(tool: Tool) -> None:
-    async with AuthorizationServer() as server:
-        here = tool(server)
-        here.sign_in()
-        file = CredentialsFile(read_profile("default"))
-        here.file.unlink()
-        here.file.parent.rmdir()
-        here.file.parent.write_text("a file")
-        with pytest.raises(CredentialsError, match="cannot be used"):
-            await file.keep(Tokens(access="a", refresh="r", expires_at=SystemClock().now() + timedelta(hours=1)))
+async def test_tokens_that_cannot_be_written_are_explained(here: SignedInTool) -> None:
+    here.sign_in()
+    file = CredentialsFile(read_profile("default"))
+    here.file.unlink()
+    here.file.parent.rmdir()
+    here.file.parent.write_text("a file")
+    with pytest.raises(CredentialsError, match="cannot be used"):
+        await file.keep(Tokens(access="a", refresh="r", expires_at=SystemClock().now() + timedelta(hours=1)))

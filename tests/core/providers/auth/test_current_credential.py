@@ -1,7 +1,6 @@
 """A conversation that is open while its account or key changes: what was taken away is not sent any more."""
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,18 +41,18 @@ class Open:
         return self.server.messages[-1].headers["authorization"].removeprefix("Bearer ")
 
 
-@asynccontextmanager
-async def conversation(folder: Path, request: ModelRequest) -> AsyncGenerator[Open]:
-    keys, accounts = SystemKeyStore(FileKeyring(folder / "keyring.json")), AccountsFile(folder / "accounts.toml")
+@pytest.fixture
+async def here(tmp_path: Path, model_request: ModelRequest) -> AsyncGenerator[Open]:
+    keys, accounts = SystemKeyStore(FileKeyring(tmp_path / "keyring.json")), AccountsFile(tmp_path / "accounts.toml")
     async with ModelServer(*[reply(text("Hi."))] * 3, dialect=CHAT) as server:
         account = Account(provider="openai-chat", name="work", address=server.url)
         accounts.put(account)
         keys.set(entry_of(account), "the-first-key")
-        sign_ins = SignIns(keys, accounts, folder / "data", clock=SystemClock(), environ={})
+        sign_ins = SignIns(keys, accounts, tmp_path / "data", clock=SystemClock(), environ={})
         catalog = ProviderCatalog({}, keys, accounts, sign_ins=sign_ins)
-        provider = await catalog.build(ModelRef(provider="openai-chat", model=request.model, account="work"))
+        provider = await catalog.build(ModelRef(provider="openai-chat", model=model_request.model, account="work"))
         try:
-            yield Open(provider, account, keys, accounts, server, request)
+            yield Open(provider, account, keys, accounts, server, model_request)
         finally:
             await provider.aclose()
 
@@ -66,60 +65,48 @@ async def refused(here: Open, kind: type[AgentError]) -> AgentError:
     return caught.value
 
 
-async def test_a_key_that_was_replaced_is_not_sent_again(tmp_path: Path, model_request: ModelRequest) -> None:
-    async with conversation(tmp_path, model_request) as here:
-        assert await here.ask() == "the-first-key"
-        here.keys.set(entry_of(here.account), "the-second-key")
-        assert await here.ask() == "the-second-key"
-        here.keys.keep_for_now(entry_of(here.account), "a-key-for-now")
-        assert await here.ask() == "a-key-for-now"
+async def test_a_key_that_was_replaced_is_not_sent_again(here: Open) -> None:
+    assert await here.ask() == "the-first-key"
+    here.keys.set(entry_of(here.account), "the-second-key")
+    assert await here.ask() == "the-second-key"
+    here.keys.keep_for_now(entry_of(here.account), "a-key-for-now")
+    assert await here.ask() == "a-key-for-now"
 
 
-async def test_a_key_that_was_removed_is_not_sent_any_more(tmp_path: Path, model_request: ModelRequest) -> None:
-    async with conversation(tmp_path, model_request) as here:
-        assert await here.ask() == "the-first-key"
-        here.keys.delete(entry_of(here.account))
-        assert "no API key" in (await refused(here, CredentialsError)).title
+async def test_a_key_that_was_removed_is_not_sent_any_more(here: Open) -> None:
+    assert await here.ask() == "the-first-key"
+    here.keys.delete(entry_of(here.account))
+    assert "no API key" in (await refused(here, CredentialsError)).title
 
 
-async def test_an_account_that_another_process_took_out_is_not_used_any_more(
-    tmp_path: Path, model_request: ModelRequest
-) -> None:
-    async with conversation(tmp_path, model_request) as here:
-        assert await here.ask() == "the-first-key"
-        AccountsFile(here.accounts.path).remove(here.account)
-        error = await refused(here, AccountGoneError)
-        assert "no account 'work'" in error.title
-        assert "usual" in error.hint, "the others are offered"
+async def test_an_account_that_another_process_took_out_is_not_used_any_more(here: Open) -> None:
+    assert await here.ask() == "the-first-key"
+    AccountsFile(here.accounts.path).remove(here.account)
+    error = await refused(here, AccountGoneError)
+    assert "no account 'work'" in error.title
+    assert "usual" in error.hint, "the others are offered"
 
 
-async def test_an_account_that_was_renamed_is_gone_under_its_old_name(
-    tmp_path: Path, model_request: ModelRequest
-) -> None:
-    async with conversation(tmp_path, model_request) as here:
-        here.accounts.path.write_text(here.accounts.path.read_text().replace('"work"', '"office"'))
-        assert "office" in (await refused(here, AccountGoneError)).hint
+async def test_an_account_that_was_renamed_is_gone_under_its_old_name(here: Open) -> None:
+    here.accounts.path.write_text(here.accounts.path.read_text().replace('"work"', '"office"'))
+    assert "office" in (await refused(here, AccountGoneError)).hint
 
 
-async def test_an_account_that_moved_is_not_asked_at_its_old_address(
-    tmp_path: Path, model_request: ModelRequest
-) -> None:
-    async with conversation(tmp_path, model_request) as here:
-        assert await here.ask() == "the-first-key"
-        moved = replace(here.account, address="https://other.example/v1")
-        here.keys.set(entry_of(moved), "the-key-of-the-other-address")
-        here.accounts.put(moved)
-        assert "https://other.example/v1" in (await refused(here, AccountGoneError)).title
+async def test_an_account_that_moved_is_not_asked_at_its_old_address(here: Open) -> None:
+    assert await here.ask() == "the-first-key"
+    moved = replace(here.account, address="https://other.example/v1")
+    here.keys.set(entry_of(moved), "the-key-of-the-other-address")
+    here.accounts.put(moved)
+    assert "https://other.example/v1" in (await refused(here, AccountGoneError)).title
 
 
-async def test_another_account_may_come_and_go(tmp_path: Path, model_request: ModelRequest) -> None:
-    async with conversation(tmp_path, model_request) as here:
-        other = replace(here.account, name="home")
-        here.accounts.put(other)
-        here.keys.set(entry_of(other), "another-key")
-        assert await here.ask() == "the-first-key"
-        here.accounts.remove(other)
-        assert await here.ask() == "the-first-key"
+async def test_another_account_may_come_and_go(here: Open) -> None:
+    other = replace(here.account, name="home")
+    here.accounts.put(other)
+    here.keys.set(entry_of(other), "another-key")
+    assert await here.ask() == "the-first-key"
+    here.accounts.remove(other)
+    assert await here.ask() == "the-first-key"
 
 
 async def test_a_sign_in_that_was_ended_is_not_used_any_more(tmp_path: Path, model_request: ModelRequest) -> None:

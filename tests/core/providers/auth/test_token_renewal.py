@@ -5,6 +5,7 @@ import json
 import logging
 import subprocess
 import sys
+from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -172,6 +173,11 @@ class Desk:
         await self.kept.keep(tokens)
         return tokens
 
+    async def stored(self) -> Tokens:
+        tokens = await self.kept.load()
+        assert tokens is not None
+        return tokens
+
     def source(self) -> RenewingSource:
 
         def lock() -> AbstractAsyncContextManager[None]:
@@ -181,176 +187,157 @@ class Desk:
         return RenewingSource(self.kept, renewal, clock=self.clock, lock=lock, tell=self.told.append)
 
 
-async def test_a_token_that_is_good_is_not_renewed(tmp_path: Path) -> None:
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncGenerator[Desk]:
     async with AuthorizationServer() as server:
-        desk = Desk(tmp_path, server)
-        tokens = await desk.sign_in()
-        source = desk.source()
-        assert [await source.access_token() for _ in range(3)] == [tokens.access] * 3
-        assert server.token_requests == []
+        yield Desk(tmp_path, server)
 
 
-async def test_it_is_renewed_two_minutes_before_its_end_and_kept(tmp_path: Path) -> None:
-    async with AuthorizationServer() as server:
-        desk = Desk(tmp_path, server)
-        first = await desk.sign_in()
-        source = desk.source()
-        desk.clock.move(3600 - 121)
-        assert await source.access_token() == first.access
-        desk.clock.move(2)
-        second = await source.access_token()
-        assert second != first.access
-        kept = await desk.kept.load()
-        assert kept is not None
-        assert kept.access == second
-        assert kept.refresh != first.refresh
-        assert kept.expires_at == desk.clock.now() + timedelta(hours=1)
+async def test_a_token_that_is_good_is_not_renewed(desk: Desk) -> None:
+    tokens = await desk.sign_in()
+    source = desk.source()
+    assert [await source.access_token() for _ in range(3)] == [tokens.access] * 3
+    assert desk.server.token_requests == []
 
 
-async def test_every_renewal_uses_the_refresh_token_of_the_one_before(tmp_path: Path) -> None:
-    async with AuthorizationServer() as server:
-        desk = Desk(tmp_path, server)
-        await desk.sign_in()
-        source = desk.source()
-        for _ in range(4):
-            desk.clock.move(3600)
-            await source.access_token()
-        used = [request["refresh_token"] for request in server.token_requests]
-        assert len(set(used)) == 4
+async def test_it_is_renewed_two_minutes_before_its_end_and_kept(desk: Desk) -> None:
+    first = await desk.sign_in()
+    source = desk.source()
+    desk.clock.move(3600 - 121)
+    assert await source.access_token() == first.access
+    desk.clock.move(2)
+    second = await source.access_token()
+    assert second != first.access
+    kept = await desk.stored()
+    assert kept.access == second
+    assert kept.refresh != first.refresh
+    assert kept.expires_at == desk.clock.now() + timedelta(hours=1)
 
 
-async def test_those_who_ask_at_the_same_time_get_one_renewal(tmp_path: Path) -> None:
-    async with AuthorizationServer() as server:
-        desk = Desk(tmp_path, server)
-        await desk.sign_in(good_for=timedelta())
-        source = desk.source()
-        tokens = await asyncio.gather(*(source.access_token() for _ in range(8)))
-        assert len(set(tokens)) == 1
-        assert len(server.token_requests) == 1
-
-
-async def test_what_another_process_renewed_is_used(tmp_path: Path) -> None:
-    async with AuthorizationServer() as server:
-        desk = Desk(tmp_path, server)
-        first = await desk.sign_in()
-        here, there = desk.source(), desk.source()
-        assert await here.access_token() == await there.access_token() == first.access
+async def test_every_renewal_uses_the_refresh_token_of_the_one_before(desk: Desk) -> None:
+    await desk.sign_in()
+    source = desk.source()
+    for _ in range(4):
         desk.clock.move(3600)
-        assert await here.access_token() == await there.access_token() != first.access
-        assert len(server.token_requests) == 1
+        await source.access_token()
+    used = [request["refresh_token"] for request in desk.server.token_requests]
+    assert len(set(used)) == 4
 
 
-async def test_a_refused_token_is_renewed_once_for_all_who_had_it(tmp_path: Path) -> None:
-    async with AuthorizationServer() as server:
-        desk = Desk(tmp_path, server)
-        await desk.sign_in()
-        source = desk.source()
-        token = await source.access_token()
-        others = await asyncio.gather(*(source.refused(token) for _ in range(4)))
-        assert len(set(others)) == 1
-        assert token not in others
-        assert len(server.token_requests) == 1
+async def test_those_who_ask_at_the_same_time_get_one_renewal(desk: Desk) -> None:
+    await desk.sign_in(good_for=timedelta())
+    source = desk.source()
+    tokens = await asyncio.gather(*(source.access_token() for _ in range(8)))
+    assert len(set(tokens)) == 1
+    assert len(desk.server.token_requests) == 1
 
 
-async def test_a_renewed_token_that_is_refused_as_well_ends_it(tmp_path: Path) -> None:
-    async with AuthorizationServer() as server:
-        desk = Desk(tmp_path, server)
-        await desk.sign_in()
-        source = desk.source()
-        renewed = await source.refused(await source.access_token())
-        with pytest.raises(SignedOutError) as caught:
-            await source.refused(renewed)
-        assert "Sign in again" in caught.value.hint
-        assert len(server.token_requests) == 1
-        desk.clock.move(60)
-        assert await source.refused(renewed) != renewed
+async def test_what_another_process_renewed_is_used(desk: Desk) -> None:
+    first = await desk.sign_in()
+    here, there = desk.source(), desk.source()
+    assert await here.access_token() == await there.access_token() == first.access
+    desk.clock.move(3600)
+    assert await here.access_token() == await there.access_token() != first.access
+    assert len(desk.server.token_requests) == 1
 
 
-async def test_a_sign_in_that_was_revoked_in_the_middle_is_over_after_one_try(tmp_path: Path) -> None:
-    async with AuthorizationServer() as server:
-        desk = Desk(tmp_path, server)
-        await desk.sign_in()
-        source = desk.source()
-        token = await source.access_token()
-        server.revoke()
-        with pytest.raises(SignedOutError) as caught:
-            await source.refused(token)
-        assert caught.value.title == "You are not signed in with ChatGPT any more."
-        assert "invalid_grant" in caught.value.detail
-        assert desk.keyring.entries == {}
-        with pytest.raises(SignedOutError):
-            await source.access_token()
-        assert len(server.token_requests) == 1
+async def test_a_refused_token_is_renewed_once_for_all_who_had_it(desk: Desk) -> None:
+    await desk.sign_in()
+    source = desk.source()
+    token = await source.access_token()
+    others = await asyncio.gather(*(source.refused(token) for _ in range(4)))
+    assert len(set(others)) == 1
+    assert token not in others
+    assert len(desk.server.token_requests) == 1
 
 
-async def test_without_a_sign_in(tmp_path: Path) -> None:
-    async with AuthorizationServer() as server:
-        with pytest.raises(SignedOutError):
-            await Desk(tmp_path, server).source().access_token()
-        assert server.token_requests == []
+async def test_a_renewed_token_that_is_refused_as_well_ends_it(desk: Desk) -> None:
+    await desk.sign_in()
+    source = desk.source()
+    renewed = await source.refused(await source.access_token())
+    with pytest.raises(SignedOutError) as caught:
+        await source.refused(renewed)
+    assert "Sign in again" in caught.value.hint
+    assert len(desk.server.token_requests) == 1
+    desk.clock.move(60)
+    assert await source.refused(renewed) != renewed
+
+
+async def test_a_sign_in_that_was_revoked_in_the_middle_is_over_after_one_try(desk: Desk) -> None:
+    await desk.sign_in()
+    source = desk.source()
+    token = await source.access_token()
+    desk.server.revoke()
+    with pytest.raises(SignedOutError) as caught:
+        await source.refused(token)
+    assert caught.value.title == "You are not signed in with ChatGPT any more."
+    assert "invalid_grant" in caught.value.detail
+    assert desk.keyring.entries == {}
+    with pytest.raises(SignedOutError):
+        await source.access_token()
+    assert len(desk.server.token_requests) == 1
+
+
+async def test_without_a_sign_in(desk: Desk) -> None:
+    with pytest.raises(SignedOutError):
+        await desk.source().access_token()
+    assert desk.server.token_requests == []
 
 
 @pytest.mark.parametrize("answer", [(500, "oops"), (429, "{}"), (200, "garbage")])
-async def test_a_renewal_that_fails_for_now_leaves_a_good_token_in_use(tmp_path: Path, answer: tuple[int, str]) -> None:
-    async with AuthorizationServer(token_answer=answer) as server:
-        desk = Desk(tmp_path, server)
-        tokens = await desk.sign_in()
-        source = desk.source()
-        desk.clock.move(3600 - 60)
-        assert await source.access_token() == tokens.access
-        desk.clock.move(60)
-        with pytest.raises(ProviderError):
+async def test_a_renewal_that_fails_for_now_leaves_a_good_token_in_use(desk: Desk, answer: tuple[int, str]) -> None:
+    desk.server.behaviour.token_answer = answer
+    tokens = await desk.sign_in()
+    source = desk.source()
+    desk.clock.move(3600 - 60)
+    assert await source.access_token() == tokens.access
+    desk.clock.move(60)
+    with pytest.raises(ProviderError):
+        await source.access_token()
+    assert await desk.kept.load() == tokens
+    desk.server.behaviour.token_answer = None
+    tokens = await desk.sign_in(good_for=timedelta())
+    assert await source.access_token() != tokens.access
+
+
+async def test_what_the_user_allows_no_more_is_not_used(desk: Desk) -> None:
+    desk.server.behaviour.grant = {"scope": "openid email"}
+    await desk.sign_in(good_for=timedelta())
+    source = desk.source()
+    for _ in range(2):
+        with pytest.raises(CredentialsError, match="does not allow this application to use your plan"):
             await source.access_token()
-        assert await desk.kept.load() == tokens
-        server.behaviour.token_answer = None
-        tokens = await desk.sign_in(good_for=timedelta())
-        assert await source.access_token() != tokens.access
+    assert len(desk.server.token_requests) == 1
 
 
-async def test_what_the_user_allows_no_more_is_not_used(tmp_path: Path) -> None:
-    async with AuthorizationServer(grant={"scope": "openid email"}) as server:
-        desk = Desk(tmp_path, server)
-        await desk.sign_in(good_for=timedelta())
-        source = desk.source()
-        for _ in range(2):
-            with pytest.raises(CredentialsError, match="does not allow this application to use your plan"):
-                await source.access_token()
-        assert len(server.token_requests) == 1
+async def test_tokens_that_cannot_be_kept_are_used_and_kept_later(desk: Desk) -> None:
+    await desk.sign_in()
+    source = desk.source()
+    await source.access_token()
+    await _renew_with_a_keyring_that_locks(desk, source)
+    renewed = await source.access_token()
+    (words,) = desk.told
+    assert "could not be kept" in words
+    assert "locked" in words
+    desk.keyring.is_locked = False
+    assert await source.access_token() == renewed
+    desk.clock.move(60)
+    assert await source.access_token() == renewed
+    kept = await desk.stored()
+    assert kept.access == renewed
+    assert len(desk.server.token_requests) == 1
 
 
-async def test_tokens_that_cannot_be_kept_are_used_and_kept_later(tmp_path: Path) -> None:
-    async with AuthorizationServer() as server:
-        desk = Desk(tmp_path, server)
-        await desk.sign_in()
-        source = desk.source()
-        await source.access_token()
-        await _renew_with_a_keyring_that_locks(desk, source)
-        renewed = await source.access_token()
-        (words,) = desk.told
-        assert "could not be kept" in words
-        assert "locked" in words
-        desk.keyring.is_locked = False
-        assert await source.access_token() == renewed
-        desk.clock.move(60)
-        assert await source.access_token() == renewed
-        kept = await desk.kept.load()
-        assert kept is not None
-        assert kept.access == renewed
-        assert len(server.token_requests) == 1
-
-
-async def test_the_next_renewal_uses_a_refresh_token_that_could_not_be_kept(tmp_path: Path) -> None:
-    async with AuthorizationServer() as server:
-        desk = Desk(tmp_path, server)
-        await desk.sign_in()
-        source = desk.source()
-        await source.access_token()
-        await _renew_with_a_keyring_that_locks(desk, source)
-        first = await source.access_token()
-        desk.clock.move(3600)
-        assert await source.access_token() != first
-        assert len(server.token_requests) == 2
-        assert len(desk.told) == 1
+async def test_the_next_renewal_uses_a_refresh_token_that_could_not_be_kept(desk: Desk) -> None:
+    await desk.sign_in()
+    source = desk.source()
+    await source.access_token()
+    await _renew_with_a_keyring_that_locks(desk, source)
+    first = await source.access_token()
+    desk.clock.move(3600)
+    assert await source.access_token() != first
+    assert len(desk.server.token_requests) == 2
+    assert len(desk.told) == 1
 
 
 async def _renew_with_a_keyring_that_locks(desk: Desk, source: RenewingSource) -> None:
@@ -364,49 +351,44 @@ async def _renew_with_a_keyring_that_locks(desk: Desk, source: RenewingSource) -
     await asking
 
 
-async def test_being_cancelled_while_it_is_renewed_loses_no_token(tmp_path: Path) -> None:
-    async with AuthorizationServer(holds=True) as server:
-        desk = Desk(tmp_path, server)
-        first = await desk.sign_in(good_for=timedelta())
-        asking = asyncio.ensure_future(desk.source().access_token())
-        await server.was_asked_for_tokens.wait()
-        asking.cancel()
-        server.release()
-        with pytest.raises(asyncio.CancelledError):
-            await asking
-        kept = await desk.kept.load()
-        assert kept is not None
-        assert kept.refresh != first.refresh
-        assert await desk.source().access_token() == kept.access
-        assert len(server.token_requests) == 1
+async def test_being_cancelled_while_it_is_renewed_loses_no_token(desk: Desk) -> None:
+    desk.server.behaviour.holds = True
+    first = await desk.sign_in(good_for=timedelta())
+    asking = asyncio.ensure_future(desk.source().access_token())
+    await desk.server.was_asked_for_tokens.wait()
+    asking.cancel()
+    desk.server.release()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    kept = await desk.stored()
+    assert kept.refresh != first.refresh
+    assert await desk.source().access_token() == kept.access
+    assert len(desk.server.token_requests) == 1
 
 
-async def test_a_program_that_knows_no_lock_may_have_been_quicker(tmp_path: Path) -> None:
-    async with AuthorizationServer(holds=True) as server:
-        desk = Desk(tmp_path, server)
-        await desk.sign_in(good_for=timedelta())
-        server.behaviour.token_answer = (400, '{"error": "invalid_grant"}')
-        asking = asyncio.ensure_future(desk.source().access_token())
-        await server.was_asked_for_tokens.wait()
-        end = desk.clock.now() + timedelta(hours=1)
-        theirs = Tokens(access="theirs", refresh="r", expires_at=end, scopes=CHATGPT.required_scopes)
-        await desk.kept.keep(theirs)
-        server.release()
-        assert await asking == "theirs"
-        assert await desk.kept.load() == theirs
+async def test_a_program_that_knows_no_lock_may_have_been_quicker(desk: Desk) -> None:
+    desk.server.behaviour.holds = True
+    await desk.sign_in(good_for=timedelta())
+    desk.server.behaviour.token_answer = (400, '{"error": "invalid_grant"}')
+    asking = asyncio.ensure_future(desk.source().access_token())
+    await desk.server.was_asked_for_tokens.wait()
+    end = desk.clock.now() + timedelta(hours=1)
+    theirs = Tokens(access="theirs", refresh="r", expires_at=end, scopes=CHATGPT.required_scopes)
+    await desk.kept.keep(theirs)
+    desk.server.release()
+    assert await asking == "theirs"
+    assert await desk.kept.load() == theirs
 
 
-async def test_a_process_that_holds_the_lock_for_too_long_is_named(tmp_path: Path) -> None:
-    async with AuthorizationServer() as server:
-        desk = Desk(tmp_path, server)
-        await desk.sign_in(good_for=timedelta())
-        clock = _Hurried()
-        async with renewing(desk.lock_path, desk.clock):
-            with pytest.raises(CredentialsError, match="Another process"):
-                async with renewing(desk.lock_path, clock):
-                    pass
-        async with renewing(desk.lock_path, clock):
-            pass
+async def test_a_process_that_holds_the_lock_for_too_long_is_named(desk: Desk) -> None:
+    await desk.sign_in(good_for=timedelta())
+    clock = _Hurried()
+    async with renewing(desk.lock_path, desk.clock):
+        with pytest.raises(CredentialsError, match="Another process"):
+            async with renewing(desk.lock_path, clock):
+                pass
+    async with renewing(desk.lock_path, clock):
+        pass
 
 
 async def test_a_lock_that_cannot_be_made_is_named(tmp_path: Path) -> None:
@@ -434,37 +416,33 @@ async def test_waiting_for_the_lock_can_be_cancelled(tmp_path: Path) -> None:
         pass
 
 
-async def test_two_processes_that_are_refused_at_once_renew_once(tmp_path: Path) -> None:
-    async with AuthorizationServer(holds=True) as server:
-        desk = Desk(tmp_path, server)
-        tokens = await desk.sign_in(good_for=timedelta(days=36_500))
-        said = [_Refused(desk, tokens.access, server.chatgpt().token_url) for _ in range(2)]
-        for process in said:
-            await process.is_asking()
-        await server.was_asked_for_tokens.wait()
-        server.release()
-        first, second = [await process.new_token() for process in said]
-        assert first == second != tokens.access
-        assert len(server.token_requests) == 1
-        kept = await desk.kept.load()
-        assert kept is not None
-        assert kept.access == first
+async def test_two_processes_that_are_refused_at_once_renew_once(desk: Desk) -> None:
+    desk.server.behaviour.holds = True
+    tokens = await desk.sign_in(good_for=timedelta(days=36_500))
+    said = [_Refused(desk, tokens.access, desk.server.chatgpt().token_url) for _ in range(2)]
+    for process in said:
+        await process.is_asking()
+    await desk.server.was_asked_for_tokens.wait()
+    desk.server.release()
+    first, second = [await process.new_token() for process in said]
+    assert first == second != tokens.access
+    assert len(desk.server.token_requests) == 1
+    kept = await desk.stored()
+    assert kept.access == first
 
 
-async def test_no_secret_shows_up_in_what_is_logged_or_raised(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_secret_shows_up_in_what_is_logged_or_raised(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    async with AuthorizationServer() as server:
-        desk = Desk(tmp_path, server)
-        await desk.sign_in(good_for=timedelta())
-        source = desk.source()
-        token = await source.access_token()
-        server.revoke()
-        desk.clock.move(61)
-        with pytest.raises(SignedOutError) as caught:
-            await source.refused(token)
-        said = f"{caplog.text} {caught.value!r} {caught.value.detail} {source!r} {desk.told}"
-    assert len(server.secrets) >= 3
-    assert [secret for secret in server.secrets if secret in said] == []
+    await desk.sign_in(good_for=timedelta())
+    source = desk.source()
+    token = await source.access_token()
+    desk.server.revoke()
+    desk.clock.move(61)
+    with pytest.raises(SignedOutError) as caught:
+        await source.refused(token)
+    said = f"{caplog.text} {caught.value!r} {caught.value.detail} {source!r} {desk.told}"
+    assert len(desk.server.secrets) >= 3
+    assert [secret for secret in desk.server.secrets if secret in said] == []
 
 
 class _Hurried(HandClock):
