@@ -192,14 +192,6 @@ async def test_models_that_only_embed_are_not_offered_from_a_list_that_an_earlie
     assert [model.name for model in catalogue(tmp_path, Address()).models(ROUTER)] == ["qwen3:8b"]
 
 
-async def test_two_thousand_models_come_back_as_they_were_listed(tmp_path: Path) -> None:
-    address = Address(*(ListedModel(name=f"vendor/model-{n}", context_tokens=n + 1) for n in range(2_000)))
-    fetched = await catalogue(tmp_path, address).refresh(ROUTER)
-    later = catalogue(tmp_path, address)
-    assert await later.read(ROUTER) == fetched
-    assert later.model(ROUTER, "vendor/model-1999").context_tokens == 2_000
-
-
 async def test_what_the_user_states_later_holds_at_the_next_look(tmp_path: Path) -> None:
     stated: list[KnownModel] = []
     known = ModelCatalogue(tmp_path, Address().list, clock=FrozenClock(), stated=lambda: tuple(stated))

@@ -42,10 +42,12 @@ def test_the_usual_list_is_read_as_before_whatever_stands_beside_it() -> None:
     assert [model.name for model in ResponsesFormat().read_models(json.dumps(page).encode(), CALL)] == ["a"]
 
 
-@pytest.mark.parametrize("page", ["{}", "[]", '{"models": 7}', "no JSON"])
-def test_what_is_no_list_is_refused(page: str) -> None:
-    with pytest.raises(ProviderError):
-        ResponsesFormat().read_models(page.encode(), CALL)
+@pytest.mark.parametrize("page", ["{}", "[]", '{"models": 7}', '{"data": 3}', "null", "no JSON"])
+@pytest.mark.parametrize("vendor", ["anthropic", "openai"])
+def test_what_is_no_list_is_refused(vendor: str, page: str) -> None:
+    with pytest.raises(ProviderError) as caught:
+        wire_format_of(usual_account(vendor)).read_models(page.encode(), CALL)
+    assert caught.value.fault == "not_found"
 
 
 @pytest.mark.parametrize(

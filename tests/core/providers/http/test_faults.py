@@ -1,40 +1,13 @@
-"""Statuses, waiting times and addresses, in words for a user."""
+"""Waiting times and addresses, in words for a user."""
 
 from datetime import UTC, datetime
 
 import pytest
 
-from desktop_agent.core.base.errors import ProviderFault
 from desktop_agent.core.base.web_address import address_of
-from desktop_agent.core.providers.faults import fault_of_status, retry_after_s
+from desktop_agent.core.providers.faults import retry_after_s
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    ("status", "fault"),
-    [
-        (400, "invalid_request"),
-        (401, "authentication"),
-        (402, "billing"),
-        (403, "permission"),
-        (404, "not_found"),
-        (408, "server"),
-        (409, "server"),
-        (413, "too_large"),
-        (418, "invalid_request"),
-        (422, "invalid_request"),
-        (429, "rate_limited"),
-        (500, "server"),
-        (502, "server"),
-        (503, "overloaded"),
-        (504, "overloaded"),
-        (529, "overloaded"),
-        (599, "server"),
-    ],
-)
-def test_every_status_is_some_fault(status: int, fault: ProviderFault) -> None:
-    assert fault_of_status(status) == fault
 
 
 @pytest.mark.parametrize(
