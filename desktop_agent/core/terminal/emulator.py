@@ -59,7 +59,7 @@ class Tokenizer:
         """The unfinished string: its kind, then its content."""
 
     @property
-    def is_amid(self) -> bool:
+    def is_unfinished(self) -> bool:
         return bool(self._unfinished) or self._string is not None
 
     def read(self, text: str) -> Iterator[Token]:
@@ -146,18 +146,17 @@ class Emulator:
         self._answers = 0
 
     @property
-    def is_amid(self) -> bool:
-        return self._tokenizer.is_amid
+    def is_unfinished(self) -> bool:
+        return self._tokenizer.is_unfinished
 
     @property
     def is_scrolling(self) -> bool:
         """Whether output only adds lines: the cursor is at the end of the main screen, and no sequence is
         unfinished.
         """
+        is_unfinished = self._tokenizer.is_unfinished or self._decoder.getstate()[0] != b""
         screen = self.screen
-        is_whole = screen.top == 0 and screen.cursor.row == screen.bottom == screen.height - 1
-        is_amid = self._tokenizer.is_amid or self._decoder.getstate()[0] != b""
-        return is_whole and not is_amid and not screen.modes.is_alternate
+        return screen.scrolls_whole and screen.cursor.row == screen.bottom and not is_unfinished
 
     def feed(self, output: bytes) -> None:
         for _ in self.steps(output):
@@ -192,7 +191,7 @@ class Emulator:
 
     @property
     def _is_ready(self) -> bool:
-        return is_ready(self.screen) and not self._tokenizer.is_amid
+        return is_ready(self.screen) and not self._tokenizer.is_unfinished
 
     def _take_all(self, text: str) -> Iterator[None]:
         done = 0
@@ -277,12 +276,11 @@ def is_ready(screen: Screen) -> bool:
     """Whether the cursor is in an empty bottom row, the whole screen scrolls, and no mode changes how text
     is written.
     """
-    cursor = screen.cursor
-    if cursor.row != screen.height - 1 or cursor.column or cursor.is_past_end or cursor.look != PLAIN:
+    cursor, row = screen.cursor, screen.current_row
+    if not screen.scrolls_whole or cursor.row != screen.bottom:
         return False
-    if screen.top or screen.bottom != screen.height - 1 or screen.modes.is_alternate:
+    if cursor.column or cursor.is_past_end or cursor.look != PLAIN:
         return False
-    row = screen.grid.rows[cursor.row]
     is_empty = row.cells.count(BLANK) == len(row.cells) and row.looks.count(PLAIN) == len(row.looks)
     return is_empty and not any(cursor.draws_lines)
 
@@ -294,14 +292,14 @@ def plain_lines(lines: Iterator[str], columns: int) -> list[str]:
 
 def scroll_in(screen: Screen, lines: list[str]) -> None:
     """Write these lines, each with its line end, on a screen that `is_ready`."""
-    rows = [*screen.grid.rows[:-1], *lines]
+    rows = [*screen.rows[:-1], *lines]
     left = len(rows) - (screen.height - 1)
     screen.keep_all(row.kept() if isinstance(row, Row) else KeptRow(row.rstrip(BLANK)) for row in rows[:left])
     shown = [row if isinstance(row, Row) else Row(screen.columns) for row in (*rows[left:], "")]
     for row, line in zip(shown, rows[left:], strict=False):
         if isinstance(line, str):
             row.put(0, line, PLAIN)
-    screen.grid.rows = shown
+    screen.rows[:] = shown
 
 
 MOST_BYTES: Final = 1024 * 1024

@@ -24,7 +24,7 @@ from desktop_agent.core.terminal.rows import (
     changed,
     look_after,
 )
-from desktop_agent.core.terminal.screen import Grid, Screen
+from desktop_agent.core.terminal.screen import Screen
 
 ROWS: Final = 40
 COLUMNS: Final = 1_000
@@ -59,8 +59,8 @@ class _PrintedScreen(Screen):
         self.left += _printed(rows)
 
     @property
-    def main(self) -> Grid:
-        """The main screen, even while the alternate one is shown."""
+    def main_rows(self) -> list[Row]:
+        """The rows of the main screen, even while the alternate one is shown."""
         return self._main
 
     @property
@@ -128,16 +128,16 @@ class Printout:
         cursor, modes = screen.cursor, screen.modes
         if cursor.column or cursor.is_past_end or cursor.is_origin or any(cursor.draws_lines):
             return False
-        if screen.top or screen.bottom != ROWS - 1 or modes.is_alternate or modes.inserts or not modes.wraps:
+        if not screen.scrolls_whole or modes.inserts or not modes.wraps:
             return False
-        return not self._emulator.is_amid and not any(row.cells for row in screen.grid.rows[cursor.row :])
+        return not self._emulator.is_unfinished and not any(row.cells for row in screen.rows[cursor.row :])
 
     def standing(self) -> list[PrintedRow]:
         """Return the rows that can still change, up to the last one with text or the cursor."""
         screen = self._screen
-        rows = _printed(_to_the_last(screen.main.rows, -1 if screen.modes.is_alternate else screen.cursor.row))
+        rows = _printed(_to_the_last(screen.main_rows, -1 if screen.modes.is_alternate else screen.cursor.row))
         if screen.modes.is_alternate:
-            rows += _printed(_to_the_last(screen.grid.rows, screen.cursor.row))
+            rows += _printed(_to_the_last(screen.rows, screen.cursor.row))
         return rows
 
     def _take(self, text: str) -> None:
@@ -184,21 +184,21 @@ class Printout:
         and clear it.
         """
         screen = self._screen
-        self._settled(_printed(screen.grid.rows[: screen.cursor.row]))
+        self._settled(_printed(screen.rows[: screen.cursor.row]))
         give()
-        screen.grid.rows = _empty_rows(ROWS)
+        screen.rows[:] = screen.blank_rows(ROWS)
         screen.cursor.row = 0
 
     def _add(self, rows: list[PrintedRow]) -> None:
         screen = self._screen
-        above = screen.grid.rows[: screen.cursor.row]
+        above = screen.rows[: screen.cursor.row]
         excess = max(0, len(above) + len(rows) - (ROWS - 1))
         settled = _printed(above[:excess]) + rows[: max(0, excess - len(above))]
         if settled:
             self._settled(settled)
         kept = [*above[excess:], *(WrittenRow.of(row, COLUMNS) for row in rows[max(0, excess - len(above)) :])]
         screen.cursor.row = len(kept)
-        screen.grid.rows = kept + _empty_rows(ROWS - len(kept))
+        screen.rows[:] = kept + screen.blank_rows(ROWS - len(kept))
 
 
 def plain_text(text: str) -> str:
@@ -235,10 +235,6 @@ def _coloured(line: str, look: PrintedStyle) -> tuple[PrintedRow, PrintedStyle]:
                 runs.append(Run(len(text), len(part), look))
         text += part
     return PrintedRow(text, tuple(runs)), look
-
-
-def _empty_rows(count: int) -> list[Row]:
-    return [WrittenRow(COLUMNS) for _ in range(count)]
 
 
 def _printed(rows: Sequence[Row]) -> list[PrintedRow]:

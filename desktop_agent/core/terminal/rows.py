@@ -4,10 +4,10 @@ A look is the colours and styles that SGR escape sequences set.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate
-from typing import NamedTuple
+from itertools import accumulate, groupby
+from typing import Any, NamedTuple
 from unicodedata import category, east_asian_width
 
 SGR = re.compile(r"\x1b\[([0-9;:]*)m")
@@ -32,7 +32,8 @@ class PrintedStyle(NamedTuple):
 
 PLAIN = PrintedStyle()
 
-_SET: dict[int, dict[str, bool]] = {
+_CHANGES: dict[int, dict[str, Any]] = {
+    0: PLAIN._asdict(),
     1: {"is_bold": True},
     2: {"is_dim": True},
     3: {"is_italic": True},
@@ -45,6 +46,12 @@ _SET: dict[int, dict[str, bool]] = {
     24: {"is_underlined": False},
     27: {"is_inverse": False},
     29: {"is_struck": False},
+    **{first + number: {"foreground": f"ansi{at + number}"} for first, at in ((30, 0), (90, 8)) for number in range(8)},
+    39: {"foreground": ""},
+    **{
+        first + number: {"background": f"ansi{at + number}"} for first, at in ((40, 0), (100, 8)) for number in range(8)
+    },
+    49: {"background": ""},
 }
 
 
@@ -66,27 +73,7 @@ def changed(look: PrintedStyle, parameters: str) -> PrintedStyle:
             if colour:
                 look = look._replace(foreground=colour) if code == 38 else look._replace(background=colour)
         else:
-            look = _simple(look, code)
-    return look
-
-
-def _simple(look: PrintedStyle, code: int) -> PrintedStyle:
-    if code == 0:
-        return PLAIN
-    if code in _SET:
-        return look._replace(**_SET[code])
-    if 30 <= code <= 37:
-        return look._replace(foreground=f"ansi{code - 30}")
-    if 90 <= code <= 97:
-        return look._replace(foreground=f"ansi{code - 82}")
-    if 40 <= code <= 47:
-        return look._replace(background=f"ansi{code - 40}")
-    if 100 <= code <= 107:
-        return look._replace(background=f"ansi{code - 92}")
-    if code == 39:
-        return look._replace(foreground="")
-    if code == 49:
-        return look._replace(background="")
+            look = look._replace(**_CHANGES.get(code, {}))
     return look
 
 
@@ -155,9 +142,10 @@ class KeptRow(NamedTuple):
 class Row:
     """The cells of one row, each with its look."""
 
-    __slots__ = ("cells", "is_continued", "looks")
+    __slots__ = ("cells", "columns", "is_continued", "looks")
 
     def __init__(self, columns: int, look: PrintedStyle = PLAIN) -> None:
+        self.columns = columns
         self.cells: list[str] = [BLANK] * columns
         self.looks: list[PrintedStyle] = [look] * columns
         self.is_continued = False
@@ -165,12 +153,16 @@ class Row:
     def put(self, at: int, text: str, look: PrintedStyle) -> None:
         """Write characters of one cell each; there must be room for them."""
         end = at + len(text)
+        if at > len(self.cells):
+            self._reach(at)
         self.part(at)
         self.part(end)
         self.cells[at:end] = text
         self.looks[at:end] = [look] * len(text)
 
     def put_wide(self, at: int, character: str, look: PrintedStyle) -> None:
+        if at > len(self.cells):
+            self._reach(at)
         self.part(at)
         self.part(at + 2)
         self.cells[at : at + 2] = (character, "")
@@ -206,28 +198,34 @@ class Row:
 
     def insert(self, at: int, count: int, look: PrintedStyle) -> None:
         """Insert blank cells, moving what follows to the right; what leaves the row is lost."""
-        columns = len(self.cells)
-        self.part(at)
-        self.cells[at:at] = [BLANK] * count
-        self.looks[at:at] = [look] * count
-        self.part(columns)
-        del self.cells[columns:], self.looks[columns:]
+        if at < len(self.cells):
+            count = min(count, self.columns - at)
+            self.part(at)
+            self.cells[at:at] = [BLANK] * count
+            self.looks[at:at] = [look] * count
+            self.part(self.columns)
+            del self.cells[self.columns :], self.looks[self.columns :]
 
     def delete(self, at: int, count: int, look: PrintedStyle) -> None:
-        columns = len(self.cells)
         self.part(at)
         self.part(at + count)
         del self.cells[at : at + count], self.looks[at : at + count]
-        missing = columns - len(self.cells)
-        self.cells += [BLANK] * missing
-        self.looks += [look] * missing
+        self._fill(look)
 
     def fit(self, columns: int) -> None:
+        self.columns = columns
         self.part(columns)
-        missing = columns - len(self.cells)
         del self.cells[columns:], self.looks[columns:]
-        self.cells += [BLANK] * missing
-        self.looks += [PLAIN] * missing
+        self._fill(PLAIN)
+
+    def _fill(self, look: PrintedStyle) -> None:
+        """Make blank cells up to the last column."""
+        self._reach(self.columns, look)
+
+    def _reach(self, column: int, look: PrintedStyle = PLAIN) -> None:
+        if (missing := column - len(self.cells)) > 0:
+            self.cells += [BLANK] * missing
+            self.looks += [look] * missing
 
     def kept(self) -> KeptRow:
         cells, looks = self.cells, self.looks
@@ -238,17 +236,16 @@ class Row:
         end = len(cells)
         while end and cells[end - 1] == BLANK and looks[end - 1] == PLAIN:
             end -= 1
-        runs: list[Run] = []
-        start = 0
-        while start < end:
-            look = looks[start]
-            stop = start + 1
-            while stop < end and looks[stop] is look:
-                stop += 1
-            if look != PLAIN:
-                runs.append(Run(start, stop - start, look))
-            start = stop
-        return KeptRow(tuple(cells[:end]), tuple(runs), self.is_continued)
+        return KeptRow(tuple(cells[:end]), tuple(_runs(looks[:end], range(end + 1))), self.is_continued)
+
+
+def _runs(looks: Sequence[PrintedStyle], starts: Sequence[int]) -> Iterator[Run]:
+    """Yield the runs of cells with these looks; `starts` says where each cell begins, and where the last one ends."""
+    at = 0
+    for look, cells in groupby(looks):
+        begin, at = at, at + len(list(cells))
+        if look != PLAIN and starts[at] > starts[begin]:
+            yield Run(starts[begin], starts[at] - starts[begin], look)
 
 
 class PrintedRow(NamedTuple):
@@ -267,23 +264,16 @@ _CONTINUED_EMPTY = PrintedRow("", (), is_continued=True)
 class WrittenRow(Row):
     """A row as long as what was written to it, so that spaces at its end are printed ones."""
 
-    __slots__ = ("_columns",)
+    __slots__ = ()
 
     def __init__(self, columns: int, _look: PrintedStyle = PLAIN) -> None:
         super().__init__(0)
-        self._columns = columns
-
-    def put(self, at: int, text: str, look: PrintedStyle) -> None:
-        self._reach(at)
-        super().put(at, text, look)
-
-    def put_wide(self, at: int, character: str, look: PrintedStyle) -> None:
-        self._reach(at)
-        super().put_wide(at, character, look)
+        self.columns = columns
 
     def put_tab(self, at: int, width: int, look: PrintedStyle) -> None:
         """Write a tab at or beyond the end of the row."""
-        self._reach(at)
+        if at > len(self.cells):
+            self._reach(at)
         self.cells[at:] = ["\t", *[""] * (width - 1)]
         self.looks[at:] = [look] * width
 
@@ -298,29 +288,12 @@ class WrittenRow(Row):
         return True
 
     def erase(self, start: int, end: int, look: PrintedStyle) -> None:
-        if end < self._columns:
-            super().erase(start, min(end, len(self.cells)), PLAIN)
-        else:
-            self.part(start)
+        super().erase(start, end, look)
+        if end >= self.columns:
             del self.cells[start:], self.looks[start:]
 
-    def insert(self, at: int, count: int, look: PrintedStyle) -> None:
-        if at < len(self.cells):
-            self.part(at)
-            self.cells[at:at] = [BLANK] * count
-            self.looks[at:at] = [PLAIN] * count
-            self.part(self._columns)
-            del self.cells[self._columns :], self.looks[self._columns :]
-
-    def delete(self, at: int, count: int, look: PrintedStyle) -> None:
-        self.part(at)
-        self.part(at + count)
-        del self.cells[at : at + count], self.looks[at : at + count]
-
-    def _reach(self, column: int) -> None:
-        if (missing := column - len(self.cells)) > 0:
-            self.cells += [BLANK] * missing
-            self.looks += [PLAIN] * missing
+    def _fill(self, look: PrintedStyle) -> None:
+        pass
 
     def printed(self) -> PrintedRow:
         if not self.cells:
@@ -329,28 +302,17 @@ class WrittenRow(Row):
         if looks.count(PLAIN) == len(looks):
             return PrintedRow(text, (), self.is_continued)
         starts = [0, *accumulate(map(len, self.cells))]
-        runs: list[Run] = []
-        at = 0
-        while at < len(looks):
-            look, begin = looks[at], at
-            while at < len(looks) and looks[at] == look:
-                at += 1
-            if look != PLAIN and starts[at] > starts[begin]:
-                runs.append(Run(starts[begin], starts[at] - starts[begin], look))
-        return PrintedRow(text, tuple(runs), self.is_continued)
+        return PrintedRow(text, tuple(_runs(looks, starts)), self.is_continued)
 
     @classmethod
     def of(cls, row: PrintedRow, columns: int) -> "WrittenRow":
         made = cls(columns)
-        if row.text.isascii() and "\t" not in row.text:
-            made.cells = list(row.text)
-            made.looks = [PLAIN] * len(made.cells)
-            for start, length, look in row.runs:
-                made.looks[start : start + length] = [look] * length
-            return made
         looks = [PLAIN] * len(row.text)
         for start, length, look in row.runs:
             looks[start : start + length] = [look] * length
+        if row.text.isascii() and "\t" not in row.text:
+            made.cells, made.looks = list(row.text), looks
+            return made
         for character, look in zip(row.text, looks, strict=True):
             at = len(made.cells)
             if character == "\t":

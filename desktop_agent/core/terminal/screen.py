@@ -2,8 +2,8 @@
 
 Follows ECMA-48 and, where that is silent, xterm (its "Control Sequences"). A narrower screen cuts its rows.
 
-Each control sequence is carried out by one small function, found by its last character. Unlisted sequences do nothing;
-above all, nothing that a program prints reaches the clipboard, a file or a link.
+Tables say what each control sequence does, by its last character. Unlisted sequences do nothing; above all, nothing
+that a program prints reaches the clipboard, a file or a link.
 """
 
 from collections import deque
@@ -44,46 +44,6 @@ class Modes(Struct):
     """Whether the alternate screen is shown: it has no history and is used by full-screen programs."""
 
 
-class Grid:
-    """The rows of the screen, as many as it is high. The caller checks positions."""
-
-    def __init__(self, height: int, columns: int, makes_row: type[Row] = Row) -> None:
-        self._row = makes_row
-        self.rows = [makes_row(columns) for _ in range(height)]
-        self.columns = columns
-
-    def scroll_up(self, top: int, bottom: int, count: int, look: PrintedStyle) -> list[Row]:
-        """Move the rows from `top` to `bottom` (inclusive) up, and return those that leave."""
-        count = min(count, bottom - top + 1)
-        left = self.rows[top : top + count]
-        del self.rows[top : top + count]
-        after = bottom - count + 1
-        self.rows[after:after] = [self._row(self.columns, look) for _ in range(count)]
-        return left
-
-    def scroll_down(self, top: int, bottom: int, count: int, look: PrintedStyle) -> None:
-        """Move the rows from `top` to `bottom` (inclusive) down; those that leave are lost."""
-        count = min(count, bottom - top + 1)
-        del self.rows[bottom - count + 1 : bottom + 1]
-        self.rows[top:top] = [self._row(self.columns, look) for _ in range(count)]
-
-    def erase(self, first: int, end: int, look: PrintedStyle) -> None:
-        for number in range(first, end):
-            self.rows[number] = self._row(self.columns, look)
-
-    def fit(self, height: int, columns: int, cursor: int) -> list[Row]:
-        """Resize, and return the rows that leave at the top so that `cursor` stays on the screen."""
-        for row in self.rows:
-            row.fit(columns)
-        self.columns = columns
-        while len(self.rows) > max(height, cursor + 1):
-            self.rows.pop()
-        left = self.rows[: max(0, len(self.rows) - height)]
-        del self.rows[: len(left)]
-        self.rows += [self._row(columns, PLAIN) for _ in range(height - len(self.rows))]
-        return left
-
-
 class Screen:
     """A screen with its history. Rows that leave the history are counted, so that every row keeps its number."""
 
@@ -93,21 +53,21 @@ class Screen:
 
     def __init__(self, height: int, columns: int, history_rows: int = HISTORY_ROWS) -> None:
         self.height, self.columns = height, columns
-        self.grid = Grid(height, columns, self.makes_row)
         self.history: deque[KeptRow] = deque(maxlen=history_rows)
         self.forgotten_rows = 0
-        self._main = self.grid
         self.reset()
-        self.forgotten_rows = 0
 
     def reset(self) -> None:
         """Start again, as if just switched on; the history stays."""
-        self.grid = self._main = Grid(self.height, self.columns, self.makes_row)
+        self.rows = self._main = self.blank_rows(self.height)
         self.modes = Modes()
         self.cursor = Cursor()
         self._saved: dict[bool, Cursor] = {}
         self.top, self.bottom = 0, self.height - 1
         self.tabs = set(range(0, self.columns, TAB))
+
+    def blank_rows(self, count: int, look: PrintedStyle = PLAIN) -> list[Row]:
+        return [self.makes_row(self.columns, look) for _ in range(count)]
 
     def row(self, number: int) -> KeptRow:
         """Return a row by its number since the beginning; an empty one if it does not exist."""
@@ -115,11 +75,20 @@ class Screen:
         if 0 <= at < len(self.history):
             return self.history[at]
         at -= len(self.history)
-        return self.grid.rows[at].kept() if 0 <= at < self.height else KeptRow()
+        return self.rows[at].kept() if 0 <= at < self.height else KeptRow()
 
     @property
     def first_row(self) -> int:
         return self.forgotten_rows + len(self.history)
+
+    @property
+    def current_row(self) -> Row:
+        return self.rows[self.cursor.row]
+
+    @property
+    def scrolls_whole(self) -> bool:
+        """Whether all rows of the main screen scroll together, so that those that leave it are kept."""
+        return self.top == 0 and self.bottom == self.height - 1 and not self.modes.is_alternate
 
     # -- moving --
 
@@ -153,15 +122,31 @@ class Screen:
     def reverse_line_feed(self) -> None:
         self.cursor.is_past_end = False
         if self.cursor.row == self.top:
-            self.grid.scroll_down(self.top, self.bottom, 1, self.blank_look)
+            self.shift_rows(self.top, -1)
         elif self.cursor.row:
             self.cursor.row -= 1
 
     def scroll_up(self, count: int) -> None:
         """Scroll within the margins; rows that leave the main screen at the top go into the history."""
-        left = self.grid.scroll_up(self.top, self.bottom, count, self.blank_look)
+        left = self.shift_rows(self.top, count)
         if self.top == 0 and not self.modes.is_alternate:
             self.keep(left)
+
+    def shift_rows(self, top: int, count: int) -> list[Row]:
+        """Move the rows from `top` to the bottom margin up (down by a negative count); return those that leave above.
+
+        Those that leave below are lost.
+        """
+        rows, end = self.rows, self.bottom + 1
+        blank = self.blank_rows(min(abs(count), end - top), self.blank_look)
+        if count < 0:
+            del rows[end - len(blank) : end]
+            rows[top:top] = blank
+            return []
+        left = rows[top : top + len(blank)]
+        rows[end:end] = blank
+        del rows[top : top + len(blank)]
+        return left
 
     def keep(self, rows: list[Row]) -> None:
         self.keep_all(row.kept() for row in rows)
@@ -193,22 +178,30 @@ class Screen:
         """Show the alternate screen, cleared, or the main one as it was left."""
         if is_on != self.modes.is_alternate:
             self.modes.is_alternate = is_on
-            self.grid = Grid(self.height, self.columns, self.makes_row) if is_on else self._main
+            self.rows = self.blank_rows(self.height) if is_on else self._main
 
     def resize(self, height: int, columns: int) -> None:
         """Resize; rows that no longer fit above the cursor go into the history."""
-        left = self.grid.fit(height, columns, self.cursor.row)
-        self.cursor.row = max(0, self.cursor.row - len(left))
-        if self.modes.is_alternate:
-            waiting = self._saved.setdefault(False, Cursor(row=len(self._main.rows) - 1))
-            left = self._main.fit(height, columns, min(waiting.row, len(self._main.rows) - 1))
-            waiting.row = max(0, waiting.row - len(left))
-        self.keep(left)
         self.height, self.columns = height, columns
+        left = self._fit(self.rows, self.cursor)
+        if self.modes.is_alternate:
+            left = self._fit(self._main, self._saved.setdefault(False, Cursor(row=len(self._main) - 1)))
+        self.keep(left)
         self.top, self.bottom = 0, height - 1
         self.tabs = set(range(0, columns, TAB))
         self.move_to(None, self.cursor.column)
-        self.cursor.row = min(self.cursor.row, height - 1)
+
+    def _fit(self, rows: list[Row], cursor: Cursor) -> list[Row]:
+        """Resize one of the two screens; return the rows that leave at the top so that its cursor stays on it."""
+        cursor.row = min(cursor.row, len(rows) - 1)
+        for row in rows:
+            row.fit(self.columns)
+        del rows[max(self.height, cursor.row + 1) :]
+        left = rows[: max(0, len(rows) - self.height)]
+        del rows[: len(left)]
+        rows += self.blank_rows(self.height - len(rows))
+        cursor.row -= len(left)
+        return left
 
 
 _LINES = str.maketrans("`abcdefghijklmnopqrstuvwxyz{|}~", "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·")
@@ -231,7 +224,9 @@ class Writer:
         for character in text:
             match width(character):
                 case 0:
-                    if not self._row().add_mark(max(0, cursor.column - (not cursor.is_past_end)), character):
+                    if not self._screen.current_row.add_mark(
+                        max(0, cursor.column - (not cursor.is_past_end)), character
+                    ):
                         self._write_narrow(character)
                 case 1:
                     self._write_narrow(character)
@@ -247,7 +242,7 @@ class Writer:
                 part = part[:-1] + text[-1]
                 at = len(text)
             self._make_way(len(part))
-            self._row().put(self._screen.cursor.column, part, self._screen.cursor.look)
+            self._screen.current_row.put(self._screen.cursor.column, part, self._screen.cursor.look)
             self._advance(len(part))
             at += len(part)
 
@@ -260,21 +255,21 @@ class Writer:
             self._screen.cursor.is_past_end = True
             self._room()
         self._make_way(2)
-        self._row().put_wide(self._screen.cursor.column, character, self._screen.cursor.look)
+        self._screen.current_row.put_wide(self._screen.cursor.column, character, self._screen.cursor.look)
         self._advance(2)
 
     def _room(self) -> int:
         """Return how many cells are left in the row, after wrapping to a new one if needed."""
         cursor = self._screen.cursor
         if cursor.is_past_end and self._screen.modes.wraps:
-            self._row().is_continued = True
+            self._screen.current_row.is_continued = True
             cursor.column = 0
             self._screen.line_feed()
         return self._screen.columns - cursor.column
 
     def _make_way(self, count: int) -> None:
         if self._screen.modes.inserts:
-            self._row().insert(self._screen.cursor.column, count, self._screen.cursor.look)
+            self._screen.current_row.insert(self._screen.cursor.column, count, self._screen.cursor.look)
 
     def _advance(self, count: int) -> None:
         cursor = self._screen.cursor
@@ -283,13 +278,10 @@ class Writer:
         if cursor.is_past_end:
             cursor.column = self._screen.columns - 1
 
-    def _row(self) -> Row:
-        return self._screen.grid.rows[self._screen.cursor.row]
-
     def tab(self) -> None:
         """Write a tab at the end of a printed row; elsewhere only move the cursor to the tab stop."""
         room, cursor = self._room(), self._screen.cursor
-        row, width = self._row(), min(TAB - cursor.column % TAB, room)
+        row, width = self._screen.current_row, min(TAB - cursor.column % TAB, room)
         if isinstance(row, WrittenRow) and cursor.column >= len(row.cells):
             row.put_tab(cursor.column, width, cursor.look)
             self._advance(width)
@@ -302,7 +294,6 @@ class Writer:
 
 
 Numbers = list[int]
-_Action = Callable[[Screen, Numbers], object]
 
 _MOST = 100_000
 """Larger numbers in a sequence are reduced to this."""
@@ -315,22 +306,25 @@ def numbers_of(parameters: str) -> Numbers:
 
 def carry_out(screen: Screen, parameters: str, between: str, final: str) -> None:
     """Carry out a control sequence (CSI)."""
-    if between == "!" and final == "p":
-        _soft_reset(screen)
-    elif between:
-        return
+    final = _SAME.get(final, final)
+    if between:
+        if (between, final) == ("!", "p"):
+            _soft_reset(screen)
     elif parameters[:1] == "?":
+        numbers = numbers_of(parameters[1:])
         if final in "hl":
-            for number in numbers_of(parameters[1:]):
+            for number in numbers:
                 _set_private(screen, number, is_on=final == "h")
         elif final in "JK":
-            _ACTIONS[final](screen, numbers_of(parameters[1:]))
+            _BY_NUMBERS[final](screen, numbers)
     elif parameters[:1] in ("<", "=", ">"):
         return
     elif final == "m":
         screen.cursor.look = changed(screen.cursor.look, parameters)
-    elif (action := _ACTIONS.get(final)) is not None:
-        action(screen, numbers_of(parameters))
+    elif final in _BY_COUNT:
+        _BY_COUNT[final](screen, max(1, numbers_of(parameters)[0]))
+    elif final in _BY_NUMBERS:
+        _BY_NUMBERS[final](screen, numbers_of(parameters))
 
 
 def escape(screen: Screen, between: str, final: str) -> None:
@@ -339,7 +333,7 @@ def escape(screen: Screen, between: str, final: str) -> None:
         is_lines = final == "0"
         screen.cursor.draws_lines = (is_lines, second) if between == "(" else (first, is_lines)
     elif between == "#" and final == "8" and not screen.is_printout:
-        for row in screen.grid.rows:
+        for row in screen.rows:
             row.put(0, "E" * screen.columns, screen.blank_look)
     elif not between and (action := _ESCAPES.get(final)) is not None:
         action(screen)
@@ -364,20 +358,9 @@ def control(screen: Screen, character: str) -> None:
             return
 
 
-def _count(numbers: Numbers) -> int:
-    return max(1, numbers[0])
-
-
-def _forward(screen: Screen, numbers: Numbers) -> None:
-    screen.move_to(None, screen.cursor.column + _count(numbers))
-
-
-def _back(screen: Screen, numbers: Numbers) -> None:
-    screen.move_to(None, screen.cursor.column - _count(numbers))
-
-
 def _place(screen: Screen, numbers: Numbers) -> None:
-    screen.move_to(_count(numbers) - 1, _count(numbers[1:] or [1]) - 1)
+    row, column, *_ = [*numbers, 0]
+    screen.move_to(max(1, row) - 1, max(1, column) - 1)
 
 
 def _line_start(screen: Screen, rows: int) -> None:
@@ -385,13 +368,13 @@ def _line_start(screen: Screen, rows: int) -> None:
     screen.move_to(None, 0)
 
 
-def _tabs_back(screen: Screen, numbers: Numbers) -> None:
-    for _ in range(min(_count(numbers), screen.columns)):
+def _tabs_back(screen: Screen, count: int) -> None:
+    for _ in range(min(count, screen.columns)):
         screen.move_to(None, max((tab for tab in screen.tabs if tab < screen.cursor.column), default=0))
 
 
-def _tabs_on(screen: Screen, numbers: Numbers) -> None:
-    for _ in range(min(_count(numbers), screen.columns)):
+def _tabs_on(screen: Screen, count: int) -> None:
+    for _ in range(min(count, screen.columns)):
         control(screen, "\t")
 
 
@@ -402,70 +385,35 @@ def _clear_tabs(screen: Screen, numbers: Numbers) -> None:
         screen.tabs.discard(screen.cursor.column)
 
 
-def _row(screen: Screen) -> Row:
-    return screen.grid.rows[screen.cursor.row]
-
-
 def _erase_screen(screen: Screen, numbers: Numbers) -> None:
-    row, look = screen.cursor.row, screen.blank_look
-    match numbers[0]:
-        case 0:
-            _erase_row(screen, [0])
-            screen.grid.erase(row + 1, screen.height, look)
-        case 1:
-            _erase_row(screen, [1])
-            screen.grid.erase(0, row, look)
-        case 2:
-            screen.grid.erase(0, screen.height, look)
-        case 3:
-            screen.forgotten_rows += len(screen.history)
-            screen.history.clear()
-        case _:
-            return
+    row, what = screen.cursor.row, numbers[0]
+    if what == 3:
+        screen.forgotten_rows += len(screen.history)
+        screen.history.clear()
+    elif what < 3:
+        if what < 2:
+            _erase_row(screen, numbers)
+        start, end = ((row + 1, screen.height), (0, row), (0, screen.height))[what]
+        screen.rows[start:end] = screen.blank_rows(end - start, screen.blank_look)
 
 
 def _erase_row(screen: Screen, numbers: Numbers) -> None:
-    column, row = screen.cursor.column, _row(screen)
+    column, row = screen.cursor.column, screen.current_row
     start, end = {0: (column, screen.columns), 1: (0, column + 1), 2: (0, screen.columns)}.get(numbers[0], (0, 0))
     row.erase(start, end, screen.blank_look)
     if end == screen.columns:
         row.is_continued = False
 
 
-def _erase_cells(screen: Screen, numbers: Numbers) -> None:
-    column = screen.cursor.column
-    _row(screen).erase(column, min(column + _count(numbers), screen.columns), screen.blank_look)
-
-
-def _insert_cells(screen: Screen, numbers: Numbers) -> None:
-    column = screen.cursor.column
-    _row(screen).insert(column, min(_count(numbers), screen.columns - column), screen.blank_look)
-
-
-def _delete_cells(screen: Screen, numbers: Numbers) -> None:
-    column = screen.cursor.column
-    _row(screen).delete(column, min(_count(numbers), screen.columns - column), screen.blank_look)
-
-
-def _insert_rows(screen: Screen, numbers: Numbers) -> None:
+def _shift_from_cursor(screen: Screen, count: int) -> None:
     if screen.top <= screen.cursor.row <= screen.bottom:
-        screen.grid.scroll_down(screen.cursor.row, screen.bottom, _count(numbers), screen.blank_look)
+        screen.shift_rows(screen.cursor.row, count)
         screen.move_to(None, 0)
-
-
-def _delete_rows(screen: Screen, numbers: Numbers) -> None:
-    if screen.top <= screen.cursor.row <= screen.bottom:
-        screen.grid.scroll_up(screen.cursor.row, screen.bottom, _count(numbers), screen.blank_look)
-        screen.move_to(None, 0)
-
-
-def _scroll_down(screen: Screen, numbers: Numbers) -> None:
-    screen.grid.scroll_down(screen.top, screen.bottom, _count(numbers), screen.blank_look)
 
 
 def _margins(screen: Screen, numbers: Numbers) -> None:
-    top, bottom = _count(numbers) - 1, (numbers[1:] or [0])[0] or screen.height
-    bottom = min(bottom, screen.height) - 1
+    top, bottom, *_ = [*numbers, 0]
+    top, bottom = max(1, top) - 1, min(bottom or screen.height, screen.height) - 1
     if top < bottom:
         screen.top, screen.bottom = top, bottom
         screen.move_to(0, 0)
@@ -512,31 +460,36 @@ def _next_row(screen: Screen) -> None:
     screen.line_feed()
 
 
-_ACTIONS: Final[dict[str, _Action]] = {
-    "@": _insert_cells,
-    "A": lambda screen, numbers: screen.move_by(-_count(numbers)),
-    "B": lambda screen, numbers: screen.move_by(_count(numbers)),
-    "C": _forward,
-    "D": _back,
-    "E": lambda screen, numbers: _line_start(screen, _count(numbers)),
-    "F": lambda screen, numbers: _line_start(screen, -_count(numbers)),
-    "G": lambda screen, numbers: screen.move_to(None, _count(numbers) - 1),
-    "H": _place,
+_SAME: Final = {"a": "C", "e": "B", "f": "H", "`": "G"}
+"""Sequences that do the same as others."""
+
+_BY_COUNT: Final[dict[str, Callable[[Screen, int], object]]] = {
+    "@": lambda screen, count: screen.current_row.insert(screen.cursor.column, count, screen.blank_look),
+    "A": lambda screen, count: screen.move_by(-count),
+    "B": Screen.move_by,
+    "C": lambda screen, count: screen.move_to(None, screen.cursor.column + count),
+    "D": lambda screen, count: screen.move_to(None, screen.cursor.column - count),
+    "E": _line_start,
+    "F": lambda screen, count: _line_start(screen, -count),
+    "G": lambda screen, count: screen.move_to(None, count - 1),
     "I": _tabs_on,
+    "L": lambda screen, count: _shift_from_cursor(screen, -count),
+    "M": _shift_from_cursor,
+    "P": lambda screen, count: screen.current_row.delete(screen.cursor.column, count, screen.blank_look),
+    "S": Screen.scroll_up,
+    "T": lambda screen, count: screen.shift_rows(screen.top, -count),
+    "X": lambda screen, count: screen.current_row.erase(
+        screen.cursor.column, screen.cursor.column + count, screen.blank_look
+    ),
+    "Z": _tabs_back,
+    "d": lambda screen, count: screen.move_to(count - 1, None),
+}
+"""Sequences whose only number is a count, which is 1 if it is missing."""
+
+_BY_NUMBERS: Final[dict[str, Callable[[Screen, Numbers], object]]] = {
+    "H": _place,
     "J": _erase_screen,
     "K": _erase_row,
-    "L": _insert_rows,
-    "M": _delete_rows,
-    "P": _delete_cells,
-    "S": lambda screen, numbers: screen.scroll_up(_count(numbers)),
-    "T": _scroll_down,
-    "X": _erase_cells,
-    "Z": _tabs_back,
-    "`": lambda screen, numbers: screen.move_to(None, _count(numbers) - 1),
-    "a": _forward,
-    "d": lambda screen, numbers: screen.move_to(_count(numbers) - 1, None),
-    "e": lambda screen, numbers: screen.move_by(_count(numbers)),
-    "f": _place,
     "g": _clear_tabs,
     "h": lambda screen, numbers: _set_mode(screen, numbers, is_on=True),
     "l": lambda screen, numbers: _set_mode(screen, numbers, is_on=False),

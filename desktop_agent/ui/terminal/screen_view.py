@@ -233,7 +233,7 @@ class Sight:
         if composed:
             self.painter.paint_composed(painter, left, top, composed)
             return
-        cell = screen.grid.rows[screen.cursor.row].cells[screen.cursor.column]
+        cell = screen.current_row.cells[screen.cursor.column]
         self.painter.paint_cursor(painter, left, top, cell, is_active=is_active)
 
     def _cursor_corner(self) -> tuple[float, float]:

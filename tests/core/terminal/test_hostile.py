@@ -57,8 +57,8 @@ def test_no_sequence_does_more_than_the_screen_is_large(sequence: str) -> None:
     emulator = Emulator(50, 200, answered=lambda _: None)
     emulator.feed(b"x" + sequence.encode() * 20)
     screen = emulator.screen
-    assert {len(row.cells) for row in screen.grid.rows} == {200}
-    assert len(screen.grid.rows) == 50
+    assert {len(row.cells) for row in screen.rows} == {200}
+    assert len(screen.rows) == 50
 
 
 def test_pasted_text_cannot_end_its_bracket_or_send_control_characters() -> None:
