@@ -53,40 +53,29 @@ def _tr(text: str) -> str:
 
 
 def section_name(section: ContextSection) -> str:
-    match section.kind:
-        case "tools":
-            return _tr("Tools")
-        case "system":
-            return _tr("System prompt")
-        case "guidance":
-            parts = section.name.rsplit("/", 2)
-            return "/".join(parts[-2:])
-        case "summary":
-            return _tr("Summary")
-        case "conversation":
-            return _tr("Conversation")
-        case "pictures":
-            return _tr("Pictures")
-        case "pins":
-            return _tr("Pins")
+    names: dict[SectionKind, str] = {
+        "tools": _tr("Tools"),
+        "system": _tr("System prompt"),
+        "guidance": "/".join(section.name.rsplit("/", 2)[-2:]),
+        "summary": _tr("Summary"),
+        "conversation": _tr("Conversation"),
+        "pictures": _tr("Pictures"),
+        "pins": _tr("Pins"),
+    }
+    return names[section.kind]
 
 
 def section_hint(section: ContextSection) -> str:
-    match section.kind:
-        case "tools":
-            return _tr("The descriptions of the agent's tools.")
-        case "system":
-            return _tr("The instructions the agent gets before everything else.")
-        case "guidance":
-            return _tr("From {0}. It is read again when a turn begins.").format(section.name)
-        case "summary":
-            return _tr("Replaces the older turns. You can rewrite it: one point per line, under its heading.")
-        case "conversation":
-            return _tr("Everything that was said, called and returned, in full.")
-        case "pictures":
-            return _tr("The newest pictures of the conversation. Older ones are left out.")
-        case "pins":
-            return _tr("What you pinned. It is sent with every request, after everything else.")
+    hints: dict[SectionKind, str] = {
+        "tools": _tr("The descriptions of the agent's tools."),
+        "system": _tr("The instructions the agent gets before everything else."),
+        "guidance": _tr("From {0}. It is read again when a turn begins.").format(section.name),
+        "summary": _tr("Replaces the older turns. You can rewrite it: one point per line, under its heading."),
+        "conversation": _tr("Everything that was said, called and returned, in full."),
+        "pictures": _tr("The newest pictures of the conversation. Older ones are left out."),
+        "pins": _tr("What you pinned. It is sent with every request, after everything else."),
+    }
+    return hints[section.kind]
 
 
 _HEIGHT = 10

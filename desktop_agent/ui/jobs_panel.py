@@ -36,17 +36,10 @@ def age(seconds: float) -> str:
 
 
 def state(job: Job) -> str:
-    match job.state:
-        case "running":
-            return _tr("running")
-        case "exited" if job.exit_code is None:
-            return _tr("ended")
-        case "exited":
-            return _tr("exit code {0}").format(job.exit_code)
-        case "stopped":
-            return _tr("stopped")
-        case "timed_out":
-            return _tr("stopped at its time limit")
+    code = _tr("ended") if job.exit_code is None else _tr("exit code {0}").format(job.exit_code)
+    timed_out = _tr("stopped at its time limit")
+    words = {"running": _tr("running"), "exited": code, "stopped": _tr("stopped"), "timed_out": timed_out}
+    return words[job.state]
 
 
 def figures(job: Job, now: datetime) -> str:
@@ -60,9 +53,7 @@ def figures(job: Job, now: datetime) -> str:
 
 
 def count(running: int) -> str:
-    if running == 0:
-        return _tr("Jobs")
-    return plural("Jobs", running, "%n job", "%n jobs")
+    return plural("Jobs", running, "%n job", "%n jobs") if running else _tr("Jobs")
 
 
 ROW_HEIGHT = 46

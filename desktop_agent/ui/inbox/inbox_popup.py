@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import PurePath
 from typing import Literal
 
-from PySide6.QtCore import QEvent, QLocale, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QEnterEvent, QHideEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QLocale, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea, QWidget
 
 from desktop_agent.ui.inbox import inbox_items
@@ -19,6 +19,7 @@ from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import CodeLabel, ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hairline, hbox, scroll_down, set_names, vbox
 from desktop_agent.ui.widgets.popup import Popup
+from desktop_agent.ui.widgets.rows import draw_focus_ring
 from desktop_agent.ui.wording.phrases import long_moment, short_moment
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
@@ -39,6 +40,7 @@ class InboxRow(QWidget):
         self.setObjectName("inboxRow")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.item = item
         self._theme = theme
         self._is_answered = False
@@ -157,9 +159,7 @@ class InboxRow(QWidget):
             painter.setBrush(self._theme.colour("sunken"))
             painter.drawRoundedRect(QRectF(self.rect()), Radius.CONTROL, Radius.CONTROL)
         if self.hasFocus():
-            painter.setPen(QPen(self._theme.colour("accent"), 2))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), Radius.CONTROL, Radius.CONTROL)
+            draw_focus_ring(painter, QRectF(self.rect()), self._theme.colour("accent"))
         painter.setPen(Qt.PenStyle.NoPen)
         ended = {"good": "added_text", "error": "danger_text"}.get(_end_role(self.item), "muted")
         painter.setBrush(self._theme.colour("warning_text" if self.item.waits else ended))
@@ -171,14 +171,6 @@ class InboxRow(QWidget):
     def hideEvent(self, event: QHideEvent) -> None:
         self._arming.restart()
         super().hideEvent(event)
-
-    def enterEvent(self, event: QEnterEvent) -> None:
-        super().enterEvent(event)
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        super().leaveEvent(event)
-        self.update()
 
 
 def _end_role(item: InboxItem) -> str:

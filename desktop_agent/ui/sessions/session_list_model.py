@@ -138,52 +138,7 @@ class SessionRow(NamedTuple):
         return f"group:{self.group}" if self.session is None else self.session.id
 
 
-class SessionWords(QObject):
-    """The text about a session: in its row, in the tooltip, and for assistive technology."""
-
-    def __init__(self, now: Callable[[], datetime], parent: QObject) -> None:
-        super().__init__(parent)
-        self._now = now
-
-    def title(self, session: SessionSummary) -> str:
-        return named(session.title) or self.tr("New session")
-
-    def status(self, session: SessionSummary) -> str:
-        if session.state == "idle":
-            return short_moment(session.active_at, self._now(), QLocale())
-        return self.tr("asks") if session.state == "waiting" else self.tr("runs")
-
-    def details(self, row: SessionRow, *, is_long: bool) -> str:
-        if row.session is None or not is_long:
-            return row.folder
-        usage = row.session.usage
-        cost = cost_text(usage.cost_usd, is_partial=usage.is_cost_partial)
-        return " · ".join(filter(None, [row.folder, self._turns(row.session), cost]))
-
-    def spoken(self, session: SessionSummary, details: str, *, is_selected: bool) -> str:
-        selected = self.tr("selected") if is_selected else ""
-        pinned = self.tr("pinned") if session.is_pinned else ""
-        archived = self.tr("archived") if session.is_archived else ""
-        said = [self.title(session), self._spoken_state(session), details, pinned, archived, selected]
-        return ", ".join(filter(None, said))
-
-    def tooltip(self, session: SessionSummary) -> str:
-        facts = [
-            self._turns(session),
-            cost_text(session.usage.cost_usd, is_partial=session.usage.is_cost_partial),
-            QLocale().formattedDataSize(session.size_bytes),
-            long_moment(session.active_at, self._now(), QLocale()),
-        ]
-        said = " · ".join(filter(None, facts))
-        return plain_tooltip("\n".join([self.title(session), session.workspace, said]))
-
-    def _spoken_state(self, session: SessionSummary) -> str:
-        if session.state == "idle":
-            return long_moment(session.active_at, self._now(), QLocale())
-        return self.tr("waits for you") if session.state == "waiting" else self.tr("is working")
-
-    def _turns(self, session: SessionSummary) -> str:
-        return plural("SessionWords", session.turns, "%n turn", "%n turns")
+_words_tr = partial(QCoreApplication.translate, "SessionWords")
 
 
 class SessionListModel(QAbstractListModel):
@@ -195,7 +150,6 @@ class SessionListModel(QAbstractListModel):
         super().__init__(parent)
         self._now = now
         self._rename = rename
-        self.words = SessionWords(now, self)
         self._rows: list[SessionRow] = []
         self._selected: frozenset[str] = frozenset()
         self.arrangement = Arrangement()
@@ -270,8 +224,49 @@ class SessionListModel(QAbstractListModel):
     def find(self, session_id: str | None) -> int:
         return next((at for at, session in self.sessions() if session.id == session_id), -1)
 
-    def details_of(self, row: SessionRow) -> str:
-        return self.words.details(row, is_long=self.arrangement.is_detailed)
+    # -- what is said of a session: in its row, in the tooltip, and for assistive technology --
+
+    def title(self, session: SessionSummary) -> str:
+        return named(session.title) or _words_tr("New session")
+
+    def status(self, session: SessionSummary) -> str:
+        if session.state == "idle":
+            return short_moment(session.active_at, self._now(), QLocale())
+        return _words_tr("asks") if session.state == "waiting" else _words_tr("runs")
+
+    def details(self, row: SessionRow) -> str:
+        if row.session is None or not self.arrangement.is_detailed:
+            return row.folder
+        usage = row.session.usage
+        cost = cost_text(usage.cost_usd, is_partial=usage.is_cost_partial)
+        return " · ".join(filter(None, [row.folder, self._turns(row.session), cost]))
+
+    def _spoken(self, row: SessionRow, session: SessionSummary) -> str:
+        selected = _words_tr("selected") if session.id in self._selected else ""
+        pinned = _words_tr("pinned") if session.is_pinned else ""
+        archived = _words_tr("archived") if session.is_archived else ""
+        said = [self.title(session), self._spoken_state(session), self.details(row), pinned, archived, selected]
+        return ", ".join(filter(None, said))
+
+    def _tooltip(self, session: SessionSummary) -> str:
+        facts = [
+            self._turns(session),
+            cost_text(session.usage.cost_usd, is_partial=session.usage.is_cost_partial),
+            QLocale().formattedDataSize(session.size_bytes),
+            long_moment(session.active_at, self._now(), QLocale()),
+        ]
+        said = " · ".join(filter(None, facts))
+        return plain_tooltip("\n".join([self.title(session), session.workspace, said]))
+
+    def _spoken_state(self, session: SessionSummary) -> str:
+        if session.state == "idle":
+            return long_moment(session.active_at, self._now(), QLocale())
+        return _words_tr("waits for you") if session.state == "waiting" else _words_tr("is working")
+
+    def _turns(self, session: SessionSummary) -> str:
+        return plural("SessionWords", session.turns, "%n turn", "%n turns")
+
+    # -- Qt's side --
 
     def _bring(self, row: SessionRow, at: int) -> None:
         """Put `row` at `at`; everything before it is already in place."""
@@ -307,14 +302,13 @@ class SessionListModel(QAbstractListModel):
             return self._heading(row, role)
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return self.words.title(row.session)
+                return self.title(row.session)
             case Qt.ItemDataRole.EditRole:
                 return row.session.title
             case Qt.ItemDataRole.AccessibleTextRole:
-                is_selected = row.session.id in self._selected
-                return self.words.spoken(row.session, self.details_of(row), is_selected=is_selected)
+                return self._spoken(row, row.session)
             case Qt.ItemDataRole.ToolTipRole:
-                return self.words.tooltip(row.session)
+                return self._tooltip(row.session)
             case _:
                 return None
 

@@ -51,13 +51,13 @@ class SessionDelegate(ModelDelegate[SessionListModel]):
             self._draw_tick(painter, centre)
         else:
             self._draw_mark(painter, centre, row.session)
-        status = self.model.words.status(row.session)
+        status = self.model.status(row.session)
         line.adjust(_TITLE_AT, 0, -Space.S, 0)
         ink = self.theme.colour("warning_text") if row.session.state == "waiting" else muted
         draw_line(painter, line, status, self.fonts.small, ink, RIGHT)
         line.setRight(line.right() - QFontMetricsF(self.fonts.small).horizontalAdvance(status) - Space.S)
-        draw_line(painter, line, self.model.words.title(row.session), self.fonts.text, colour)
-        if details := self.model.details_of(row):
+        draw_line(painter, line, self.model.title(row.session), self.fonts.text, colour)
+        if details := self.model.details(row):
             below = QRectF(rect.left() + _TITLE_AT, line.bottom() - 4, rect.width() - _TITLE_AT - Space.S, 16)
             draw_line(painter, below, details, self.fonts.small, muted)
 

@@ -5,7 +5,7 @@ from typing import cast
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QFileDialog, QListWidget, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QFileDialog, QHBoxLayout, QListWidget, QSizePolicy, QWidget
 
 from desktop_agent.core.settings.values import Setting
 from desktop_agent.ui.theme import Height, Space, Theme
@@ -65,6 +65,13 @@ class SettingControl(QWidget):
     def show_value(self, value: object) -> None:
         """Show the value in force. Emits nothing."""
         raise NotImplementedError
+
+    def _hold(self, widget: QWidget, setting: Setting) -> QHBoxLayout:
+        """Show this widget, named after the setting; the layout returned takes what stands beside it."""
+        widget.setAccessibleName(words(setting.about.title))
+        widget.setAccessibleDescription(words(setting.about.text))
+        self.setFocusProxy(widget)
+        return hbox(widget, on=self, spacing=Space.S)
 
 
 class TextsControl(SettingControl):
@@ -177,11 +184,10 @@ class ChoiceControl(SettingControl):
     def __init__(self, setting: Setting) -> None:
         super().__init__()
         choices = [(words(setting.about.words.get(choice, choice)), choice) for choice in setting.choices]
-        self._box = Picker(accessible_name=words(setting.about.title), choices=choices)
+        self._box = Picker(choices=choices)
         self._box.fit()
-        self._box.setAccessibleDescription(words(setting.about.text))
         self._box.currentIndexChanged.connect(self._on_chosen)
-        _fill(self, self._box)
+        self._hold(self._box, setting)
         self.setFixedHeight(Height.BUTTON + 4)  # the style sheet's padding comes on top of the picker's own height
 
     def show_value(self, value: object) -> None:
@@ -197,10 +203,8 @@ class SwitchControl(SettingControl):
     def __init__(self, setting: Setting, theme: Theme) -> None:
         super().__init__()
         self._switch = Switch(theme)
-        self._switch.setAccessibleName(words(setting.about.title))
-        self._switch.setAccessibleDescription(words(setting.about.text))
         self._switch.clicked.connect(self._on_clicked)
-        _fill(self, self._switch)
+        self._hold(self._switch, setting)
 
     def show_value(self, value: object) -> None:
         self._switch.setChecked(bool(value))
@@ -216,11 +220,10 @@ class TextControl(SettingControl):
         super().__init__()
         self._setting = setting
         self._shown = ""
-        self._line = make_line("", words(setting.about.title), words(setting.about.unset))
-        self._line.setAccessibleDescription(words(setting.about.text))
+        self._line = make_line("", "", words(setting.about.unset))
         self._line.setFixedWidth(_TEXT_WIDTH)
         self._line.editingFinished.connect(self._on_finished)
-        _fill(self, self._line)
+        self._row = self._hold(self._line, setting)
 
     def show_value(self, value: object) -> None:
         self._shown = self._text_of(value)
@@ -253,9 +256,7 @@ class NumberControl(TextControl):
         self._line.installEventFilter(self)
         unit = make_label(words(about.unit), role="secondary")
         unit.setMinimumWidth(_UNIT_WIDTH)
-        row = self.layout()
-        assert row is not None
-        row.addWidget(unit)
+        self._row.addWidget(unit)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress:
@@ -298,8 +299,3 @@ def control_for(setting: Setting, theme: Theme) -> SettingControl:
         case "texts":
             about = setting.about
             return TextsControl(words(about.title), words(about.text), has_folders=about.holds == "folders")
-
-
-def _fill(owner: QWidget, widget: QWidget) -> None:
-    hbox(widget, on=owner, spacing=Space.S)
-    owner.setFocusProxy(widget)

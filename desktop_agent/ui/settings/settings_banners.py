@@ -18,10 +18,10 @@ class HoldBanner(BannerFrame):
 
     def __init__(self) -> None:
         super().__init__("settingsHoldBanner")
-        self.add_button(self.tr("Open the file"), "openFaultyFileButton").clicked.connect(self.file_requested)
-        go_on = self.add_button(self.tr("Use defaults anyway"), "useDefaultsButton", is_flat=True)
-        go_on.setToolTip(self.tr("Valid settings apply. Defaults replace the others until you fix the file."))
-        go_on.clicked.connect(self.go_on_requested)
+        self.add_button(self.tr("Open the file"), "openFaultyFileButton", self.file_requested)
+        tooltip = self.tr("Valid settings apply. Defaults replace the others until you fix the file.")
+        default = self.tr("Use defaults anyway")
+        self.add_button(default, "useDefaultsButton", self.go_on_requested, is_flat=True, tooltip=tooltip)
 
     def show_faults(self, faults: Sequence[object]) -> None:
         lines = [str(fault) for fault in faults]
@@ -42,12 +42,10 @@ class ProjectBanner(BannerFrame):
 
     def __init__(self) -> None:
         super().__init__("projectBanner")
-        self._trust = self.add_button(self.tr("Trust"), "projectBannerTrust")
-        self._trust.clicked.connect(partial(self.answered.emit, "trusted"))
-        ignore = self.add_button(self.tr("Ignore"), "projectBannerIgnore")
-        ignore.clicked.connect(partial(self.answered.emit, "ignored"))
-        details = self.add_button(self.tr("Details…"), "projectBannerDetails", is_flat=True)
-        details.clicked.connect(self.details_requested)
+        trust, ignore = partial(self.answered.emit, "trusted"), partial(self.answered.emit, "ignored")
+        self._trust = self.add_button(self.tr("Trust"), "projectBannerTrust", trust)
+        self.add_button(self.tr("Ignore"), "projectBannerIgnore", ignore)
+        self.add_button(self.tr("Details…"), "projectBannerDetails", self.details_requested, is_flat=True)
 
     def show_proposal(self, proposal: ProjectProposal) -> None:
         # Not for the first sight.

@@ -87,17 +87,13 @@ def tool_name(key: Key) -> str:
 
 
 def _error(kind: str) -> str:
-    match kind:
-        case "validation":
-            return say("wrong arguments")
-        case "not_found":
-            return say("not found")
-        case "permission":
-            return say("not allowed")
-        case "fatal":
-            return say("fatal")
-        case _:
-            return say("other")
+    kinds = {
+        "validation": say("wrong arguments"),
+        "not_found": say("not found"),
+        "permission": say("not allowed"),
+        "fatal": say("fatal"),
+    }
+    return kinds.get(kind) or say("other")
 
 
 _STEPS = (1, 2, 2.5, 5)

@@ -7,11 +7,11 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QFocusEvent, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
+from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.usage.usage_figures import NOTHING, BarData, ColumnData, PlotBar, PlotColumn
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import hbox, set_names, vbox
-from desktop_agent.ui.widgets.rows import KEYBOARD_REASONS, LEFT, RIGHT, draw_line
+from desktop_agent.ui.widgets.rows import KEYBOARD_REASONS, LEFT, RIGHT, draw_focus_ring, draw_line
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _MIDDLE = (Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine).value
@@ -65,9 +65,7 @@ class Plot(QWidget, Generic[Data]):
     def draw_ring(self, painter: QPainter) -> None:
         if self._is_keyboard and self.hasFocus():
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QPen(self.colour("accent"), 2))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), Radius.CONTROL, Radius.CONTROL)
+            draw_focus_ring(painter, QRectF(self.rect()), self.colour("accent"))
 
     def draw_text(self, painter: QPainter, area: QRectF, text: str, colour: str, where: Qt.AlignmentFlag) -> None:
         painter.setFont(self.font_)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton
 from desktop_agent.core.base.errors import AgentError, WorkspaceError
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.buttons import Slot, compact_button
 from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import vbox
@@ -37,8 +37,11 @@ class BannerFrame(QFrame):
         self._hint.setVisible(bool(hint))
         self.setAccessibleName(f"{title} {hint}".strip())
 
-    def add_button(self, text: str, name: str, *, is_flat: bool = False) -> QPushButton:
-        button = compact_button(text, name, variant="flat" if is_flat else "", parent=self)
+    def add_button(
+        self, text: str, name: str, clicked: Slot | None = None, *, is_flat: bool = False, tooltip: str = ""
+    ) -> QPushButton:
+        variant = "flat" if is_flat else ""
+        button = compact_button(text, name, clicked=clicked, variant=variant, tooltip=tooltip, parent=self)
         self._row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return button
 
@@ -65,9 +68,8 @@ class Banner(BannerFrame):
     def __init__(self) -> None:
         super().__init__("banner")
         self._error: AgentError | None = None
-        self._folder = self.add_button(self.tr("Open another folder…"), "bannerFolderButton")
-        self._folder.clicked.connect(self.folder_requested)
-        self.add_button(self.tr("Dismiss"), "bannerDismissButton", is_flat=True).clicked.connect(self.hide)
+        self._folder = self.add_button(self.tr("Open another folder…"), "bannerFolderButton", self.folder_requested)
+        self.add_button(self.tr("Dismiss"), "bannerDismissButton", self.hide, is_flat=True)
 
     def show_error(self, error: AgentError) -> None:
         self._error = error

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from PySide6.QtCore import QRectF, QSignalBlocker, Qt, QTimer, SignalInstance
-from PySide6.QtGui import QColor, QFont, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFont, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -17,7 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_agent.ui.theme import Height, Radius, Space
+from desktop_agent.ui.theme import Height, Space
+from desktop_agent.ui.widgets.rows import draw_focus_ring
 
 
 class MenuButton(QToolButton):
@@ -111,9 +112,7 @@ class DrawnButton(QAbstractButton):
 
     def draw_ring(self, painter: QPainter, colour: QColor) -> None:
         if self.hasFocus():
-            painter.setPen(QPen(colour, 2))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), Radius.CONTROL, Radius.CONTROL)
+            draw_focus_ring(painter, QRectF(self.rect()), colour)
 
 
 class PickerButton(MenuButton):

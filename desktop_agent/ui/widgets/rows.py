@@ -143,10 +143,14 @@ def draw_ground(painter: QPainter, theme: Theme, option: QStyleOptionViewItem, r
     if is_selected or state & QStyle.StateFlag.State_MouseOver:
         draw_area(painter, theme, rect, is_selected=is_selected)
     if ring.is_shown and state & QStyle.StateFlag.State_HasFocus:
-        painter.setPen(QPen(theme.colour("accent"), 2))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawRoundedRect(rect.adjusted(1, 1, -1, -1), Radius.CONTROL - 1, Radius.CONTROL - 1)
+        draw_focus_ring(painter, rect, theme.colour("accent"), Radius.CONTROL - 1)
     return theme.colour("accent_text" if is_selected else "text")
+
+
+def draw_focus_ring(painter: QPainter, rect: QRectF, colour: QColor, radius: float = Radius.CONTROL) -> None:
+    painter.setPen(QPen(colour, 2))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawRoundedRect(rect.adjusted(1, 1, -1, -1), radius, radius)
 
 
 def draw_area(painter: QPainter, theme: Theme, rect: QRectF, *, is_selected: bool) -> None:

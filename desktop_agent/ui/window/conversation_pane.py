@@ -26,7 +26,7 @@ class NewsBar(BannerFrame):
         read = self.add_button(self.tr("What is new…"), "readNewsButton")
         read.clicked.connect(self.hide)
         read.clicked.connect(self.wanted)
-        self.add_button(self.tr("Dismiss"), "dismissNewsButton", is_flat=True).clicked.connect(self.hide)
+        self.add_button(self.tr("Dismiss"), "dismissNewsButton", self.hide, is_flat=True)
 
     def show_version(self, version: str) -> None:
         self.say(self.tr("Desktop Agent was updated to {0}.").format(version), "")

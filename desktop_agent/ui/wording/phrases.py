@@ -74,21 +74,16 @@ def cache_miss_words(miss: CacheMiss) -> str:
 
 
 def _why(reason: CacheMissReason) -> str:
-    match reason:
-        case "model":
-            return _cache_text("the model changed")
-        case "system":
-            return _cache_text("the instructions changed")
-        case "tools":
-            return _cache_text("the tools changed")
-        case "messages":
-            return _cache_text("the earlier conversation changed")
-        case "compaction":
-            return _cache_text("older turns were summarised")
-        case "options":
-            return _cache_text("an option of the request changed")
-        case "unknown":
-            return _cache_text("the provider does not say why, and keeps its cache only briefly")
+    reasons: dict[CacheMissReason, str] = {
+        "model": _cache_text("the model changed"),
+        "system": _cache_text("the instructions changed"),
+        "tools": _cache_text("the tools changed"),
+        "messages": _cache_text("the earlier conversation changed"),
+        "compaction": _cache_text("older turns were summarised"),
+        "options": _cache_text("an option of the request changed"),
+        "unknown": _cache_text("the provider does not say why, and keeps its cache only briefly"),
+    }
+    return reasons[reason]
 
 
 def _cache_text(text: str) -> str:
