@@ -78,8 +78,7 @@ class ModelPicker(QObject):
         if not (self._button.isVisible() and self._button.isEnabled()):
             return
         self.opened.emit()
-        popup = self._popup if self._popup is not None else self._build()
-        self._popup = popup
+        popup = self._popup = self._popup or self._build()
         self._show()
         popup.open_popup()
 
@@ -119,14 +118,12 @@ class ModelPicker(QObject):
         return popup
 
     def _show(self) -> None:
-        if self._popup is None:
-            return
-        self._popup.show_choices(
-            Choices(
+        if self._popup is not None:
+            choices = Choices(
                 accounts=self._accounts,
                 favourites=self.favourites,
                 recent=self.recent,
                 current=self._current,
                 effort=self._effort,
             )
-        )
+            self._popup.show_choices(choices)

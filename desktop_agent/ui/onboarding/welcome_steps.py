@@ -276,7 +276,7 @@ class AddressStep(Step):
         account, is_filled = self._account, self._fields.is_filled
         is_keyless = account.kind == "none"
         self.key.setEnabled(not is_keyless)
-        reason = self._fields.why_not(account) if is_filled else ""
+        reason = self._fields.problem_with(account) if is_filled else ""
         self._try.setEnabled(is_filled and not reason and (is_keyless or bool(self.key.text)))
         if not reason and is_readable_on_the_way(account.address):
             text = self.tr("Not encrypted: anyone on the way can read the key and the conversation.")

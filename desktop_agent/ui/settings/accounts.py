@@ -252,50 +252,31 @@ _tr = partial(QCoreApplication.translate, "Accounts")
 
 def account_label(account: Account, there: Destination) -> str:
     """Return an account's name for a list, with its distinguishing part: `work · models.example`."""
-    return f"{_name(account)} · {_what(account, there)}"
+    kinds = {"oauth": _tr("signed in"), "profile": _tr("profile")}
+    return f"{account.name or _tr('Usual')} · {kinds.get(account.kind) or urlsplit(there.address).netloc}"
 
 
 def account_purpose(account: Account, there: Destination) -> str:
-    match account.kind:
-        case "key":
-            text = _tr("Requests go to {0}, with its API key. The key is sent nowhere else.")
-        case "none":
-            text = _tr("Requests go to {0}. No key is needed there.")
-        case "oauth":
-            text = _tr("Requests go to {0}, signed in as you. Removing the account signs you out.")
-        case "profile":
-            text = _tr("Requests go to {0}, with a profile of the provider's own tools, which keep its tokens.")
-    return text.format(_where(there))
+    texts = {
+        "key": _tr("Requests go to {0}, with its API key. The key is sent nowhere else."),
+        "none": _tr("Requests go to {0}. No key is needed there."),
+        "oauth": _tr("Requests go to {0}, signed in as you. Removing the account signs you out."),
+        "profile": _tr("Requests go to {0}, with a profile of the provider's own tools, which keep its tokens."),
+    }
+    return texts[account.kind].format(_where(there))
 
 
 def _where(there: Destination) -> str:
-    match there.named_by:
-        case "":
-            text = "{0}"
-        case "account":
-            text = _tr("{0} (the account's own address)")
-        case "settings":
-            text = _tr("{0} (from the settings)")
-        case _:
-            text = _tr("{0} (from the environment variable {1})")
+    texts = {
+        "": "{0}",
+        "account": _tr("{0} (the account's own address)"),
+        "settings": _tr("{0} (from the settings)"),
+    }
+    text = texts.get(there.named_by) or _tr("{0} (from the environment variable {1})")
     where = text.format(there.address, there.named_by)
     if not there.proxy:
         return where
     return _tr("{0}, through the proxy {1} (from {2})").format(where, there.proxy, there.proxy_named_by)
-
-
-def _name(account: Account) -> str:
-    return account.name or _tr("Usual")
-
-
-def _what(account: Account, there: Destination) -> str:
-    match account.kind:
-        case "key" | "none":
-            return urlsplit(there.address).netloc
-        case "oauth":
-            return _tr("signed in")
-        case "profile":
-            return _tr("profile")
 
 
 class AccountForm(AddingForm):
@@ -309,7 +290,16 @@ class AccountForm(AddingForm):
         self._others: tuple[Account, ...] = ()
         self._title = make_label("", role="strong")
         self._fields = AccountFields("accountNameEdit", "accountAddressEdit")
-        self._lay_out()
+        fields = form()
+        fields.addRow(name_of(self.tr("Name")), self._fields.name)
+        fields.addRow(name_of(self.tr("Address")), self._fields.address)
+        hint = self.tr("The key is sent to this address only. Leave it empty for the provider's own.")
+        fields.addRow(name_of(""), Note(hint))
+        fields.addRow(name_of(self.tr("Key sent as")), self._fields.header)
+        add = make_button(self.tr("Add account"), "addAccountButton", clicked=self._on_add)
+        cancel = make_button(self.tr("Cancel"), "cancelAccountButton", clicked=self.cancelled.emit)
+        buttons = hbox(name_of(""), add, cancel, STRETCH, spacing=Space.S)
+        vbox(self._title, fields, self.problem, buttons, on=self, spacing=Space.M)
         self._fields.confirmed.connect(self._on_add)
         self._fields.changed.connect(self.problem.hide)
 
@@ -322,25 +312,11 @@ class AccountForm(AddingForm):
         self.show()
         self._fields.name.setFocus()
 
-    def _lay_out(self) -> None:
-        fields = form()
-        fields.addRow(name_of(self.tr("Name")), self._fields.name)
-        fields.addRow(name_of(self.tr("Address")), self._fields.address)
-        fields.addRow(
-            name_of(""), Note(self.tr("The key is sent to this address only. Leave it empty for the provider's own."))
-        )
-        fields.addRow(name_of(self.tr("Key sent as")), self._fields.header)
-        add = make_button(self.tr("Add account"), "addAccountButton", clicked=self._on_add)
-        cancel = make_button(self.tr("Cancel"), "cancelAccountButton", clicked=self.cancelled.emit)
-        buttons = hbox(name_of(""), add, cancel, STRETCH, spacing=Space.S)
-        vbox(self._title, fields, self.problem, buttons, on=self, spacing=Space.M)
-
     def _on_add(self) -> None:
         account = self._fields.account(self._provider)
-        if problem := self._fields.why_not(account, self._others):
-            show_text(self.problem, problem)
-            return
-        self.added.emit(account)
+        show_text(self.problem, self._fields.problem_with(account, self._others))
+        if self.problem.isHidden():
+            self.added.emit(account)
 
 
 class AccountChooser(QWidget):

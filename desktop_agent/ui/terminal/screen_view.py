@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
@@ -146,7 +146,7 @@ LEAST_ROWS, LEAST_COLUMNS = 3, 20
 _MOST_ROWS, _MOST_COLUMNS = 400, 1_000
 
 
-class Sight:
+class ScreenViewport:
     """One terminal in one viewport. `bar` scrolls the history; at its end the sight follows the output."""
 
     def __init__(self, viewport: QWidget, bar: QScrollBar, painter: RowPainter) -> None:
@@ -184,21 +184,16 @@ class Sight:
     def show_row(self, row: int) -> None:
         if self.emulator is None or self._first <= row < self._first + self._rows_in_sight() - 1:
             return
-        screen = self.emulator.screen
-        oldest = screen.first_row - (0 if screen.modes.is_alternate else len(screen.history))
-        self._bar.setValue(row - oldest - screen.height // 2)
+        self._bar.setValue(row - self._oldest_row() - self.emulator.screen.height // 2)
 
     def refresh(self) -> None:
         if self.emulator is None:
             return
-        screen = self.emulator.screen
-        above = 0 if screen.modes.is_alternate else len(screen.history)
-        oldest = screen.first_row - above
-        self._bar.blockSignals(True)
-        self._bar.setRange(0, above)
-        self._bar.setPageStep(screen.height)
-        self._bar.setValue(above if self.follows else self._first - oldest)
-        self._bar.blockSignals(False)
+        screen, oldest = self.emulator.screen, self._oldest_row()
+        with QSignalBlocker(self._bar):
+            self._bar.setRange(0, screen.first_row - oldest)
+            self._bar.setPageStep(screen.height)
+            self._bar.setValue((screen.first_row if self.follows else self._first) - oldest)
         self._first = oldest + self._bar.value()
         rows = [screen.row(self._first + at) for at in range(self._rows_in_sight())]
         for at, row in enumerate(rows):
@@ -242,6 +237,12 @@ class Sight:
         row = screen.first_row + screen.cursor.row - self._first
         return MARGIN + screen.cursor.column * self.painter.cell_width, TOP + row * self.painter.row_height
 
+    def _oldest_row(self) -> int:
+        """Return the first row that can be scrolled to."""
+        assert self.emulator is not None
+        screen = self.emulator.screen
+        return screen.first_row - (0 if screen.modes.is_alternate else len(screen.history))
+
     def _rows_in_sight(self) -> int:
         return int(self._viewport.height() / self.painter.row_height) + 1
 
@@ -252,9 +253,7 @@ class Sight:
     def _on_scrolled(self) -> None:
         if self.emulator is not None:
             self.follows = self._bar.value() == self._bar.maximum()
-            screen = self.emulator.screen
-            above = 0 if screen.modes.is_alternate else len(screen.history)
-            self._first = screen.first_row - above + self._bar.value()
+            self._first = self._oldest_row() + self._bar.value()
             self.refresh()
             self._viewport.update()
 
@@ -266,12 +265,12 @@ class PointerSelection(QObject):
     pasted = Signal()  # by the middle button, on such a desktop
     followed = Signal(object)  # a `TerminalLink`, clicked with Ctrl
 
-    def __init__(self, viewport: QWidget, sight: Sight, now_ms: Callable[[QMouseEvent], int]) -> None:
+    def __init__(self, viewport: QWidget, sight: ScreenViewport, now_ms: Callable[[QMouseEvent], int]) -> None:
         super().__init__(viewport)
         self.selection: Selection | None = None
         self._sight = sight
         self._now_ms = now_ms
-        self.known_file: Callable[[str], str] = _no_file
+        self.known_file: Callable[[str], str] = lambda _path: ""
         """Returns the file that a path refers to; empty for none."""
         self._pressed_link: TerminalLink | None = None
         self._word_at_ms: int | None = None
@@ -338,11 +337,8 @@ class PointerSelection(QObject):
         return link_at(self._sight.emulator.screen, self._sight.cell_at(point), self.known_file)
 
     def _is_selecting(self, event: QMouseEvent) -> bool:
-        return (
-            bool(event.buttons() & Qt.MouseButton.LeftButton)
-            and self._pressed_link is None
-            and (event.type() == QEvent.Type.MouseMove)
-        )
+        has_left = bool(event.buttons() & Qt.MouseButton.LeftButton)
+        return has_left and self._pressed_link is None and event.type() == QEvent.Type.MouseMove
 
     def _press(self, event: QMouseEvent, place: CellPosition) -> None:
         since_word, self._word_at_ms = self._word_at_ms, None
@@ -362,10 +358,6 @@ class PointerSelection(QObject):
         clipboard = QGuiApplication.clipboard()
         if clipboard.supportsSelection() and (text := self.text):
             clipboard.setText(text, QClipboard.Mode.Selection)
-
-
-def _no_file(_path: str) -> str:
-    return ""
 
 
 _PAUSE_MS = 400
@@ -439,7 +431,7 @@ class TerminalView(QAbstractScrollArea):
         self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
         self.keys = PartKeys("terminal", self)
         self._theme = theme
-        self.sight = Sight(self.viewport(), self.verticalScrollBar(), RowPainter(theme))
+        self.sight = ScreenViewport(self.viewport(), self.verticalScrollBar(), RowPainter(theme))
         self.pointer = PointerSelection(self.viewport(), self.sight, lambda event: event.timestamp())
         self._composed = ""
         self._wheel = 0

@@ -12,7 +12,7 @@ from desktop_agent.core.terminal.emulator import Emulator
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.terminal.screen_keys import PasteRisk, paste_risk, paste_shown, pasted
 from desktop_agent.ui.terminal.screen_text import Selection, find_in
-from desktop_agent.ui.terminal.screen_view import PointerSelection, Sight, TerminalView
+from desktop_agent.ui.terminal.screen_view import PointerSelection, ScreenViewport, TerminalView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import compact_button
@@ -29,7 +29,7 @@ class TerminalFinder(QObject):
 
     found = Signal(int, int)  # the number of the selected place, from 1, and how many there are
 
-    def __init__(self, sight: Sight, pointer: PointerSelection) -> None:
+    def __init__(self, sight: ScreenViewport, pointer: PointerSelection) -> None:
         super().__init__(pointer)
         self._sight = sight
         self._pointer = pointer

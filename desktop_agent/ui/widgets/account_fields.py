@@ -149,7 +149,7 @@ class AccountFields(QObject):
             header="x-api-key" if header == "x-api-key" else "bearer",
         )
 
-    def why_not(self, account: Account, others: Sequence[Account] = ()) -> str:
+    def problem_with(self, account: Account, others: Sequence[Account] = ()) -> str:
         """Return why an account cannot be added beside others, as a sentence; empty if it can."""
         if not account.name:
             return self.tr("Give the account a name.")
