@@ -297,36 +297,32 @@ class CodeIndex:
             gone = known.keys() - set(paths)
             if is_partial:
                 gone = {path for path in gone if not (self._root / path).exists()}
-            self._forget(database, sorted(gone))
-            changed: dict[str, os.stat_result] = {}
-            for path in paths:
+            found: dict[str, os.stat_result | None] = {}
+            for path in (*sorted(gone), *paths):
                 if stop.is_set():
                     break
-                status = self._status(path)
+                status = None if path in gone else self._status(path)
                 if status is not None and known.get(path) == signature_of(status):
                     progress.done += 1
-                    continue
-                if status is not None:
-                    changed[path] = status
-                elif path in known:
-                    self._forget(database, [path])
-                if len(changed) == _BATCH_FILES:
-                    self._take_in(database, changed, progress)
-                    changed.clear()
-            self._take_in(database, changed, progress)
+                elif status is not None or path in known:
+                    found[path] = status
+                if len(found) == _BATCH_FILES:
+                    self._take_in(database, found, progress)
+                    found.clear()
+            self._take_in(database, found, progress)
         progress.is_complete = not stop.is_set()
 
-    def _forget(self, database: IndexDatabase, gone: Sequence[str]) -> None:
-        for begin in range(0, len(gone), _BATCH_FILES):
-            with transaction(database.sql):
-                for path in gone[begin : begin + _BATCH_FILES]:
-                    database.remove(path)
-
-    def _take_in(self, database: IndexDatabase, changed: dict[str, os.stat_result], progress: IndexProgress) -> None:
-        if not changed:
+    def _take_in(
+        self, database: IndexDatabase, found: dict[str, os.stat_result | None], progress: IndexProgress
+    ) -> None:
+        """Index the files that are new or changed, and forget those that are gone (without a status)."""
+        if not found:
             return
         with transaction(database.sql):
-            for path, status in changed.items():
+            for path, status in found.items():
+                if status is None:
+                    database.remove(path)
+                    continue
                 reason, text = self._text_of(path, status)
                 content = passages(path, text) if reason is None else ()
                 database.put(path, signature_of(status), content, reason)

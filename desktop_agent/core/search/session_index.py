@@ -64,7 +64,7 @@ class SessionQuestion(NamedTuple):
     @property
     def expression(self) -> str:
         """For `MATCH`. Every word is quoted, so that none acts as an operator."""
-        parts = [_quoted(phrase) for phrase in self.phrases]
+        parts = list(map(phrase_expression, self.phrases))
         if parts and self.is_open:
             parts[-1] += " *"
         return " AND ".join(parts)
@@ -90,11 +90,7 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 def phrase_expression(words: Sequence[str]) -> str:
-    return _quoted(words) if words else ""
-
-
-def _quoted(words: Sequence[str]) -> str:
-    return '"' + " ".join(words) + '"'
+    return f'"{" ".join(words)}"'
 
 
 COMMAND_TOOL = "run_terminal_cmd"
@@ -319,13 +315,11 @@ class SearchDatabase(Struct, eq=False):
             (*mark.state, mark.read_bytes, mark.witness, known.workspace, json.dumps(known.calls), known.id),
         )
 
-    def forget(self, number: int) -> None:
-        self._sql.execute("UPDATE piece SET session = ? WHERE session = ?", (_GONE, number))
-        self._sql.execute("DELETE FROM session WHERE id = ?", (number,))
-
-    def forget_named(self, name: SessionId) -> None:
-        for (number,) in self._sql.execute("SELECT id FROM session WHERE name = ?", (name,)).fetchall():
-            self.forget(number)
+    def forget(self, name: SessionId) -> None:
+        self._sql.execute(
+            "UPDATE piece SET session = ? WHERE session = (SELECT id FROM session WHERE name = ?)", (_GONE, name)
+        )
+        self._sql.execute("DELETE FROM session WHERE name = ?", (name,))
 
     def folder(self, path: str) -> int:
         """Return the number of a folder; a new number if it has none yet."""
@@ -415,41 +409,29 @@ def take_in(database: SearchDatabase, sessions: Path, session_id: SessionId, blo
         with open_journal(sessions / session_id / JOURNAL_NAME) as file:
             known = database.session(session_id)
             if known is not None and not goes_on(file, known.mark):
-                database.forget(known.id)
+                database.forget(session_id)
                 known = None
             known = known or IndexedJournal(database.begin(session_id), _NOTHING_YET, "", {})
             state = state_of(os.fstat(file.fileno()))
-            writer = _Writer(database, known, blobs)
+            reader, workspace, folder = (
+                PieceReader(blobs, known.calls),
+                known.workspace,
+                database.folder(known.workspace),
+            )
             start = place = known.mark.read_bytes
             for begin, place, line in whole_lines(file, start):
-                writer.take(begin, line)
+                fields = reader.fields(line)
+                if fields.get("type") == "session_opened":
+                    workspace = storable(str(fields.get("workspace", "")))
+                    folder = database.folder(workspace)
+                call = reader.calls.get(call_id_of(fields), UnansweredCall("", "", ""))
+                number = number_of(moment_of(fields.get("at")))
+                for nth, piece in enumerate(reader.pieces(fields)):
+                    number = database.add(known.id, number, (begin, nth), piece, call.title, folder) + 1
                 if place - start >= SLICE_BYTES:
-                    writer.finish(mark_at(file, _CUT, place))
-                    return False
-            writer.finish(mark_at(file, state, place))
+                    state = _CUT
+                    break
+            database.keep(IndexedJournal(known.id, mark_at(file, state, place), workspace, reader.calls))
+            return state != _CUT
     except OSError:  # deleted meanwhile, or not for us to read
-        pass
-    return True
-
-
-class _Writer:
-    def __init__(self, database: SearchDatabase, known: IndexedJournal, blobs: Blobs) -> None:
-        self._database = database
-        self._session = known.id
-        self._workspace = known.workspace
-        self._folder = database.folder(known.workspace)
-        self._reader = PieceReader(blobs, known.calls)
-
-    def take(self, place: int, line: bytes) -> None:
-        fields = self._reader.fields(line)
-        if fields.get("type") == "session_opened":
-            self._workspace = storable(str(fields.get("workspace", "")))
-            self._folder = self._database.folder(self._workspace)
-            return
-        call = self._reader.calls.get(call_id_of(fields), UnansweredCall("", "", ""))
-        number = number_of(moment_of(fields.get("at")))
-        for nth, piece in enumerate(self._reader.pieces(fields)):
-            number = self._database.add(self._session, number, (place, nth), piece, call.title, self._folder) + 1
-
-    def finish(self, mark: JournalMark) -> None:
-        self._database.keep(IndexedJournal(self._session, mark, self._workspace, self._reader.calls))
+        return True

@@ -85,7 +85,7 @@ class SessionSearch:
             gone = known.keys() - states.keys()
             with transaction(connection):
                 for name in gone:
-                    database.forget_named(name)
+                    database.forget(name)
             new_bytes = {
                 name: max(1, state[0] - known[name][1] if name in known else state[0])
                 for name, state in states.items()

@@ -63,23 +63,39 @@ _OTHER = r"""
 (?:class|def|function|func|fn|fun|proc|sub|struct|interface|enum|trait|module|type)[ ]+(\w+)
 """
 
-_FAMILIES = {
-    _PYTHON: "py pyi pyx",
-    _SCRIPT_NAMES: "js jsx mjs cjs ts tsx mts cts vue svelte",
-    _GO: "go",
-    _RUST: "rs",
-    _C_NAMES: "c h cc cpp cxx hh hpp hxx m mm cu ino",
-    _JVM_NAMES: "java kt kts scala cs swift dart groovy php",
-    _RUBY: "rb rake",
-    _SHELL: "sh bash zsh",
-    _MARKDOWN: "md markdown",
-    _SQL: "sql",
-}
-_BY_ENDING = {
-    f".{ending}": re.compile(pattern, re.MULTILINE | re.VERBOSE)
-    for pattern, endings in _FAMILIES.items()
-    for ending in endings.split()
-}
+_SCRIPT_CONSTANTS = r"^(?:export[ ]+)?(?:const|let|var)[ ]+([\w$]+)[ ]*(?::[^=\n]*)?=(?!=)"
+_C_CONSTANTS = r"^(?=[^=(\n]*\b(?:const|constexpr)\b)[^=(\n]*?\b(\w+)(?:\[[^\]\n]*\])*[ ]*=(?!=)"
+_JVM_CONSTANTS = r"""
+^[ \t]*(?=[^=(\n]*\b(?:const|static)\b)[^=(\n]*?\b(\w+)[ ]*(?::[^=\n]*)?=(?!=)
+| ^(?:\w+[ ]+){0,4}?(?:val|let)[ ]+(\w+)[ ]*(?::[^=\n]*)?=(?!=)
+"""
+
+_FAMILIES = (
+    ("py pyi pyx", _PYTHON, r"^([A-Z]\w*)[ ]*(?::[^=\n]*)?=(?!=) | ^type[ ]+(\w+)[^=\n]*="),
+    ("js jsx mjs cjs ts tsx mts cts vue svelte", _SCRIPT_NAMES, _SCRIPT_CONSTANTS),
+    ("go", _GO, r"^(?:const|var)[ ]+(\w+) | ^\t([A-Z]\w*)[ ]+(?:[\w.]+[ ]+)?=(?!=)"),
+    ("rs", _RUST, ""),
+    ("c h cc cpp cxx hh hpp hxx m mm cu ino", _C_NAMES, _C_CONSTANTS),
+    ("java kt kts scala cs swift dart groovy php", _JVM_NAMES, _JVM_CONSTANTS),
+    ("rb rake", _RUBY, r"^[ \t]*([A-Z][A-Z0-9_]+)[ ]*=(?![=~])"),
+    ("sh bash zsh", _SHELL, r"^(?:readonly|export)[ ]+(\w+)= | ^([A-Z][A-Z0-9_]{2,})="),
+    ("sql", _SQL, ""),
+    ("lua pl pm r jl zig nim ex exs erl hs ml fs vb pas f90 tcl proto thrift graphql v sv vhd", _OTHER, ""),
+    ("md markdown", _MARKDOWN, ""),
+)
+"""The endings of each family of languages, and what defines names and constants in its lines. The last has no code."""
+_BY_ENDING, _CONSTANTS_BY_ENDING = (
+    {
+        f".{ending}": re.compile(patterns[kind], (re.MULTILINE if kind == 0 else 0) | re.VERBOSE)
+        for endings, *patterns in _FAMILIES
+        if patterns[kind]
+        for ending in endings.split()
+    }
+    for kind in (0, 1)
+)
+CODE_ENDINGS = tuple(ending for endings, _, _ in _FAMILIES[:-1] for ending in endings.split())
+"""The suffixes of files with symbols, without the dot."""
+_CODE = frozenset(f".{ending}" for ending in CODE_ENDINGS)
 _ANY = re.compile(_OTHER, re.MULTILINE | re.VERBOSE)
 _DATA_ENDINGS = "json yaml yml toml xml html htm svg css scss csv tsv txt lock ini cfg"
 _DATA = frozenset(f".{ending}" for ending in _DATA_ENDINGS.split())
@@ -129,36 +145,6 @@ class FoundSymbol(Struct, frozen=True):
     """From 1."""
 
 
-_LANGUAGES = """
-py pyi pyx | js jsx mjs cjs ts tsx mts cts vue svelte | go | rs | c h cc cpp cxx hh hpp hxx m mm cu ino
-| java kt kts scala cs swift dart groovy php | rb rake | sh bash zsh | sql
-| lua pl pm r jl zig nim ex exs erl hs ml fs vb pas f90 tcl proto thrift graphql v sv vhd
-"""
-CODE_ENDINGS = tuple(_LANGUAGES.replace("|", " ").split())
-"""The suffixes of files with symbols, without the dot."""
-
-_CODE = frozenset(f".{ending}" for ending in CODE_ENDINGS)
-
-_SCRIPT_CONSTANTS = r"^(?:export[ ]+)?(?:const|let|var)[ ]+([\w$]+)[ ]*(?::[^=\n]*)?=(?!=)"
-_C_CONSTANTS = r"^(?=[^=(\n]*\b(?:const|constexpr)\b)[^=(\n]*?\b(\w+)(?:\[[^\]\n]*\])*[ ]*=(?!=)"
-_JVM_CONSTANTS = r"""
-^[ \t]*(?=[^=(\n]*\b(?:const|static)\b)[^=(\n]*?\b(\w+)[ ]*(?::[^=\n]*)?=(?!=)
-| ^(?:\w+[ ]+){0,4}?(?:val|let)[ ]+(\w+)[ ]*(?::[^=\n]*)?=(?!=)
-"""
-_CONSTANTS = {
-    r"^([A-Z]\w*)[ ]*(?::[^=\n]*)?=(?!=) | ^type[ ]+(\w+)[^=\n]*=": "py pyi pyx",
-    _SCRIPT_CONSTANTS: "js jsx mjs cjs ts tsx mts cts vue svelte",
-    r"^(?:const|var)[ ]+(\w+) | ^\t([A-Z]\w*)[ ]+(?:[\w.]+[ ]+)?=(?!=)": "go",
-    _C_CONSTANTS: "c h cc cpp cxx hh hpp hxx m mm cu ino",
-    _JVM_CONSTANTS: "java kt kts scala cs swift dart groovy php",
-    r"^[ \t]*([A-Z][A-Z0-9_]+)[ ]*=(?![=~])": "rb rake",
-    r"^(?:readonly|export)[ ]+(\w+)= | ^([A-Z][A-Z0-9_]{2,})=": "sh bash zsh",
-}
-_CONSTANTS_BY_ENDING = {
-    f".{ending}": re.compile(pattern, re.VERBOSE)
-    for pattern, endings in _CONSTANTS.items()
-    for ending in endings.split()
-}
 _WORDS_OF_KINDS: dict[SymbolKind, str] = {
     "class": "class object",
     "type": "struct interface enum type union trait protocol record table view index",
