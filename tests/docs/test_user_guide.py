@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.mcp.definition_file import read_definitions
-from desktop_agent.core.settings.loading import parse_file, values_in
+from desktop_agent.core.settings.loading import FoundValues, parse_file
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.ui.part_keys import PLACE_KEYS
 from desktop_agent.ui.window.actions import Actions
@@ -35,7 +35,7 @@ def test_every_key_of_the_palettes_list_is_in_the_row_of_its_place() -> None:
 
 def test_the_settings_shown_exist_and_have_values_that_can_be_used() -> None:
     blocks = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)
-    found = [values_in(parse_file(Path("config.toml"), block), Settings()) for block in blocks]
+    found = [FoundValues(parse_file(Path("config.toml"), block), Settings()) for block in blocks]
     assert blocks
     assert [problem for each in found for problem in (*each.problems, *read_definitions(each.tables).problems)] == []
     assert all(each.values or each.tables for each in found)

@@ -1,14 +1,17 @@
 """Reopens a session quickly: what its snapshot does not have is folded from the journal (ADR 11).
 
 `ReplayState` folds a journal on from the end of a snapshot; a snapshot is stored beside the journal, in sections. For a
-long journal, `resume_process` makes one first, in another process. A snapshot is never the source of truth: if anything
-is wrong with it, the journal alone gives the same state.
+long journal, another process (`main`) makes one first: folding hundreds of megabytes takes seconds in which the
+interpreter lock is hardly ever free, so that with a thread every frame of the window would wait. A snapshot is never
+the source of truth: if anything is wrong with it, the journal alone gives the same state.
 """
 
 import asyncio
+import gc
 import logging
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from itertools import islice
@@ -45,7 +48,7 @@ from desktop_agent.core.store.journal.snapshot import (
     write_snapshot,
 )
 from desktop_agent.core.system.environment import child_environment
-from desktop_agent.core.system.processes.worker_process import NO_WINDOW, module_command
+from desktop_agent.core.system.processes.worker_process import NO_WINDOW, ignore_interrupts, module_command
 from desktop_agent.core.transcript import JournalPage, Transcript
 
 WHOLE: Final = Beginning(1, ())
@@ -297,7 +300,7 @@ def renew_snapshot(journal: Path, blobs: Blobs, snapshot: Path, *, yield_gil: Yi
     write_snapshot(snapshot, extent_of(journal, known.offset), sections_of(known))
 
 
-_SNAPSHOT_PROCESS: Final = "desktop_agent.core.session.resume_process"
+_MODULE: Final = "desktop_agent.core.session.resume"
 
 LONG_BYTES: Final = 4 * 2**20
 """The longest part of a journal that is folded in a thread; a longer one needs another process."""
@@ -324,9 +327,9 @@ async def resume_beside(journal: Path, blobs: Blobs) -> ReplayState:
 
 
 def start_snapshot(journal: Path, blobs: Path, snapshot: Path) -> subprocess.Popen[bytes]:
-    """Start `resume_process`, which exits with 0 if there is a snapshot. Raises `OSError`."""
+    """Start a process that runs `main`, which exits with 0 if there is a snapshot. Raises `OSError`."""
     return subprocess.Popen(  # noqa: S603 - our own module
-        module_command(_SNAPSHOT_PROCESS, *map(str, (journal, blobs, snapshot))),
+        module_command(_MODULE, *map(str, (journal, blobs, snapshot))),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -386,3 +389,21 @@ def close_with_snapshot(journal: Path, blobs: Blobs) -> None:
             renew_snapshot(journal, blobs, journal.with_name(SNAPSHOT_NAME), yield_gil=Yielder())
     except (OSError, StorageError, ValueError) as error:  # a cache is not worth an error
         _log.warning("No snapshot of a session could be written: %s", error)
+
+
+def main(arguments: list[str]) -> int:
+    """Make a snapshot: `python -m desktop_agent.core.session.resume JOURNAL BLOBS SNAPSHOT`."""
+    ignore_interrupts()
+    if sys.platform != "win32":
+        os.nice(5)  # the user reads the end of the conversation meanwhile
+    gc.disable()  # what is read leaves no cycles
+    journal, blobs, snapshot = map(Path, arguments)
+    try:
+        renew_snapshot(journal, Blobs(blobs), snapshot, yield_gil=lambda: None)  # there is no other thread
+    except (OSError, StorageError, ValueError):
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

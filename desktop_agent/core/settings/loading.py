@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, NamedTuple, cast
+from typing import Literal, cast
 
 from msgspec import Struct, field
 
@@ -198,9 +198,10 @@ def load_settings(
     if file.problem is not None:
         values, problems, sources = held, [file.problem], dict[str, SettingSource]()
     else:
-        found, problems, tables = values_in(file, held, is_held=before is not None)
+        found = FoundValues(file, held, is_held=before is not None)
+        problems, tables = found.problems, found.tables
         values, sources = Settings(), dict[str, SettingSource]()
-        for key, value in found.items():
+        for key, value in found.values.items():
             values = replaced(values, key, value)
             sources[key] = SettingSource("file", str(path), file.line_of(key))
         for key in _unusable(problems):
@@ -237,31 +238,19 @@ def parse_file(path: Path, text: str) -> FileText:
         return FileText(path, text, {}, problem)
 
 
-class FoundValues(NamedTuple):
-    values: dict[str, object]
-    problems: list[FileProblem]
-    tables: tuple[FoundTable, ...]
+class FoundValues:
+    """The validated settings that a file sets, what is unusable, and the tables of its lists."""
 
-
-def values_in(file: FileText, before: Settings, *, is_held: bool = True) -> FoundValues:
-    """Return the validated settings that the file sets, what is unusable, and the tables of its lists.
-
-    `before` has the values that replace unusable ones; with `is_held` also those that safety depends on.
-    """
-    gathering = _Gathering(file, is_held=is_held)
-    gathering.gather("", before, file.document)
-    return FoundValues(gathering.values, gathering.problems, tuple(gathering.tables))
-
-
-class _Gathering:
-    def __init__(self, file: FileText, *, is_held: bool) -> None:
+    def __init__(self, file: FileText, before: Settings, *, is_held: bool = True) -> None:
+        """`before` has the values that replace unusable ones; with `is_held` also those that safety depends on."""
         self._file = file
         self._is_held = is_held
         self.values: dict[str, object] = {}
         self.problems: list[FileProblem] = []
-        self.tables: list[FoundTable] = []
+        self.tables: tuple[FoundTable, ...] = ()
+        self._gather("", before, file.document)
 
-    def gather(self, name: str, section: Section, found: object) -> None:
+    def _gather(self, name: str, section: Section, found: object) -> None:
         """Take the values of the section `name`; the name of the file itself is empty."""
         if not isinstance(found, dict):
             self._refuse(name, f"must be a section, written as [{name}]", is_fault=touches_safety(name))
@@ -279,7 +268,7 @@ class _Gathering:
             elif key not in section.__struct_fields__:
                 self._refuse_unknown(full, section.__struct_fields__, value)
             elif isinstance(current := getattr(section, key), Section):
-                self.gather(full, current, value)
+                self._gather(full, current, value)
             else:
                 self._take(full, value, current)
 

@@ -22,11 +22,11 @@ from desktop_agent.core.settings.loading import (
     FileProblem,
     FileText,
     FoundTable,
+    FoundValues,
     LoadedSettings,
     SettingSource,
     parse_file,
     read_plain,
-    values_in,
 )
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.values import Setting, declared_settings, replaced, shown_value, tightened, value_of
@@ -110,19 +110,19 @@ def read_project(root: Path) -> FileText | None:
 def proposal_of(file: FileText, user_settings: Settings) -> ProjectProposal:
     if file.problem is not None:
         return ProjectProposal(file.path, file.text, (), (file.problem,))
-    values, problems, tables = values_in(file, user_settings)
+    found = FoundValues(file, user_settings)
     changes: list[Tightened] = []
-    for key, value in values.items():
+    for key, value in found.values.items():
         before, line = value_of(user_settings, key), file.line_of(key)
         try:
             after = _tightened(declared_settings()[key], before, value)
         except ValueError as error:
-            problems.append(FileProblem(file.path, key, str(error), line))
+            found.problems.append(FileProblem(file.path, key, str(error), line))
             continue
         if after != before:
             changes.append(Tightened(key, before, after, line))
-    own = tuple(replace(table, is_project=True) for table in tables)
-    return ProjectProposal(file.path, file.text, tuple(changes), tuple(problems), own)
+    own = tuple(replace(table, is_project=True) for table in found.tables)
+    return ProjectProposal(file.path, file.text, tuple(changes), tuple(found.problems), own)
 
 
 def _tightened(setting: Setting, before: object, wanted: object) -> object:

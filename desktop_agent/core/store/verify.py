@@ -9,7 +9,7 @@ and versions stay as they are, except for their number.
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -66,6 +66,7 @@ ChangeEvent = ev.ChangesPrepared | ev.ChangesRecorded | ev.ChangesUndone | ev.Ch
 class Numbers(Struct):
     """A fold of the journal's order: record numbers, duplicate ids, and what is unfinished."""
 
+    records: int = 0
     last: int = 0
     is_gap_explained: bool = False
     """Whether an unreadable line came after the last readable one."""
@@ -120,6 +121,7 @@ class Numbers(Struct):
         return isinstance(event, ev.ToolCallFinished) and event.call_id in self.finished
 
     def apply(self, event: ev.JournalEvent) -> None:
+        self.records += 1
         self.last, self.is_gap_explained = event.seq, False
         self.unfinished.apply(event)
         match event:
@@ -150,50 +152,42 @@ def verify(catalog: Catalog, session_id: SessionId, *, is_ours: bool = False) ->
     """
     path = catalog.journal_path(session_id)
     is_open = not is_ours and is_locked(path.parent)
-    findings: list[Finding] = []
-    records = 0
+    numbers, findings = Numbers(), list[Finding]()
     try:
-        for finding, is_record in _of_journal(path, catalog.blobs, is_open=is_open):
-            findings += [] if finding is None else [finding]
-            records += is_record
+        findings += _of_journal(path, catalog.blobs, numbers, is_open=is_open)
     except StorageError as error:
         findings.append(Finding(code="unreadable_journal", title=error.title, detail=error.detail))
     if not is_open and not catalog.is_right(session_id):  # its writer brings it up to date
         title = "The session list shows something else than the session says."
         findings.append(Finding(code="stale_cache", title=title, repair="It is rebuilt."))
-    return Report(session_id=session_id, records=records, findings=tuple(findings), is_open_elsewhere=is_open)
+    return Report(session_id=session_id, records=numbers.records, findings=tuple(findings), is_open_elsewhere=is_open)
 
 
-def _of_journal(path: Path, blobs: Blobs, *, is_open: bool) -> Iterator[tuple[Finding | None, bool]]:
-    """Yield each finding, and `(None, True)` for every readable record."""
-    numbers = Numbers()
+def _of_journal(path: Path, blobs: Blobs, numbers: Numbers, *, is_open: bool) -> Iterator[Finding]:
+    """Yield each finding, and fold every readable record into `numbers`."""
     named: dict[Digest, tuple[int, int]] = {}
-    is_first = True
     for line, found in read_each_line(path, blobs):
         if isinstance(found, Damage):
             if line.is_ended or not is_open:
-                yield _damage(line, found), False
+                yield _damage(line, found)
             numbers.is_gap_explained = True
             continue
-        yield None, True
-        if is_first and not isinstance(found.event, ev.SessionOpened):
+        if not numbers.records and not isinstance(found.event, ev.SessionOpened):
             title = "The line that names the folder of the session is missing. It can be read, but not continued."
-            yield Finding(code="no_opening", title=title, line=line.number), False
-        is_first = False
-        for finding in (*_lost(line, found), *_missing_results(numbers, found.event, line.number)):
-            yield finding, False
-        for finding in numbers.problems(found.event, line.number):
-            yield finding, False
+            yield Finding(code="no_opening", title=title, line=line.number)
+        yield from _lost(line, found)
+        yield from _missing_results(numbers, found.event, line.number)
+        yield from numbers.problems(found.event, line.number)
         numbers.apply(found.event)
         for digest, size in references(found.event):
             named.setdefault(digest, (size, line.number))
-    if is_first and not is_open:
-        yield Finding(code="empty", title=NEVER_WRITTEN, repair="It is removed: there is nothing in it."), False
+    if not numbers.records and not is_open:
+        yield Finding(code="empty", title=NEVER_WRITTEN, repair="It is removed: there is nothing in it.")
     elif not is_open and not numbers.unfinished.is_waiting and (finding := _unfinished(numbers)) is not None:
-        yield finding, False
+        yield finding
     for digest, (size, number) in named.items():
         if (reason := blob_problem(blobs, digest, size)) is not None:
-            yield _bad_blob(reason, digest, number), False
+            yield _bad_blob(reason, digest, number)
 
 
 def references(event: ev.JournalEvent) -> Iterator[tuple[Digest, int]]:
@@ -242,17 +236,14 @@ def _lost(line: Line, record: Readable) -> Iterator[Finding]:
             yield Finding(code="missing_blob", title=title, line=line.number, detail=reason)
 
 
-def _missing_results(numbers: Numbers, event: ev.JournalEvent, number: int) -> Iterable[Finding]:
-    if not numbers.concludes(event):
-        return ()
-    repair = "A result that says so is put in its place."
-    title = "A call of the agent's has no result."
-    found = [
-        Finding(code="missing_result", title=title, repair=repair, line=number, detail=f"{block.name} {block.id}")
-        for block in numbers.open_calls
-    ]
-    numbers.given_up |= numbers.unfinished.calls.keys()
-    return found
+def _missing_results(numbers: Numbers, event: ev.JournalEvent, number: int) -> Iterator[Finding]:
+    if numbers.concludes(event):
+        repair = "A result that says so is put in its place."
+        title = "A call of the agent's has no result."
+        for block in numbers.open_calls:
+            detail = f"{block.name} {block.id}"
+            yield Finding(code="missing_result", title=title, repair=repair, line=number, detail=detail)
+        numbers.given_up |= numbers.unfinished.calls.keys()
 
 
 def _unfinished(numbers: Numbers) -> Finding | None:
@@ -332,7 +323,6 @@ def repair(catalog: Catalog, session_id: SessionId) -> Repaired:
 def mended_lines(path: Path, blobs: Blobs) -> Iterator[bytes]:
     numbers = Numbers()
     unfinished = numbers.unfinished
-    count = 0
     at = ev.UNSTAMPED
     for line, found in read_each_line(path, blobs):
         if isinstance(found, Damage) or numbers.is_repeated(found.event):
@@ -340,12 +330,10 @@ def mended_lines(path: Path, blobs: Blobs) -> Iterator[bytes]:
         event = found.event
         if numbers.concludes(event):
             for made in _conclusions(unfinished, getattr(event, "turn", 0)):
-                count += 1
-                yield _line_of(made, count, at, blobs)
+                yield _line_of(made, numbers.records + 1, at, blobs)
                 numbers.apply(made)
-        count += 1
         at = event.at if event.at != ev.UNSTAMPED else at
-        yield _renumbered(line, event, count)
+        yield _renumbered(line, event, numbers.records + 1)
         numbers.apply(event)
     if unfinished.is_waiting:
         return  # for the user: nothing is missing
@@ -354,7 +342,7 @@ def mended_lines(path: Path, blobs: Blobs) -> Iterator[bytes]:
         endings = list(_conclusions(unfinished, turn or 0))
         if turn is not None:
             endings.append(ev.TurnEnded(turn=turn, reason="interrupted", requests=0, duration_s=0.0))
-        for number, made in enumerate(endings, start=count + 1):
+        for number, made in enumerate(endings, start=numbers.records + 1):
             yield _line_of(made, number, at, blobs)
 
 
