@@ -31,7 +31,7 @@ _MAX_BRANCHES: Final = 20
 _OF_TURNS: Final[tuple[BaselineKind, ...]] = ("turn", "since")
 
 _Role = Qt.ItemDataRole
-_ANSWERED: Final = frozenset((_Role.DisplayRole, _Role.ToolTipRole, _Role.AccessibleDescriptionRole))
+_ANSWERED: Final = frozenset((_Role.DisplayRole, _Role.ToolTipRole, _Role.AccessibleDescriptionRole, _Role.UserRole))
 
 
 class _Choice(NamedTuple):
@@ -69,9 +69,6 @@ class BaselineModel(QAbstractListModel):
         self._few, self._turns, self._prompts = few, turns, prompts
         self.endResetModel()
 
-    def baseline_at(self, row: int) -> ReviewBaseline | None:
-        return self._choice(row).baseline
-
     def row_of(self, baseline: ReviewBaseline) -> int:
         if baseline.kind in _OF_TURNS and baseline.turn in self._turns:
             groups = _OF_TURNS.index(baseline.kind)
@@ -89,6 +86,8 @@ class BaselineModel(QAbstractListModel):
         choice = self._choice(index.row())
         if role == _Role.DisplayRole:
             return choice.label
+        if role == _Role.UserRole:
+            return choice.baseline
         if role == _Role.AccessibleDescriptionRole and choice.baseline is None:
             return "separator"  # how a combo box knows a line
         return choice.obstacle or None
@@ -190,7 +189,7 @@ class BaselinePicker(Picker):
         super().showPopup()
 
     def _on_activated(self, index: int) -> None:
-        baseline = self._baselines.baseline_at(index)
+        baseline = self.itemData(index)
         if baseline is not None:
             self.chosen.emit(baseline)
 

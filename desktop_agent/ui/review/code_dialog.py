@@ -1,8 +1,8 @@
 """Applying code from an answer to a file: where it goes and what it changes. Nothing is written unseen."""
 
 import re
-from collections.abc import Sequence
-from typing import Literal, NamedTuple, Protocol
+from collections.abc import Awaitable, Sequence
+from typing import Literal, NamedTuple, Protocol, TypeVar
 
 from PySide6.QtCore import QSignalBlocker, QStringListModel, QTimer, Signal
 from PySide6.QtWidgets import QCompleter, QDialog, QSizePolicy, QWidget
@@ -128,6 +128,8 @@ def _indented(code: str, line: str) -> str:
     return "".join(missing + each if each.strip() else each for each in code.splitlines(keepends=True))
 
 
+Answer = TypeVar("Answer")
+
 _SIZE = (760, 560)
 _TYPING_MS = 200
 
@@ -218,13 +220,8 @@ class ApplyDialog(QDialog):
         self._spawn(self._fetch(path, self._asked))
 
     async def _fetch(self, path: str, asked: int) -> None:
-        try:
-            target = await self._source.read(path)
-        except AgentError as error:
-            if isValid(self) and asked == self._asked:
-                self._say(core_words(error.title), core_words(error.hint))
-            return
-        if not isValid(self) or asked != self._asked:
+        target = await self._answer(self._source.read(path), asked)
+        if target is None:
             return
         self._target = target
         offered = places(target.text, self._code)
@@ -241,6 +238,19 @@ class ApplyDialog(QDialog):
         self._place.setVisible(len(offered) > 1)
         self._compare()
 
+    async def _answer(self, answer: Awaitable[Answer], asked: int) -> Answer | None:
+        """Return the source's answer; None if it failed, which is said, or if something else was asked meanwhile."""
+        found, problem = None, None
+        try:
+            found = await answer
+        except AgentError as error:
+            problem = error
+        if not isValid(self) or asked != self._asked:
+            return None
+        if problem is not None:
+            self._say(core_words(problem.title), core_words(problem.hint))
+        return found
+
     # -- the difference --
 
     def _compare(self) -> None:
@@ -252,13 +262,8 @@ class ApplyDialog(QDialog):
         self._spawn(self._show_difference(self._target, self._new, self._asked))
 
     async def _show_difference(self, target: ApplyTarget, new: str, asked: int) -> None:
-        try:
-            diff = await self._source.compare(target, new)
-        except AgentError as error:
-            if isValid(self) and asked == self._asked:
-                self._say(core_words(error.title), core_words(error.hint))
-            return
-        if not isValid(self) or asked != self._asked:
+        diff = await self._answer(self._source.compare(target, new), asked)
+        if diff is None:
             return
         if new == target.text:
             self._say(self.tr("Nothing to change"), self.tr("The file already contains this."))

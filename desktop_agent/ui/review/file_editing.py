@@ -19,7 +19,7 @@ from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_source import turn_obstacle
 from desktop_agent.ui.review.file_bar import FileBar
 from desktop_agent.ui.review.file_editor import FileEditor
-from desktop_agent.ui.review.overlays.comment_overlay import spot_of_change
+from desktop_agent.ui.review.overlays.comment_overlay import anchor_of_change
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.review.review_decisions import ReviewDecisions
 from desktop_agent.ui.review.reviewed_changes import Reviewed
@@ -237,9 +237,9 @@ def _marked_new_line(view: DiffView) -> int:
     """Return the new line at or after the marked row; on the bar of a change, the change's first new line."""
     rows, marked = view.document.rows, view.navigation.row
     if len(rows) and rows[marked].kind == "hunk":
-        spot = spot_of_change(rows, marked)
-        if spot.side == "new":
-            return spot.start
+        anchor = anchor_of_change(rows, marked)
+        if anchor.side == "new":
+            return anchor.start
     for row in range(marked, len(rows)):
         if gap := rows.gap(row):
             return gap.new_start

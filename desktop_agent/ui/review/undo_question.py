@@ -40,10 +40,11 @@ class _Question(QMessageBox):
         self._answers: list[tuple[QPushButton, Callable[[], object]]] = []
         self.finished.connect(self._on_finished)
 
-    def offer(self, words: str, then: Callable[[], object], *, takes_most: bool = False) -> QPushButton:
+    def offer(self, words: str, name: str, then: Callable[[], object], *, takes_most: bool = False) -> QPushButton:
         """Add an answer; `takes_most` marks it as the destructive one."""
         role = QMessageBox.ButtonRole.DestructiveRole if takes_most else QMessageBox.ButtonRole.AcceptRole
         button = self.addButton(words, role)
+        button.setObjectName(name)
         if takes_most:
             restyle(button, "variant", "destructive")  # the box has already styled it
         self._answers.append((button, then))
@@ -97,11 +98,8 @@ def ask_about_others(
         text = _tr("None of this is the agent's.")
     box = _Question(parent, text, "\n".join([*_owner_lines(files), "", _tr("Redo brings back what is undone.")]))
     box.setObjectName("undoOthersDialog")
-    all_of_it = box.offer(_tr("Undo all of it"), lambda: undo(True), takes_most=True)
-    all_of_it.setObjectName("undoEverybodysButton")
-    agents = box.offer(_tr("Undo only the agent's"), lambda: undo(False)) if can_part else None
-    if agents is not None:
-        agents.setObjectName("undoAgentsButton")
+    box.offer(_tr("Undo all of it"), "undoEverybodysButton", lambda: undo(True), takes_most=True)
+    agents = box.offer(_tr("Undo only the agent's"), "undoAgentsButton", lambda: undo(False)) if can_part else None
     box.ask(agents)
 
 
@@ -182,11 +180,11 @@ class UndoWithCare(NamedTuple):
         files = _named([one.file.path for one in kept])
         box = _Question(self.parent, text.format(files), _tr("Undo what you keep as well?"))
         box.setObjectName("undoKeptDialog")
-        every = box.offer(_tr("Undo them, too"), lambda: self.submit(everything), takes_most=True)
-        every.setObjectName("undoKeptButton")
-        rest = box.offer(_tr("Undo only what is undecided"), lambda: self.submit(undecided)) if undecided else None
-        if rest is not None:
-            rest.setObjectName("undoUndecidedButton")
+        box.offer(_tr("Undo them, too"), "undoKeptButton", lambda: self.submit(everything), takes_most=True)
+        rest = None
+        if undecided:
+            only, name = _tr("Undo only what is undecided"), "undoUndecidedButton"
+            rest = box.offer(only, name, lambda: self.submit(undecided))
         box.ask(rest)
 
     def _files(self, selection: ChangeSelection) -> list[ChangedFile]:

@@ -6,7 +6,7 @@ from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QPoint, QRect, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QHideEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QFontMetricsF, QHideEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from desktop_agent.core.diff.intraline import Spans, changed_words
@@ -31,15 +31,6 @@ class Look(NamedTuple):
     ink: str = "muted"
 
 
-class VersionCell(NamedTuple):
-    look: Look
-    number: int | None = None
-    """The 0-based line number; None where the version has no line."""
-    text: str = ""
-    words: Spans = ()
-    is_gap: bool = False
-
-
 class ThreeRows:
     """Knows the lines in each row, and marks them according to the decisions."""
 
@@ -51,20 +42,43 @@ class ThreeRows:
         self._clash_numbers = {index: number for number, index in enumerate(clashes)}
         self._choices: tuple[Choice, ...] = ("undecided",) * len(self._clash_numbers)
         self._edited: frozenset[int] = frozenset()
-        self._words: dict[tuple[int, int, Source], Spans] = {}
+        self._words: dict[tuple[int, Source], Spans] = {}
 
     def decide(self, choices: Sequence[Choice], edited: frozenset[int]) -> None:
         self._choices, self._edited = tuple(choices), edited
 
-    def cell(self, row: int, source: Source) -> VersionCell:
+    def look(self, row: int, source: Source) -> Look:
+        index, _ = self._at(row)
+        origin = self.three.regions[index].origin
+        if origin == "unchanged":
+            return Look()
+        if origin == "clash":
+            return self._clash_look(self._clash_numbers[index], source)
+        if source == origin or (origin == "both" and source != "base"):
+            return Look("added_line", "added_word", "+", "added_text")
+        return Look("removed_line", "", "−", "removed_text") if source == "base" else Look()
+
+    def line(self, row: int, source: Source) -> int | None:
+        """Return the number of the version's line in this row, from 0; None if it has none there."""
         index, offset = self._at(row)
-        region, look = self.three.regions[index], self._look(index, source)
-        part = region.of(source)
-        number = part.start + offset
-        if number >= part.stop:
-            return VersionCell(look, is_gap=region.origin != "unchanged")
-        words = self._changed(index, offset, source) if look.word else ()
-        return VersionCell(look, number, self.three.lines(source)[number], words)
+        part = self.three.regions[index].of(source)
+        return part.start + offset if part.start + offset < part.stop else None
+
+    def is_gap(self, row: int, source: Source) -> bool:
+        return self.line(row, source) is None and self.three.regions[self._at(row)[0]].origin != "unchanged"
+
+    def changed_words(self, row: int, source: Source) -> Spans:
+        """Return the words of a version's line that differ from the base's line beside it."""
+        if (row, source) not in self._words:
+            if len(self._words) > _MAX_WORDS_KEPT:
+                self._words.clear()
+            new, old = self.line(row, source), self.line(row, "base")
+            words: Spans = ()
+            if source != "base" and old is not None and new is not None:
+                before, after = self.three.base.lines[old], self.three.lines(source)[new]
+                words = changed_words(*(without_ending(text)[:MAX_DRAWN_CHARS] for text in (before, after))).new
+            self._words[row, source] = words
+        return self._words[row, source]
 
     def clash_at(self, row: int) -> int | None:
         return self._clash_numbers.get(self._at(row)[0])
@@ -91,16 +105,6 @@ class ThreeRows:
         index = bisect_right(self._starts, row) - 1
         return index, row - self._starts[index]
 
-    def _look(self, index: int, source: Source) -> Look:
-        origin = self.three.regions[index].origin
-        if origin == "unchanged":
-            return Look()
-        if origin == "clash":
-            return self._clash_look(self._clash_numbers[index], source)
-        if source == origin or (origin == "both" and source != "base"):
-            return Look("added_line", "added_word", "+", "added_text")
-        return Look("removed_line", "", "−", "removed_text") if source == "base" else Look()
-
     def _clash_look(self, clash: int, source: Source) -> Look:
         choice = self._choices[clash]
         if clash in self._edited:
@@ -110,22 +114,6 @@ class ThreeRows:
         if source in ("wanted", "yours") and choice in (source, "both"):
             return Look("accent_weak", "added_word", "✓", "accent_text")
         return Look("sunken")
-
-    def _changed(self, index: int, offset: int, source: Source) -> Spans:
-        key = (index, offset, source)
-        if key not in self._words:
-            if len(self._words) > _MAX_WORDS_KEPT:
-                self._words.clear()
-            self._words[key] = self._compared(index, offset, source)
-        return self._words[key]
-
-    def _compared(self, index: int, offset: int, source: Source) -> Spans:
-        region = self.three.regions[index]
-        if source == "base" or region.base.start + offset >= region.base.stop:
-            return ()
-        old = without_ending(self.three.base.lines[region.base.start + offset])
-        new = without_ending(self.three.lines(source)[region.of(source).start + offset])
-        return changed_words(old[:MAX_DRAWN_CHARS], new[:MAX_DRAWN_CHARS]).new
 
 
 _HEAD_HEIGHT = 24
@@ -218,7 +206,7 @@ class ThreeColumns(QAbstractScrollArea):
                 y = row * ROW_HEIGHT - top
                 for source, column in zip(SOURCES, columns, strict=True):
                     place = QRect(column.left(), y, column.width(), ROW_HEIGHT)
-                    self._paint_cell(painter, rows.cell(row, source), source, place)
+                    self._paint_cell(painter, rows, row, source, place)
             self._paint_frame(painter, rows, top)
             for source, colours in self._colours.items():
                 colours.forget_requests()
@@ -227,15 +215,19 @@ class ThreeColumns(QAbstractScrollArea):
             painter.fillRect(column.right() + 1, 0, 1, self.viewport().height(), self._theme.colour("border"))
         painter.end()
 
-    def _paint_cell(self, painter: QPainter, cell: VersionCell, source: Source, place: QRect) -> None:
-        ground = place.adjusted(0, 0, 1, 0)
-        if cell.look.ground:
-            painter.fillRect(ground, self._theme.colour(cell.look.ground))
-        if cell.is_gap:
-            painter.fillRect(ground, self._stripes_brush(cell.look.ground))
-        if cell.number is not None:
-            self._paint_gutter(painter, cell.number, cell.look, place)
-            self._paint_text(painter, cell, source, place.adjusted(self._text_left(), 0, 0, 0))
+    def _paint_cell(self, painter: QPainter, rows: ThreeRows, row: int, source: Source, place: QRect) -> None:
+        look, number, ground = rows.look(row, source), rows.line(row, source), place.adjusted(0, 0, 1, 0)
+        if look.ground:
+            painter.fillRect(ground, self._theme.colour(look.ground))
+        if rows.is_gap(row, source):
+            stripes = self._theme.colour("border")
+            stripes.setAlpha(110 if look.ground else 70)
+            painter.fillRect(ground, stripes)
+        if number is not None:
+            self._paint_gutter(painter, number, look, place)
+            words = rows.changed_words(row, source) if look.word else ()
+            text = rows.three.lines(source)[number]
+            self._paint_text(painter, text, number, source, words, look, place.adjusted(self._text_left(), 0, 0, 0))
 
     def _paint_gutter(self, painter: QPainter, number: int, look: Look, place: QRect) -> None:
         painter.setFont(self._font)
@@ -247,19 +239,19 @@ class ThreeColumns(QAbstractScrollArea):
             sign = QRect(gutter.right() + 1, place.top(), round(_SIGN_CHARS * self._char_width), ROW_HEIGHT)
             painter.drawText(sign, int(Qt.AlignmentFlag.AlignCenter), look.sign)
 
-    def _paint_text(self, painter: QPainter, cell: VersionCell, source: Source, area: QRect) -> None:
-        assert cell.number is not None
+    def _paint_text(
+        self, painter: QPainter, text: str, number: int, source: Source, words: Spans, look: Look, area: QRect
+    ) -> None:
         scrolled = self.horizontalScrollBar().value()
         seen = Columns(int(scrolled / self._char_width), int(area.width() / self._char_width) + 2)
-        spans = self._colours[source].spans("new", cell.number)
-        line = self._layouts.line(source, cell.number, cell.text, spans, seen)
+        line = self._layouts.line(source, number, text, self._colours[source].spans("new", number), seen)
         painter.save()
         painter.setClipRect(area)
         x = area.left() - scrolled
-        for start, end in cell.words:
+        for start, end in words:
             left, right = line.x(start), line.x(end)
             marked = QRect(round(x + left), area.top() + 2, round(right - left), ROW_HEIGHT - 4)
-            painter.fillRect(marked, self._theme.colour(cell.look.word))
+            painter.fillRect(marked, self._theme.colour(look.word))
         painter.setPen(self._theme.colour("text"))
         line.draw(painter, x, area.top(), ROW_HEIGHT)
         painter.restore()
@@ -270,11 +262,6 @@ class ThreeColumns(QAbstractScrollArea):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             y, height = framed.start * ROW_HEIGHT - top, len(framed) * ROW_HEIGHT
             painter.drawRect(0, y, self.viewport().width() - 1, height - 1)
-
-    def _stripes_brush(self, ground: str) -> QColor:
-        colour = self._theme.colour("border")
-        colour.setAlpha(110 if ground else 70)
-        return colour
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         row = (round(event.position().y()) + self.verticalScrollBar().value()) // ROW_HEIGHT

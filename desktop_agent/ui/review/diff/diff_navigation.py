@@ -124,7 +124,8 @@ class DiffSearch:
 
     def __init__(self, diff: FileDiff) -> None:
         self._diff = diff
-        self._texts: dict[LineSide, _Text] = {}
+        self._texts: dict[LineSide, tuple[str, list[int]]] = {}
+        """All lines of a side as one string, which is searched in C, and where each of them starts."""
 
     def find(self, rows: DiffRows, needle: str, limit: int) -> list[DiffMatch]:
         wanted = lowered(needle.partition("\n")[0])
@@ -138,22 +139,15 @@ class DiffSearch:
 
     def _on_side(self, side: LineSide, ranges: Sequence[tuple[int, int]], wanted: str) -> Iterator[tuple[int, int]]:
         if side not in self._texts:
-            self._texts[side] = _Text(self._diff.old_lines if side == "old" else self._diff.new_lines)
-        text = self._texts[side]
+            lines = self._diff.old_lines if side == "old" else self._diff.new_lines
+            self._texts[side] = lowered("".join(lines)), list(accumulate(map(len, lines), initial=0))
+        content, starts = self._texts[side]
         for first, end in ranges if wanted else ():
-            at, stop = text.starts[first], text.starts[end]
-            while (at := text.content.find(wanted, at, stop)) >= 0:
-                line = bisect_right(text.starts, at) - 1
-                yield line, at - text.starts[line]
+            at, stop = starts[first], starts[end]
+            while (at := content.find(wanted, at, stop)) >= 0:
+                line = bisect_right(starts, at) - 1
+                yield line, at - starts[line]
                 at += len(wanted)
-
-
-class _Text:
-    """All lines of a side as one string: a search runs in C, not line by line."""
-
-    def __init__(self, lines: Sequence[str]) -> None:
-        self.content = lowered("".join(lines))
-        self.starts = list(accumulate(map(len, lines), initial=0))
 
 
 MAX_MATCHES = 2_000

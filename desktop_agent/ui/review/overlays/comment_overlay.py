@@ -45,13 +45,13 @@ def row_of(rows: DiffRows, comment: LineComment) -> int:
     return rows.find(comment.side, min(start + size, len(lines)) - 1)
 
 
-def quote_of(rows: DiffRows, spot: CommentAnchor) -> str:
+def quote_of(rows: DiffRows, anchor: CommentAnchor) -> str:
     """Return the text of these lines, or enough of them to recognise the place."""
-    lines = rows.diff.old_lines if spot.side == "old" else rows.diff.new_lines
-    return "".join(lines[spot.start : min(spot.end, spot.start + _MAX_QUOTED_LINES)])
+    lines = rows.diff.old_lines if anchor.side == "old" else rows.diff.new_lines
+    return "".join(lines[anchor.start : min(anchor.end, anchor.start + _MAX_QUOTED_LINES)])
 
 
-def spot_of_change(rows: DiffRows, row: int) -> CommentAnchor:
+def anchor_of_change(rows: DiffRows, row: int) -> CommentAnchor:
     """Return the lines of the change whose bar is at `row`: the new ones, or the old ones if there are no new ones."""
     hunk = rows.hunk(row)
     if hunk is None:
@@ -66,7 +66,7 @@ def anchor_of_row(rows: DiffRows, row: int, side: LineSide | None) -> CommentAnc
     """Return the line that a row shows, preferably on `side`; for the bar of a change, its lines."""
     if found := line_of(rows[row], side) or line_of(rows[row], None):
         return CommentAnchor(found[0], found[1], found[1] + 1)
-    return spot_of_change(rows, row)
+    return anchor_of_change(rows, row)
 
 
 def anchor_of_selection(rows: DiffRows, selection: DiffSelection | None) -> CommentAnchor | None:
@@ -161,11 +161,11 @@ class CommentOverlay(DiffOverlay):
             self._write_on(anchor_of_selection(rows, navigation.selection) or marked)
 
     def write_on_change(self, row: int) -> None:
-        self._write_on(spot_of_change(self._view.document.rows, row))
+        self._write_on(anchor_of_change(self._view.document.rows, row))
 
-    def _write_on(self, spot: CommentAnchor) -> None:
-        side, start, end = spot
-        quote, new_id = quote_of(self._view.document.rows, spot), f"m-{secrets.token_hex(4)}"
+    def _write_on(self, anchor: CommentAnchor) -> None:
+        side, start, end = anchor
+        quote, new_id = quote_of(self._view.document.rows, anchor), f"m-{secrets.token_hex(4)}"
         comment = LineComment(id=new_id, path=self._path, side=side, start=start, end=end, quote=quote, text="")
         self._open(comment, is_new=True)
 
@@ -278,8 +278,8 @@ class CommentOverlay(DiffOverlay):
             self._editor.cancelled.connect(self._on_cancelled)
             self._editor.height_changed.connect(self._on_resized)
         self._written = None  # its field is filled in silence
-        key = _draft_key(comment, is_new=is_new)
-        self._editor.edit(comment_label(comment), self._drafts.get(key, comment.text), is_new=is_new)
+        text = self._drafts.get(_draft_key(comment), comment.text)
+        self._editor.edit(comment_label(comment), text, is_new=is_new)
         self._written = comment
         self._on_resized()
         self._editor.focus_field()
@@ -298,7 +298,7 @@ class CommentOverlay(DiffOverlay):
     def _on_saved(self) -> None:
         if self._written and self._editor:
             comment = replace(self._written, text=self._editor.text)
-            self._drafts.pop(self._key_of_written(), None)
+            self._drafts.pop(_draft_key(self._written), None)
             self._close()
             self.added.emit(comment)
 
@@ -315,11 +315,7 @@ class CommentOverlay(DiffOverlay):
 
     def _keep_draft(self) -> None:
         if self._written and self._editor:
-            self._drafts[self._key_of_written()] = self._editor.text
-
-    def _key_of_written(self) -> tuple[str, CommentAnchor]:
-        assert self._written is not None
-        return _draft_key(self._written, is_new=not self._written.text)
+            self._drafts[_draft_key(self._written)] = self._editor.text
 
     def takes(self, action: str) -> bool:
         return action == "comment"
@@ -375,6 +371,6 @@ class CommentOverlay(DiffOverlay):
         return pane if pane and line_of(rows[scroller.row_at(point)], pane.side) else None
 
 
-def _draft_key(comment: LineComment, *, is_new: bool) -> tuple[str, CommentAnchor]:
-    """Return the key of a draft: a new comment is identified by its lines, an existing one by its id."""
-    return "" if is_new else comment.id, CommentAnchor(comment.side, comment.start, comment.end)
+def _draft_key(comment: LineComment) -> tuple[str, CommentAnchor]:
+    """Return the key of a draft: a new comment, which has no text, is identified by its lines, others by their id."""
+    return comment.id if comment.text else "", CommentAnchor(comment.side, comment.start, comment.end)

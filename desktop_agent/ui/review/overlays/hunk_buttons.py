@@ -56,9 +56,8 @@ class HunkActions(QWidget):
     def _make_button(self, object_name: str, text: str, variant: str = "") -> QPushButton:
         return compact_button(text, object_name, clicked=self._on_clicked, variant=variant, parent=self)
 
-    def show_hunk(self, row: int, key: HunkKey, place: str, decisions: HunkDecisions) -> None:
+    def show_hunk(self, row: int, key: HunkKey, place: str, state: HunkState, decisions: HunkDecisions) -> None:
         self.row, self.key = row, key
-        state = decisions.state(key)
         shown = (place, state, decisions.can_revert, decisions.reason)
         if shown == self._shown:
             return
@@ -202,18 +201,10 @@ class HunkOverlay(DiffOverlay):
         if not self._pictures or self._can_revert != decisions.can_revert:
             self._can_revert = decisions.can_revert
             for state in _STATES:
-                self._template.show_hunk(-1, state, "", self._as_if(state))
+                self._template.show_hunk(-1, "", "", state, decisions)
                 self._pictures[state] = self._template.picture()
         live = frozenset(actions.row for actions in (self._current, self._below_mouse) if actions.isVisible())
         return scene._replace(bars=Bars(decisions, self._pictures, live))
-
-    def _as_if(self, state: HunkState) -> HunkDecisions:
-        """Return decisions in which the hunk whose key is `state` has that state."""
-        names = frozenset([state])
-        none = frozenset[HunkKey]()
-        return self.decisions._replace(
-            kept=names if state == "kept" else none, undone=names if state == "undone" else none
-        )
 
     def _forget_looks(self) -> None:
         self._pictures.clear()
@@ -248,7 +239,7 @@ class HunkOverlay(DiffOverlay):
             return
         if actions.row != row or not actions.isVisible():
             view.scroller.repaint(actions.row)
-        actions.show_hunk(row, key, bar_label(rows, row), self.decisions)
+        actions.show_hunk(row, key, bar_label(rows, row), self.decisions.state(key), self.decisions)
         actions.move(button_rect(rect.adjusted(PAD, 0, -PAD, 0), actions.width(), actions.height()).topLeft())
         actions.show()
 
