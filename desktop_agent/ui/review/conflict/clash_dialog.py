@@ -125,6 +125,15 @@ _SIDE_WIDTH = 208
 _WRITE_KEYS = "Ctrl+Return"
 
 
+class _File(Struct):
+    """A file that was left alone: what is shown of it, and what came of it."""
+
+    outcome: FileOutcome
+    page: QWidget | None = None
+    versions: Versions | None = None
+    settled: str = ""
+
+
 class ClashDialog(QDialog):
     """Shows the conflicts of an undo or redo file by file, and lets the user settle them. Show it with `open()`.
 
@@ -152,11 +161,8 @@ class ClashDialog(QDialog):
         self._spawn = spawn
         # Those that can be decided come first.
         left_alone = [outcome for outcome in outcomes if not outcome.is_done]
-        self._outcomes = sorted(left_alone, key=lambda outcome: outcome.clash is None)
+        self._files = [_File(each) for each in sorted(left_alone, key=lambda outcome: outcome.clash is None)]
         self._done_count = len(outcomes) - len(left_alone)
-        self._settled: dict[int, str] = {}
-        self._versions: dict[int, Versions] = {}
-        self._pages: dict[int, QWidget] = {}
         self._title = make_label(role="title")
         self._summary = make_label(role="secondary", object_name="undoConflictSummary", wraps=True, is_plain=True)
         self._list = QListWidget()
@@ -179,63 +185,54 @@ class ClashDialog(QDialog):
         """The page with the current file's clashes; `None` until they are read, or if it can only be settled as a
         whole.
         """
-        page = self._pages.get(self._row)
+        page = self._file.page
         return page if isinstance(page, ClashPage) else None
 
     @property
-    def _row(self) -> int:
-        return self._list.currentRow()
-
-    @property
-    def _outcome(self) -> FileOutcome:
-        return self._outcomes[self._row]
+    def _file(self) -> _File:
+        return self._files[self._list.currentRow()]
 
     def _fill_list(self) -> None:
-        for outcome in self._outcomes:
-            item = QListWidgetItem(outcome.path)
-            item.setToolTip(plain_tooltip(outcome.path))
+        for file in self._files:
+            item = QListWidgetItem(file.outcome.path)
+            item.setToolTip(plain_tooltip(file.outcome.path))
             self._list.addItem(item)
-        self._side.setVisible(len(self._outcomes) > 1)
+        self._side.setVisible(len(self._files) > 1)
         self._list.currentRowChanged.connect(self._on_row_changed)
 
     def _on_row_changed(self, row: int) -> None:
-        if row in self._pages:
-            self._stack.setCurrentWidget(self._pages[row])
-        else:
-            self._stack.setCurrentWidget(self._blank)
-            if self._outcomes[row].clash is None:
-                self._add_page(row, _reason_page(core_words(self._outcomes[row].reason)))
-            else:
-                self._blank.setText(self.tr("Reading the three versions…"))
-                self._spawn(self._read(row))
+        file = self._files[row]
+        self._stack.setCurrentWidget(file.page or self._blank)
+        if file.page is None and file.outcome.clash is None:
+            self._add_page(file, _reason_page(core_words(file.outcome.reason)))
+        elif file.page is None and file.outcome.clash is not None:
+            self._blank.setText(self.tr("Reading the three versions…"))
+            self._spawn(self._read(file, file.outcome.clash))
         self._show_state()
 
-    async def _read(self, row: int) -> None:
-        clash = self._outcomes[row].clash
-        assert clash is not None
+    async def _read(self, file: _File, clash: Clash) -> None:
+        versions, reason = None, ""
         try:
-            versions = await read_versions(self._outcomes[row].path, clash, self._source)
+            versions = await read_versions(file.outcome.path, clash, self._source)
         except AgentError as error:
-            if isValid(self) and row not in self._pages:
-                self._add_page(row, _reason_page(" ".join(map(core_words, filter(None, (error.title, error.hint))))))
-            return
-        if isValid(self) and row not in self._pages:
-            self._versions[row] = versions
-            self._add_page(row, self._page_for(self._outcomes[row], versions))
+            reason = " ".join(map(core_words, filter(None, (error.title, error.hint))))
+        if isValid(self) and file.page is None:
+            file.versions = versions
+            path = file.outcome.path
+            self._add_page(file, self._page_for(path, clash, versions) if versions else _reason_page(reason))
 
-    def _page_for(self, outcome: FileOutcome, versions: Versions) -> QWidget:
-        assert outcome.clash is not None
-        names = clash_words.names_of(self._purpose, outcome.clash)
+    def _page_for(self, path: str, clash: Clash, versions: Versions) -> QWidget:
+        names = clash_words.names_of(self._purpose, clash)
         if versions.three is None:
             return WholePage(self._theme, versions, names)
-        page = ClashPage(self._theme, outcome.path, versions.three, self._purpose, names)
+        page = ClashPage(self._theme, path, versions.three, self._purpose, names)
         page.decided.connect(self._show_state)
         return page
 
-    def _add_page(self, row: int, page: QWidget) -> None:
-        self._pages[row] = page
+    def _add_page(self, file: _File, page: QWidget) -> None:
+        file.page = page
         self._stack.addWidget(page)
-        if row == self._row:
+        if file is self._file:
             self._stack.setCurrentWidget(page)
         self._show_state()
 
@@ -243,12 +240,12 @@ class ClashDialog(QDialog):
         self._settle(self.tr("kept as it is"))
 
     def _on_take(self) -> None:
-        if (versions := self._versions.get(self._row)) and self._row not in self._settled:
+        if (versions := self._file.versions) and not self._file.settled:
             self._resolve(versions.wanted, is_whole=True)
 
     def _on_write(self) -> None:
         page = self.page
-        if page is None or self._row in self._settled:
+        if page is None or self._file.settled:
             return
         if left := page.editor.undecided:
             page.go_to(next((number for number in left if number >= page.current), left[0]))
@@ -257,7 +254,7 @@ class ClashDialog(QDialog):
             self._resolve(page.editor.content())
 
     def _resolve(self, content: bytes | None, *, is_whole: bool = False) -> None:
-        outcome, clash = self._outcome, self._outcome.clash
+        outcome, clash = self._file.outcome, self._file.outcome.clash
         assert clash is not None
         yours, wanted = clash.yours, clash.wanted
         is_other = is_whole and wanted is not None and (yours is None or yours.kind != wanted.kind)
@@ -267,25 +264,22 @@ class ClashDialog(QDialog):
         self._settle(self.tr("removed") if content is None else self.tr("written"))
 
     def _settle(self, words: str) -> None:
-        row = self._row
-        self._settled[row] = words
-        item = self._list.item(row)
-        item.setText(f"✓ {self._outcomes[row].path}")
-        item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{self._outcomes[row].path}, {words}")
-        if (page := self._pages.get(row)) is not None:
-            page.setEnabled(False)
-        clashing = [other for other, outcome in enumerate(self._outcomes) if outcome.clash is not None]
-        following = [other for other in clashing if other not in self._settled]
-        if not following:
+        file, item = self._file, self._list.currentItem()
+        file.settled = words
+        item.setText(f"✓ {file.outcome.path}")
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{file.outcome.path}, {words}")
+        if file.page is not None:
+            file.page.setEnabled(False)
+        following = (row for row, each in enumerate(self._files) if each.outcome.clash is not None and not each.settled)
+        if (row := next(following, None)) is None:
             self.accept()
         else:
-            self._list.setCurrentRow(following[0])
+            self._list.setCurrentRow(row)
             self._show_state()
 
     def _show_state(self) -> None:
-        outcome, row = self._outcome, self._row
-        is_open = row not in self._settled
-        versions, page = self._versions.get(row), self.page
+        outcome, page, versions = self._file.outcome, self.page, self._file.versions
+        is_open = not self._file.settled
         is_clash = outcome.clash is not None
         self._title.setText(clash_words.title(self._purpose, outcome.clash))
         self.setWindowTitle(self._title.text())
@@ -293,7 +287,7 @@ class ClashDialog(QDialog):
         self._summary.setText(
             clash_words.summary(
                 outcome.path,
-                settled=self._settled.get(row, ""),
+                settled=self._file.settled,
                 merged_count=page.merged_count if page else 0,
                 done_count=self._done_count,
             )

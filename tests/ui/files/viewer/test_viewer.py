@@ -7,7 +7,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit
 
-from desktop_agent.ui.files.viewer.file_tabs import MAX_TABS
+from desktop_agent.ui.files.viewer.viewer_window import MAX_TABS
 from desktop_agent.ui.widgets.find_bar import FindBar
 from tests.parts import part
 from tests.ui.files.conftest import driven
