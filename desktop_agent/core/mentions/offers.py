@@ -25,7 +25,7 @@ VARIABLE = re.compile(r"\{[+#./;?&]?([^{}]*)\}")
 """A part of a template that is still to be filled in."""
 
 
-def meant_by(target: str, resources: Sequence[OfferedResource]) -> OfferedResource | None:
+def find_resource(target: str, resources: Sequence[OfferedResource]) -> OfferedResource | None:
     """Return the resource that `target` names, by its address, its name or its title, in this order.
 
     An unlisted address, such as one built from a template, is accepted as it is. Returns `None` if `target` is neither.

@@ -15,7 +15,7 @@ from desktop_agent.core.export import export_text
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.server_status import LinkPart, MediaPart, OfferedResource, Part, ResourcePart, TextPart
 from desktop_agent.core.mentions.mention_grammar import Mention
-from desktop_agent.core.mentions.offers import meant_by
+from desktop_agent.core.mentions.offers import find_resource
 from desktop_agent.core.protocol.model import Attachment, SessionSummary
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
@@ -138,9 +138,9 @@ class ResourceMentions(Struct, eq=False):
 async def _meant(mention: Mention, server: Connection) -> OfferedResource:
     """Return the mentioned resource; if it is not among the known ones, list the server's resources again."""
     await server.tools()  # and its resources
-    found = meant_by(mention.target, server.status.resources)
+    found = find_resource(mention.target, server.status.resources)
     if found is None:
-        found = meant_by(mention.target, (await server.list_resources()).resources)
+        found = find_resource(mention.target, (await server.list_resources()).resources)
     if found is None:
         raise UsageError(f"The server {mention.source} has no resource of that name.")
     return found

@@ -26,7 +26,7 @@ from desktop_agent.core.session.recorder import capture_events
 from desktop_agent.core.session.session_parts import SessionParts
 from desktop_agent.core.session.turn_runner import TurnRunner
 from desktop_agent.core.slash.commands import SlashCommands
-from desktop_agent.core.slash.session_commands import Performed, SessionHands
+from desktop_agent.core.slash.session_commands import Performed, SessionControls
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.undo.execute import Undoing
 from desktop_agent.core.undo.refusals import Direction
@@ -188,14 +188,14 @@ class Session:
         )
         self._changes = ChangeOps(parts, self._turns)
         self._arriving = ArrivingPrompts(parts.mentions, self._mailbox.put_nowait)
-        hands = SessionHands(
+        controls = SessionControls(
             perform=self._perform,
             prompt=self._submit_prompt,
             prompt_later=lambda text: self._mailbox.put_nowait(ArrivedPrompt(text=text)),
             say=parts.recorder.record,
             is_busy=lambda: self._turns.is_running,
         )
-        self._commands = SlashCommands(parts.commands, hands)
+        self._commands = SlashCommands(parts.commands, controls)
 
     @property
     def id(self) -> SessionId:

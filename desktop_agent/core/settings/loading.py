@@ -22,9 +22,9 @@ from desktop_agent.core.settings.declaring import Section
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.values import (
     absolute,
+    closest_key,
     declared_settings,
     hides_safety,
-    meant_by,
     replaced,
     safety_keys,
     shown_value,
@@ -284,13 +284,13 @@ class FoundValues:
 
     def _refuse_unknown(self, key: str, known: tuple[str, ...], value: object) -> None:
         section = key.rpartition(".")[0]
-        meant = meant_by(key)
+        meant = closest_key(key)
         kind, place = ("setting", f"[{section}] knows") if section else ("section", "known are")
         guess = f"did you mean {meant}? " if meant else ""
         is_fault = touches_safety(meant) if meant else False
         if isinstance(value, dict) and hides_safety(cast("dict[str, object]", value)):
             for name in cast("dict[str, object]", value):
-                if touches_safety(hidden := meant_by(f"{key}.{name}") or key):
+                if touches_safety(hidden := closest_key(f"{key}.{name}") or key):
                     self._refuse(f"{key}.{name}", f"unknown setting; did you mean {hidden}?", is_fault=True)
             is_fault = True
         self._refuse(key, f"unknown {kind}; {guess}{place} {', '.join(known)}", is_fault=is_fault)

@@ -325,7 +325,7 @@ def touches_safety(key: str) -> bool:
     return any(known == key or known.startswith(f"{key}.") for known in safety_keys())
 
 
-def meant_by(key: str) -> str:
+def closest_key(key: str) -> str:
     """Return the known key that was probably meant, preferably one that safety depends on; empty if there is none."""
     section, _, name = key.rpartition(".")
     beside = {known for known in _places() if known.rpartition(".")[0] == section}

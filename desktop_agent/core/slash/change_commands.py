@@ -14,7 +14,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome
 from desktop_agent.core.slash.declarations import Invocation, bullets, code, fenced
-from desktop_agent.core.slash.session_commands import CommandParts, Reply, SessionHands, no_more, reported
+from desktop_agent.core.slash.session_commands import CommandParts, Reply, SessionControls, no_more, reported
 from desktop_agent.core.transcript import ChangeRecord
 from desktop_agent.core.undo.refusals import Direction, describe_outcome, describe_step
 
@@ -22,22 +22,22 @@ MAX_PATCH_CHARS = 60_000
 """How much of a patch is printed into the conversation."""
 
 
-async def undo(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
-    done = await hands.perform(ops.UndoChanges(selection=_selection(invocation, "undo", parts)))
+async def undo(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:
+    done = await controls.perform(ops.UndoChanges(selection=_selection(invocation, "undo", parts)))
     undone = done.first(ev.ChangesUndone)
     return _reply_about("Undone", undone.outcomes) if undone is not None else done.refused("Nothing was undone.")
 
 
-async def redo(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+async def redo(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:
     if invocation.words[:1] == ("steps",):
         no_more(invocation.words[1:], "/redo steps")
         return _steps(parts)
-    done = await hands.perform(_redo_op(invocation, parts))
+    done = await controls.perform(_redo_op(invocation, parts))
     redone = done.first(ev.ChangesRedone)
     return _reply_about("Applied again", redone.outcomes) if redone is not None else done.refused("Nothing was redone.")
 
 
-async def diff(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+async def diff(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:
     no_more(invocation.words, "/diff")
     records = [record for record in parts.transcript.changes.values() if record.change.is_by_agent]
     rows = [row for row in net_changes(records) if row.state != "undone"]
@@ -147,7 +147,7 @@ def _relative(path: str, workspace: Path) -> str:
 _FORMS: dict[str, ExportForm] = {"md": "md", "html": "html", "jsonl": "jsonl", "patch": "patch"}
 
 
-async def export(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+async def export(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:
     exporter = parts.services.exporter
     assert exporter is not None, "not offered without it"
     form, path = _request(invocation)

@@ -15,11 +15,11 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.slash import change_commands, session_commands
 from desktop_agent.core.slash.declarations import Invocation, code, help_text, parse
 from desktop_agent.core.slash.prompt_commands import BETWEEN, OwnCommand, prompts_of, read_own_commands
-from desktop_agent.core.slash.session_commands import Answer, CommandParts, Reply, SessionHands, no_more
+from desktop_agent.core.slash.session_commands import Answer, CommandParts, Reply, SessionControls, no_more
 
 logger = logging.getLogger(__name__)
 
-Handler = Callable[[Invocation, CommandParts, SessionHands], Awaitable[Answer]]
+Handler = Callable[[Invocation, CommandParts, SessionControls], Awaitable[Answer]]
 
 _HANDLERS: dict[str, Handler] = {
     "status": session_commands.status,
@@ -42,9 +42,9 @@ _ESCAPE = "To send it to the model as it is, begin with a space or a second slas
 
 
 class SlashCommands:
-    def __init__(self, parts: CommandParts, hands: SessionHands) -> None:
+    def __init__(self, parts: CommandParts, controls: SessionControls) -> None:
         self._parts = parts
-        self._hands = hands
+        self._controls = controls
         self._built_in = {command.name: command for command in parts.services.commands}
         self._pending: set[asyncio.Task[None]] = set()
         self._fetching: set[asyncio.Task[None]] = set()
@@ -61,7 +61,7 @@ class SlashCommands:
             named = (each for each in await self._own() if each.declaration.name == invocation.name)
             own = next((each for each in named if not each.declaration.problem), None)
         if own is not None:
-            await self._hands.prompt(own.prompt(invocation), invocation.rest)
+            await self._controls.prompt(own.prompt(invocation), invocation.rest)
             return
         if invocation.name not in self._built_in and (server := self._server_of(invocation.name)):
             # The server may have to start: the session goes on meanwhile.
@@ -87,7 +87,7 @@ class SlashCommands:
             meant = [each for each in prompts_of([server]) if each.declaration.name == invocation.name]
             if not meant:
                 raise await self._unknown(invocation.name)
-            self._hands.prompt_later(await meant[0].text(invocation))
+            self._controls.prompt_later(await meant[0].text(invocation))
         except AgentError as error:
             await self._say_later(text, _failure(error))
 
@@ -104,14 +104,14 @@ class SlashCommands:
         declared = self._built_in.get(invocation.name)
         if declared is None:
             raise await self._unknown(invocation.name)
-        if self._hands.is_busy() and not declared.works_meanwhile:
+        if self._controls.is_busy() and not declared.works_meanwhile:
             raise UsageError(f"The agent is working, so /{declared.name} was not carried out.", hint="Stop it first.")
         if declared.name == "help":
             no_more(invocation.words, "/help")
             own = (command.declaration for command in await self._own())
             theirs = [prompt.declaration for prompt in prompts_of(self._parts.servers())]
             return Reply(help_text(tuple(self._built_in.values()), (*own, *theirs)))
-        return await _HANDLERS[declared.name](invocation, self._parts, self._hands)
+        return await _HANDLERS[declared.name](invocation, self._parts, self._controls)
 
     async def _own(self) -> tuple[OwnCommand, ...]:
         parts = self._parts
@@ -152,7 +152,7 @@ class SlashCommands:
 
     async def _say(self, text: str, reply: Reply) -> None:
         event = ev.CommandRun(text=text.strip(), output=reply.output, is_error=reply.is_error, opens=reply.opens)
-        await self._hands.say(event)
+        await self._controls.say(event)
 
 
 def _failure(error: AgentError) -> Reply:

@@ -124,7 +124,7 @@ class Performed(Struct, frozen=True):
         return refusal(self.notice) if self.notice is not None else Reply(otherwise, is_error=True)
 
 
-class SessionHands(Struct, frozen=True, kw_only=True):
+class SessionControls(Struct, frozen=True, kw_only=True):
     """The parts of the session that its commands can use."""
 
     perform: Callable[[ops.Op], Awaitable[Performed]]
@@ -190,7 +190,7 @@ class LiveConfig(Struct, frozen=True, eq=False):
         return f"`{key}` is `{shown_value(change.after) or 'not set'}` from the next step on.{where}"
 
 
-async def model(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+async def model(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:
     """Show or set the model. A name without a provider means the current provider and account."""
     now = parts.transcript.session.model
     if not invocation.words:
@@ -214,10 +214,10 @@ async def model(invocation: Invocation, parts: CommandParts, hands: SessionHands
     chosen = parts.model_meant(NamedModel(provider=provider, model=name, account=account), now)
     if chosen.account and chosen.provider != DEMO:
         (await asyncio.to_thread(parts.accounts.load)).of_model(chosen)  # raises what says which there are
-    done = await hands.perform(ops.SetMode(model=chosen))
+    done = await controls.perform(ops.SetMode(model=chosen))
     if done.notice is not None:
         return refusal(done.notice)
-    when = "the next turn" if hands.is_busy() else "now"
+    when = "the next turn" if controls.is_busy() else "now"
     return Reply(f"The model is {_model_line(chosen)} from {when} on.")
 
 
@@ -226,7 +226,7 @@ def _model_line(model: ModelRef) -> str:
     return f"{name}, by the account {code(model.account)}," if model.account else name
 
 
-async def config(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+async def config(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:
     settings = parts.services.config
     assert settings is not None, "not offered without settings"
     action, rest = first_word(invocation.rest)
@@ -256,7 +256,7 @@ def _is_in(key: str, wanted: str) -> bool:
     return key == wanted or key.startswith(f"{wanted}.")
 
 
-async def effort(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+async def effort(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:
     no_more(invocation.words[1:], "/effort LEVEL")
     model = parts.transcript.session.model
     known = await parts.context_manager.look_up(model) if model is not None else None
@@ -265,10 +265,10 @@ async def effort(invocation: Invocation, parts: CommandParts, hands: SessionHand
     if not invocation.words:
         return Reply(_effort_words(model, known))
     level = effort_meant(invocation.words[0], known)
-    done = await hands.perform(ops.SetMode(model=replace(model, effort=level)))
+    done = await controls.perform(ops.SetMode(model=replace(model, effort=level)))
     if done.notice is not None:
         return refusal(done.notice)
-    when = "the next turn" if hands.is_busy() else "now"
+    when = "the next turn" if controls.is_busy() else "now"
     return Reply(f"The effort of {code(known.shown)} is {_level_words(level)} from {when} on.")
 
 
@@ -287,9 +287,9 @@ def _level_words(level: str) -> str:
     return code(level) if level else "the model's own"
 
 
-async def compact(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Answer:
+async def compact(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Answer:
     """Start a compaction. Its outcome is reported later, and the session goes on meanwhile."""
-    done = await hands.perform(ops.Compact(focus=plain_text(invocation.rest)))
+    done = await controls.perform(ops.Compact(focus=plain_text(invocation.rest)))
     return _compaction_reply(done) if done.task is None else _when_compacted(done, done.task)
 
 
@@ -330,13 +330,13 @@ def _compaction_words(event: ev.Compacted) -> str:
 _USAGE = "Write `/pin add [--ttl=SECONDS] TEXT`, `/pin remove ID` or `/pin list`."
 
 
-async def pin(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+async def pin(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:
     action, rest = first_word(invocation.rest)
     match action.lower():
         case "add":
-            return await _add_pin(rest, hands)
+            return await _add_pin(rest, controls)
         case "remove":
-            return await _remove_pin(rest, hands)
+            return await _remove_pin(rest, controls)
         case "" | "list" if not rest:
             await parts.context_manager.pins.expire()
             pins = parts.transcript.context.pins.values()
@@ -345,8 +345,8 @@ async def pin(invocation: Invocation, parts: CommandParts, hands: SessionHands) 
             raise UsageError(f"/pin cannot {code(action)}.", hint=_USAGE)
 
 
-async def unpin(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
-    return await _remove_pin(invocation.rest, hands)
+async def unpin(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:
+    return await _remove_pin(invocation.rest, controls)
 
 
 def pin_words(pin: Pin) -> str:
@@ -354,7 +354,7 @@ def pin_words(pin: Pin) -> str:
     return f"{code(pin.id)}{until}: {code(short_line(pin.text))}"
 
 
-async def _add_pin(rest: str, hands: SessionHands) -> Reply:
+async def _add_pin(rest: str, controls: SessionControls) -> Reply:
     ttl_s: float | None = None
     word, behind = first_word(rest)
     if word == "--ttl" or word.startswith("--ttl="):
@@ -367,16 +367,16 @@ async def _add_pin(rest: str, hands: SessionHands) -> Reply:
     text = plain_text(rest)
     if not text:
         raise UsageError("There is nothing to pin: the text is empty.", hint=_USAGE)
-    done = await hands.perform(ops.AddPin(text=text, ttl_s=ttl_s))
+    done = await controls.perform(ops.AddPin(text=text, ttl_s=ttl_s))
     pinned = done.first(ev.Pinned)
     return Reply(f"Pinned {pin_words(pinned.pin)}") if pinned is not None else done.refused("Nothing was pinned.")
 
 
-async def _remove_pin(rest: str, hands: SessionHands) -> Reply:
+async def _remove_pin(rest: str, controls: SessionControls) -> Reply:
     pin_id = plain_text(rest)
     if not pin_id:
         raise UsageError("Which pin?", hint="`/pin list` lists them with their ids.")
-    done = await hands.perform(ops.RemovePin(pin_id=pin_id))
+    done = await controls.perform(ops.RemovePin(pin_id=pin_id))
     if done.notice is not None:
         return refusal(done.notice)
     return Reply(f"Unpinned {code(pin_id)}.")
@@ -393,7 +393,7 @@ def _seconds(text: str) -> float:
 _SOURCES = {"reported": "as the provider reported it", "counted": "counted by the provider", "estimated": "estimated"}
 
 
-async def status(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+async def status(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:
     no_more(invocation.words, "/status")
     await parts.context_manager.pins.expire()
     transcript, model = parts.transcript, parts.transcript.session.model
@@ -473,7 +473,7 @@ _PARTLY_GONE = {
 """What is said when some files were left alone; those are listed, too."""
 
 
-async def rewind(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+async def rewind(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:
     if not invocation.words:
         return Reply(_turns(parts))
     number, *more = invocation.words
@@ -482,7 +482,7 @@ async def rewind(invocation: Invocation, parts: CommandParts, hands: SessionHand
     turn, scope = _turn(number), _SCOPES.get(name.lower())
     if scope is None:
         raise UsageError(f"/rewind cannot take back {code(name)}.", hint="It takes `conversation`, `files` or `both`.")
-    done = await hands.perform(ops.RewindTo(turn=turn, scope=scope))
+    done = await controls.perform(ops.RewindTo(turn=turn, scope=scope))
     if done.first(ev.Rewound) is None:
         return done.refused("Nothing was taken back.")
     left = [outcome for e in done.events if isinstance(e, ev.ChangesUndone) for outcome in e.outcomes]
@@ -493,7 +493,7 @@ async def rewind(invocation: Invocation, parts: CommandParts, hands: SessionHand
     return Reply(" ".join(filter(None, sentences)))
 
 
-async def fork(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+async def fork(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:
     forker = parts.services.forker
     assert forker is not None, "not offered without it"
     no_more(invocation.words[1:], "/fork [TURN]")
@@ -505,7 +505,7 @@ async def fork(invocation: Invocation, parts: CommandParts, hands: SessionHands)
     return Reply(text, opens=made)
 
 
-async def clear(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+async def clear(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:
     no_more(invocation.words, "/clear")
     return Reply("A new conversation begins with your next prompt. This one stays in the list of sessions.")
 

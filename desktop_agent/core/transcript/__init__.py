@@ -6,7 +6,7 @@ entries touches only the one that is streaming. Replaying a journal gives the sa
 
 from desktop_agent.core.transcript.change_state import (
     ChangeState as ChangeState,
-    Turned as Turned,
+    UndoEffect as UndoEffect,
     Undone as Undone,
     UndoStep as UndoStep,
     undone_of as undone_of,

@@ -83,7 +83,7 @@ class UndoStep(Struct, frozen=True):
         return any(part.stands(undone_of(records[part.change_id])) for part in self.parts if part.change_id in records)
 
 
-class Turned(Struct, frozen=True):
+class UndoEffect(Struct, frozen=True):
     """The effect of one undo or redo: what was undone of each change before and after it."""
 
     start: int
@@ -156,7 +156,7 @@ class ChangeState(Fold):
     undos: list[UndoEntry] = field(default_factory=list[UndoEntry])
     steps: list[UndoStep] = field(default_factory=list[UndoStep])
     """The undos that can be taken back, oldest first."""
-    turned: list[Turned] = field(default_factory=list[Turned])
+    turned: list[UndoEffect] = field(default_factory=list[UndoEffect])
     """The effect of each undo and redo, oldest first."""
     uncaptured: list[tuple[int, Uncaptured]] = field(default_factory=list[tuple[int, Uncaptured]])
     """What was changed but could not be recorded, each with its turn."""
@@ -301,7 +301,7 @@ class ChangeState(Fold):
         written = len(self.changes) - start
         is_recorded = written > 0 or {one.state for one in event.outcomes if one.is_done} == {"unchanged"}
         kept = frozenset(one.path for one in event.outcomes if one.state == "unchanged" and one.reason)
-        self.turned.append(Turned(start, written, before, after, kept, is_recorded))
+        self.turned.append(UndoEffect(start, written, before, after, kept, is_recorded))
         if not isinstance(event, ev.ChangesUndone):
             self.steps = [step for step in self.steps if step.stands(self.changes)]
         else:
@@ -379,7 +379,7 @@ class ChangeState(Fold):
             writes=self._meant(step.writes),
         )
 
-    def _turned_meant(self, turned: Turned) -> Turned:
+    def _turned_meant(self, turned: UndoEffect) -> UndoEffect:
         before, after = (
             dict(zip(self._meant(tuple(side)), side.values(), strict=True)) for side in (turned.before, turned.after)
         )

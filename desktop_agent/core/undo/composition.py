@@ -22,7 +22,7 @@ from desktop_agent.core.diff.hunks import MODE, RENAMING, WHOLE_FILE
 from desktop_agent.core.merge.merge import CHANGED_SINCE, ClashError, merge_states, without_hunks
 from desktop_agent.core.protocol.model import FileChange, FileImage
 from desktop_agent.core.system.files import FileState, new_file_mode
-from desktop_agent.core.transcript import ChangeRecord, Turned, Undone, undone_of
+from desktop_agent.core.transcript import ChangeRecord, UndoEffect, Undone, undone_of
 from desktop_agent.core.undo import refusals
 
 Status = Mapping[ChangeId, Undone]
@@ -137,7 +137,7 @@ _Composed = tuple[Version, NeededError | None]
 class Composition:
     """The lineages of all files in a session's records, composed for any set of standing changes. Blocks."""
 
-    def __init__(self, records: Sequence[ChangeRecord], turned: Sequence[Turned], images: StoredImages) -> None:
+    def __init__(self, records: Sequence[ChangeRecord], turned: Sequence[UndoEffect], images: StoredImages) -> None:
         """`records` are all records of the session, oldest first; `turned` lists its undos and redos."""
         self.status: dict[ChangeId, Undone] = {
             record.change.id: undone_of(record) for record in records if record.change.author != "undo"
@@ -485,7 +485,7 @@ class Composition:
         if not any(one is lineage for one in known):
             known.append(lineage)
 
-    def _note_turned(self, turned: Turned, records: Sequence[ChangeRecord]) -> None:
+    def _note_turned(self, turned: UndoEffect, records: Sequence[ChangeRecord]) -> None:
         """Note an undo or redo, and move the files to where the standing changes put them."""
         written = {record.change.path: record.change for record in records}
         missing = {record.change.path for record in records if record.change.before is None}
@@ -506,7 +506,7 @@ class Composition:
             else:
                 self._loose |= set(change.new_folders)
 
-    def _moves(self, turned: Turned, written: Iterable[str]) -> list[_Move]:
+    def _moves(self, turned: UndoEffect, written: Iterable[str]) -> list[_Move]:
         """Take the files of an undo or redo from their paths, and return each with a note of it."""
         after, before = dict(turned.after), dict(turned.before)
         touched = {id(one): one for one in self.lineages_of(after)}

@@ -13,7 +13,7 @@ from desktop_agent.core.mentions.offers import (
     MentionSources,
     OfferedSession,
     completed,
-    meant_by,
+    find_resource,
     offers_for,
     part_typed,
     ways_to_mention,
@@ -30,11 +30,11 @@ LISTED = (ONE, PLAN, *TWINS)
     ("target", "meant"), [("note://one", ONE), ("one", ONE), ("The plan", PLAN), ("note://2", TWINS[1]), ("two", None)]
 )
 def test_a_target_is_an_address_a_name_or_a_title(target: str, meant: OfferedResource | None) -> None:
-    assert meant_by(target, LISTED) == meant
+    assert find_resource(target, LISTED) == meant
 
 
 def test_an_address_that_is_not_listed_is_read_as_it_is() -> None:
-    assert meant_by("note://2026/x", LISTED) == OfferedResource(uri="note://2026/x", name="note://2026/x")
+    assert find_resource("note://2026/x", LISTED) == OfferedResource(uri="note://2026/x", name="note://2026/x")
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_an_address_that_is_not_listed_is_read_as_it_is() -> None:
 )
 def test_what_is_not_clear_is_refused_in_words(target: str, why: str) -> None:
     with pytest.raises(UsageError, match=r"(?s).*") as refused:
-        meant_by(target, LISTED)
+        find_resource(target, LISTED)
 
     assert why in str(refused.value)
 
@@ -69,7 +69,7 @@ def test_what_is_offered_means_the_resource_that_it_was_offered_for(listed: list
     unique = tuple({found.uri: found for found in listed}.values())
     for found, way in ways_to_mention("docs", unique):
         (mention,) = mentions_in(way)
-        assert meant_by(mention.target, unique) == found
+        assert find_resource(mention.target, unique) == found
 
 
 SERVER = ServerStatus(
