@@ -7,6 +7,7 @@ the day have spent, and asks the user; a session without a user stops instead. U
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -189,16 +190,11 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
             spending=question,
         )
 
-        async def announce() -> None:
-            await self.log.record(ev.ApprovalRequested(turn=turn, request=request))
-
         async def confirm(decision: Decision) -> Decision:
             return decision
 
-        async def conclude(decision: Decision) -> None:
-            await self._conclude(turn, request, decision)
-
-        return await self.approvals.ask(request, announce, confirm, conclude)
+        announce = partial(self.log.record, ev.ApprovalRequested(turn=turn, request=request))
+        return await self.approvals.ask(request, announce, confirm, partial(self._conclude, turn, request))
 
     async def _held_answer(self, turn: int) -> Decision | None:
         """Return the answer to an earlier process's question, if that answer resumed this turn."""

@@ -5,6 +5,7 @@ Keys are written as Qt's portable text (`Ctrl+Shift+F`, with modifiers in one or
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Final, cast
 
 from desktop_agent.core.settings.declaring import Section, section, setting
@@ -98,15 +99,12 @@ def _key(name: str) -> str | None:
     return _NAMES.get(plain.lower())
 
 
-def _part_keys(action: str, *keys: str, plain: tuple[str, ...] = ()) -> tuple[str, ...]:
-    return setting(
-        keys,
-        title=action,
-        text="The keys for this action, in this part of the window.",
-        holds="keys",
-        plain_keys=plain,
-        unset="no keys",
-    )
+def _keys(action: str, *keys: str, where: str = "the whole window", plain: tuple[str, ...] = ()) -> tuple[str, ...]:
+    text = f"The keys for this action, in {where}."
+    return setting(keys, title=action, text=text, holds="keys", plain_keys=plain, unset="no keys")
+
+
+_part_keys = partial(_keys, where="this part of the window")
 
 
 _WRITING = ("Enter", "Shift+Enter", "Up", "Down")
@@ -161,12 +159,6 @@ class TerminalKeys(Section, frozen=True, kw_only=True):
     find: tuple[str, ...] = _part_keys("Find in the terminal", "Ctrl+Shift+F", plain=_SCREEN)
     scroll_up: tuple[str, ...] = _part_keys("Scroll up", "Shift+PgUp", plain=_SCREEN)
     scroll_down: tuple[str, ...] = _part_keys("Scroll down", "Shift+PgDown", plain=_SCREEN)
-
-
-def _keys(action: str, *keys: str) -> tuple[str, ...]:
-    return setting(
-        keys, title=action, text="The keys for this action, in the whole window.", holds="keys", unset="no keys"
-    )
 
 
 _IN_A_PART = "The keys of this part of the window, where they come before those that work everywhere."
