@@ -155,6 +155,11 @@ class Open:
         self.submit(op)
         return await self.rx.expect(kind, is_meant)
 
+    async def begin(self, decision: Decision | None = None) -> ev.ApprovalRequested:
+        """Submit a prompt, and answer the first question of its turn; yes by default."""
+        self.submit(ops.SubmitPrompt(text="go"))
+        return await self.answer(decision)
+
     async def answer(self, decision: Decision | None = None) -> ev.ApprovalRequested:
         """Wait for the next question and answer it; yes by default."""
         asked = await self.rx.expect(ev.ApprovalRequested)

@@ -19,8 +19,10 @@ from desktop_agent.core.protocol.model import TodoItem, ToolResult
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.file_writes import write_state
 from desktop_agent.core.system.processes.runner import ProcessRunner
+from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from desktop_agent.core.tools.reads import DIGEST_KEY, ReadLog
 from desktop_agent.core.tools.tool import CommandTool, EditPlan, EditTool, ReadTool, ToolContext
+from tests.harness import Ground
 
 
 @dataclass
@@ -105,3 +107,12 @@ async def workspace(folder: Path) -> AsyncGenerator[Workspace]:
 async def work(tmp_path: Path) -> AsyncIterator[Workspace]:
     async with workspace(tmp_path) as work:
         yield work
+
+
+@pytest.fixture
+async def walled(ground: Ground) -> Ground:
+    """A ground where commands are confined as this machine can; skipped where it cannot."""
+    ground.probe = SandboxProbe({"PATH": "/usr/local/bin:/usr/bin:/bin"})
+    if (await ground.probe.search()).sandbox is None:
+        pytest.skip("this machine has no sandbox")
+    return ground

@@ -11,7 +11,7 @@ from desktop_agent.core.protocol.model import Aborted, Allowed, ApprovalRequest
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.tools.judging import is_worse
 from desktop_agent.core.transcript import ToolEntry, Transcript
-from tests.core.tools.execution.test_execution import needs_sandbox, run
+from tests.core.tools.execution.test_execution import run
 from tests.harness import Ground, Open
 
 
@@ -40,9 +40,8 @@ def answer(s: Open, decision: Allowed) -> None:
     s.submit(ops.AnswerApproval(call_id=call_id, decision=decision))
 
 
-async def test_an_edited_command_is_judged_while_it_is_edited(ground: Ground) -> None:
-    await needs_sandbox(ground)
-    async with ground.session([[run("touch a.txt")], [Say("ok")]]) as s:
+async def test_an_edited_command_is_judged_while_it_is_edited(walled: Ground) -> None:
+    async with walled.session([[run("touch a.txt")], [Say("ok")]]) as s:
         await asked(s)
         judgement = await judged(s, "rm -rf build && git push")
         assert judgement.request is not None
@@ -54,12 +53,11 @@ async def test_an_edited_command_is_judged_while_it_is_edited(ground: Ground) ->
         assert (await judged(s, "ls")).request is not None
         answer(s, Allowed())
         await s.rx.expect(ev.TurnEnded)
-    assert ground.read("a.txt") == "", "what was not edited after all runs as it was"
+    assert walled.read("a.txt") == "", "what was not edited after all runs as it was"
 
 
-async def test_only_the_latest_text_is_judged_to_the_end(ground: Ground) -> None:
-    await needs_sandbox(ground)
-    async with ground.session([[run("touch a.txt")], [Say("ok")]]) as s:
+async def test_only_the_latest_text_is_judged_to_the_end(walled: Ground) -> None:
+    async with walled.session([[run("touch a.txt")], [Say("ok")]]) as s:
         question = await asked(s)
         for length in range(1, 30):
             s.submit(ops.JudgeCommand(call_id=question.request.call_id, command="rm -rf " + "b" * length))
@@ -71,10 +69,9 @@ async def test_only_the_latest_text_is_judged_to_the_end(ground: Ground) -> None
         await s.rx.expect(ev.TurnEnded)
 
 
-async def test_an_edited_command_that_is_worse_than_what_was_shown_is_asked_about(ground: Ground) -> None:
-    await needs_sandbox(ground)
-    ground.write("kept.txt", "kept\n")
-    async with ground.session([[run("touch a.txt")], [Say("ok")]]) as s:
+async def test_an_edited_command_that_is_worse_than_what_was_shown_is_asked_about(walled: Ground) -> None:
+    walled.write("kept.txt", "kept\n")
+    async with walled.session([[run("touch a.txt")], [Say("ok")]]) as s:
         await asked(s)
         answer(s, Allowed(edited_command="rm -rf kept.txt"))
         resolved = await s.rx.expect(ev.ApprovalResolved)
@@ -82,19 +79,18 @@ async def test_an_edited_command_that_is_worse_than_what_was_shown_is_asked_abou
         again = (await s.rx.expect(ev.ApprovalRequested)).request
         assert again.command == "rm -rf kept.txt"
         assert "Deletes folders with everything in them." in again.risks
-        assert ground.read("kept.txt") == "kept\n"
+        assert walled.read("kept.txt") == "kept\n"
         answer(s, Allowed())
         await s.rx.expect(ev.TurnEnded)
         assert "The user changed the command" in s.results()[0].content
         entry = shown(s)
         assert entry.edited_command == "rm -rf kept.txt"
-    assert not (ground.workspace / "kept.txt").exists()
+    assert not (walled.workspace / "kept.txt").exists()
 
 
-async def test_an_edited_command_runs_as_it_was_judged_not_as_the_old_one(ground: Ground) -> None:
+async def test_an_edited_command_runs_as_it_was_judged_not_as_the_old_one(walled: Ground) -> None:
     """Asked to leave the sandbox for the network; edited into what needs none, it stays inside."""
-    await needs_sandbox(ground)
-    async with ground.session([[run("curl https://example.org")], [Say("ok")]]) as s:
+    async with walled.session([[run("curl https://example.org")], [Say("ok")]]) as s:
         question = await asked(s)
         assert question.request.is_escalation
         judgement = await judged(s, "touch a.txt")
@@ -105,25 +101,23 @@ async def test_an_edited_command_runs_as_it_was_judged_not_as_the_old_one(ground
         assert finished.result.metadata["confinement"] == "sandbox"
 
 
-async def test_an_answer_to_an_older_judgement_is_asked_again(ground: Ground) -> None:
-    await needs_sandbox(ground)
-    script = ground.write("run.sh", "echo one > out.txt\n")
-    async with ground.session([[run("true")], [Say("ok")]], approval="always") as s:
+async def test_an_answer_to_an_older_judgement_is_asked_again(walled: Ground) -> None:
+    script = walled.write("run.sh", "echo one > out.txt\n")
+    async with walled.session([[run("true")], [Say("ok")]], approval="always") as s:
         await asked(s)
         judgement = await judged(s, "sh run.sh")
         script.write_text("echo two > out.txt\n")
         answer(s, Allowed(edited_command="sh run.sh", judged=judgement.digest))
         again = (await s.rx.expect(ev.ApprovalRequested)).request
         assert again.command == "sh run.sh"
-        assert not (ground.workspace / "out.txt").exists()
+        assert not (walled.workspace / "out.txt").exists()
         answer(s, Allowed())
         await s.rx.expect(ev.TurnEnded)
-    assert ground.read("out.txt") == "two\n"
+    assert walled.read("out.txt") == "two\n"
 
 
-async def test_what_must_not_run_says_so_while_it_is_typed(ground: Ground) -> None:
-    await needs_sandbox(ground)
-    async with ground.session([[run("touch a.txt")], [Say("ok")]]) as s:
+async def test_what_must_not_run_says_so_while_it_is_typed(walled: Ground) -> None:
+    async with walled.session([[run("touch a.txt")], [Say("ok")]]) as s:
         await asked(s)
         judgement = await judged(s, "")
         assert (judgement.request, judgement.obstacle) == (None, "Command must not be empty")
@@ -144,12 +138,11 @@ async def test_what_must_not_run_says_so_while_it_is_typed(ground: Ground) -> No
     ],
 )
 async def test_a_script_that_changes_while_the_question_waits_brings_it_back(
-    ground: Ground, command: str, script: str
+    walled: Ground, command: str, script: str
 ) -> None:
-    await needs_sandbox(ground)
-    file = ground.write(script, "#!/bin/sh\nexit 0\n")
+    file = walled.write(script, "#!/bin/sh\nexit 0\n")
     await asyncio.to_thread(file.chmod, 0o755)
-    async with ground.session([[run(command)], [Say("ok")]]) as s:
+    async with walled.session([[run(command)], [Say("ok")]]) as s:
         await asked(s)
         file.write_text("#!/bin/sh\ntouch owned.txt\n")
         answer(s, Allowed())
@@ -161,11 +154,10 @@ async def test_a_script_that_changes_while_the_question_waits_brings_it_back(
         assert len(s.rx.all(ev.ApprovalRequested)) == 2, "the second answer was to what it is now"
 
 
-async def test_a_script_that_comes_while_the_question_waits_counts_too(ground: Ground) -> None:
-    await needs_sandbox(ground)
-    async with ground.session([[run("sh later.sh")], [Say("ok")]]) as s:
+async def test_a_script_that_comes_while_the_question_waits_counts_too(walled: Ground) -> None:
+    async with walled.session([[run("sh later.sh")], [Say("ok")]]) as s:
         await asked(s)
-        ground.write("later.sh", "touch owned.txt\n")
+        walled.write("later.sh", "touch owned.txt\n")
         answer(s, Allowed())
         again = (await s.rx.expect(ev.ApprovalRequested)).request
         assert "`later.sh` changed" in again.reason
@@ -173,19 +165,17 @@ async def test_a_script_that_comes_while_the_question_waits_counts_too(ground: G
         await s.rx.expect(ev.TurnEnded)
 
 
-async def test_a_command_that_is_stopped_or_fails_says_how_it_was_confined(ground: Ground) -> None:
-    await needs_sandbox(ground)
+async def test_a_command_that_is_stopped_or_fails_says_how_it_was_confined(walled: Ground) -> None:
     waits = Call("run_terminal_cmd", {"command": "echo begun; read line < fifo || sleep 1000"})
-    async with ground.session([[waits], [Say("ok")]], approval="on_request") as s:
+    async with walled.session([[waits], [Say("ok")]], approval="on_request") as s:
         await s.carry_out(ops.SubmitPrompt(text="go"), ev.ToolOutputDelta)
         finished = await s.carry_out(ops.Interrupt(), ev.ToolCallFinished)
         assert finished.state == "failed"
         assert finished.result.metadata["confinement"] == "sandbox"
 
 
-async def test_waiting_for_an_answer_is_no_running_time(ground: Ground) -> None:
-    await needs_sandbox(ground)
-    async with ground.session([[run("touch a.txt")], [Say("ok")]]) as s:
+async def test_waiting_for_an_answer_is_no_running_time(walled: Ground) -> None:
+    async with walled.session([[run("touch a.txt")], [Say("ok")]]) as s:
         question = await asked(s)
         answer(s, Allowed())
         resolved = await s.rx.expect(ev.ApprovalResolved)

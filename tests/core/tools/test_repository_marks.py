@@ -12,7 +12,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Aborted, Allowed
 from desktop_agent.core.providers.scripted import Say
 from desktop_agent.core.tools.script_marks import repository_mark
-from tests.core.tools.execution.test_execution import needs_sandbox, run, without_sandbox
+from tests.core.tools.execution.test_execution import run, without_sandbox
 from tests.harness import Ground
 
 ENVIRON = {"PATH": os.environ["PATH"]}
@@ -242,8 +242,7 @@ async def test_a_rule_for_outside_is_asked_again_once_the_repository_changed(gro
     without_sandbox(ground)
     git("init", "-q", at=ground.workspace)
     async with ground.session([[run(_FETCH)], [run(_FETCH)], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        first = (await s.answer(Allowed(scope="session"))).request
+        first = (await s.begin(Allowed(scope="session"))).request
         assert first.repository == str(ground.workspace)
         assert first.rule_patterns == ((_FETCH, "git fetch"),)
         await s.rx.expect(ev.TurnEnded)
@@ -279,8 +278,7 @@ async def test_a_line_that_goes_to_another_repository_is_only_allowed_once(groun
     git("init", "-q", at=ground.workspace)
     git("init", "-q", "evil", at=ground.workspace)
     async with ground.session([[run("cd evil && git fetch")], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = (await s.answer(Allowed(scope="session"))).request
+        asked = (await s.begin(Allowed(scope="session"))).request
         assert [offer.scope for offer in asked.scopes] == ["once"]
         assert asked.rule_patterns == ()
         await s.rx.expect(ev.TurnEnded)
@@ -298,16 +296,13 @@ async def test_a_command_whose_variables_lead_it_elsewhere_is_only_allowed_once(
 ) -> None:
     without_sandbox(ground)
     async with ground.session([[run(_FETCH, env=env)], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = (await s.answer(Allowed(scope="session"))).request
+        asked = (await s.begin(Allowed(scope="session"))).request
         assert [offer.scope for offer in asked.scopes] == ["once"]
         await s.rx.expect(ev.TurnEnded)
 
 
-async def test_in_the_sandbox_nothing_names_a_repository(ground: Ground) -> None:
-    await needs_sandbox(ground)
-    async with ground.session([[run("make")], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = (await s.answer(Allowed(scope="session"))).request
+async def test_in_the_sandbox_nothing_names_a_repository(walled: Ground) -> None:
+    async with walled.session([[run("make")], [Say("ok")]]) as s:
+        asked = (await s.begin(Allowed(scope="session"))).request
         assert (asked.repository, asked.repository_mark) == ("", "")
         await s.rx.expect(ev.TurnEnded)

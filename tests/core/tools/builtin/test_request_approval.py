@@ -1,7 +1,6 @@
 """`request_approval`: a word from the user before a risk; the gate asks, and answers a no."""
 
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Denied
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.tools.builtin.request_approval import RequestApproval
@@ -23,8 +22,7 @@ async def test_a_no_comes_with_the_persons_word_and_the_agent_goes_on_without(gr
     """S-16: the agent reads that it was denied, and may do something else."""
     asking = Call(TOOL.name, {"action": "Delete the old migrations", "reason": "They fail."})
     async with ground.session([[asking], [Say("Then not.")]], approval="always") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer(Denied(message="keep them"))
+        await s.begin(Denied(message="keep them"))
         assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
         (result,) = s.results()
         assert result.is_error

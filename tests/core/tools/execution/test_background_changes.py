@@ -11,7 +11,6 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Reply, Say
-from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from tests.harness import Ground, Open
 
 
@@ -23,12 +22,13 @@ def run(command: str) -> Call:
     return Call("run_terminal_cmd", {"command": command})
 
 
-async def needs_bubblewrap(ground: Ground) -> None:
-    probe = SandboxProbe({"PATH": "/usr/local/bin:/usr/bin:/bin"})
-    sandbox = (await probe.search()).sandbox
+@pytest.fixture
+async def walled(walled: Ground) -> Ground:
+    assert walled.probe is not None
+    sandbox = (await walled.probe.search()).sandbox
     if sandbox is None or sandbox.name != "bubblewrap":
         pytest.skip("this machine has no bubblewrap")
-    ground.probe = probe
+    return walled
 
 
 def changed(s: Open) -> dict[str, str]:
@@ -39,16 +39,15 @@ def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-async def test_the_walls_of_a_background_command_are_in_no_record_and_go_with_it(ground: Ground) -> None:
-    await needs_bubblewrap(ground)
+async def test_the_walls_of_a_background_command_are_in_no_record_and_go_with_it(walled: Ground) -> None:
     script: list[Reply] = [[in_background("echo up; sleep 1000")], [run("touch b.txt")], [Say("ok")]]
-    async with ground.session(script, approval="on_request") as s:
+    async with walled.session(script, approval="on_request") as s:
         await s.prompt()
-        assert {".git", ".desktop-agent"} < set(names_in(ground.workspace)), "it runs, so its sandbox is there"
+        assert {".git", ".desktop-agent"} < set(names_in(walled.workspace)), "it runs, so its sandbox is there"
         assert list(changed(s)) == ["b.txt"]
         job = (await s.rx.expect(ev.JobsReported)).jobs[0]
         await s.carry_out(ops.StopJob(job_id=job.id), ev.JobsReported, lambda event: event.jobs[0].state == "stopped")
-        assert names_in(ground.workspace) == ["b.txt"]
+        assert names_in(walled.workspace) == ["b.txt"]
 
 
 async def test_what_a_killed_application_left_of_its_walls_goes_when_it_starts_anew(ground: Ground) -> None:
@@ -64,30 +63,29 @@ def control(action: str, **more: object) -> Call:
 
 
 async def test_what_a_background_command_changes_is_recorded_as_its_own_at_every_look_and_at_its_end(
-    ground: Ground,
+    walled: Ground,
 ) -> None:
     """A plain folder, a real sandbox, and a command that works when the test lets it."""
-    await needs_bubblewrap(ground)
-    os.mkfifo(ground.workspace / "go")
-    os.mkfifo(ground.workspace / "did")
+    os.mkfifo(walled.workspace / "go")
+    os.mkfifo(walled.workspace / "did")
     loop = "while read line < go; do echo $line >> log.txt; echo > did; done"
     step = run("echo one > go; read x < did; touch mine.txt")
     script: list[Reply] = [[in_background(loop)], [step], [control("list")], [Say("ok")]]
-    async with ground.session(script, approval="on_request") as s:
+    async with walled.session(script, approval="on_request") as s:
         await s.prompt()
         began, ran, _ = (event.call_id for event in s.rx.all(ev.ToolCallFinished))
         assert changed(s).keys() == {"log.txt", "mine.txt"}
         assert changed(s)["mine.txt"] == ran
-        await make_job_write(ground, "two")
+        await make_job_write(walled, "two")
         await s.carry_out(ops.LookAtChanges(), ev.ChangesRecorded, lambda event: event.call_id == began)
         assert [change.path for event in of_call(s, began) for change in event.changes] == ["log.txt"]
-        await make_job_write(ground, "three")
+        await make_job_write(walled, "three")
         job = (await s.rx.expect(ev.JobsReported)).jobs[0]
         last = await s.carry_out(ops.StopJob(job_id=job.id), ev.ChangesRecorded, lambda event: event.is_last_look)
-        assert ground.blob(last.changes[0].after) == b"one\ntwo\nthree\n"
+        assert walled.blob(last.changes[0].after) == b"one\ntwo\nthree\n"
         assert not any(event.uncaptured for event in s.rx.all(ev.ChangesRecorded))
         await s.carry_out(ops.UndoChanges(selection=ChangeSelection(call_id=began)), ev.ChangesUndone)
-        assert ground.read("log.txt") == "one\n", "that was seen while the other command ran, and is recorded as its"
+        assert walled.read("log.txt") == "one\n", "that was seen while the other command ran, and is recorded as its"
 
 
 async def test_nothing_of_a_background_command_counts_as_the_users_while_another_turn_is_undone(ground: Ground) -> None:
@@ -128,55 +126,52 @@ async def make_job_write(ground: Ground, line: str) -> None:
 
 
 async def test_what_a_background_command_changes_before_the_session_closes_can_be_undone_in_the_next(
-    ground: Ground,
+    walled: Ground,
 ) -> None:
-    await needs_bubblewrap(ground)
-    os.mkfifo(ground.workspace / "go")
-    os.mkfifo(ground.workspace / "did")
-    ground.write("a.txt", "a\n")
+    os.mkfifo(walled.workspace / "go")
+    os.mkfifo(walled.workspace / "did")
+    walled.write("a.txt", "a\n")
     job = in_background("read line < go; echo $line > a.txt; echo > did; sleep 1000")
-    async with ground.session([[job], [Say("ok")]], approval="on_request") as s:
+    async with walled.session([[job], [Say("ok")]], approval="on_request") as s:
         await s.prompt()
-        await make_job_write(ground, "b")
+        await make_job_write(walled, "b")
         session_id = s.id
-    async with ground.session([], resume=session_id) as s:
+    async with walled.session([], resume=session_id) as s:
         assert [record.change.path for record in s.session.transcript.changes.values()] == ["a.txt"]
         await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
-        assert ground.read("a.txt") == "a\n"
+        assert walled.read("a.txt") == "a\n"
 
 
 async def test_what_a_background_command_of_a_killed_application_changed_is_recorded_at_the_next_start(
-    ground: Ground,
+    walled: Ground,
 ) -> None:
-    await needs_bubblewrap(ground)
-    os.mkfifo(ground.workspace / "go")
-    os.mkfifo(ground.workspace / "did")
+    os.mkfifo(walled.workspace / "go")
+    os.mkfifo(walled.workspace / "did")
     job = in_background("while read line < go; do echo $line >> a.txt; echo > did; done")
-    async with ground.session([[job], [Say("ok")]], approval="on_request") as s:
+    async with walled.session([[job], [Say("ok")]], approval="on_request") as s:
         await s.prompt()
-        await make_job_write(ground, "seen")
+        await make_job_write(walled, "seen")
         s.submit(ops.LookAtChanges())
         s.submit(ops.RenameSession(title="looked at"))
         await s.rx.expect(ev.SessionRenamed)  # the look has ended, also in the baseline
-        await make_job_write(ground, "unseen")
+        await make_job_write(walled, "unseen")
         session_id = s.id
-        journal = ground.paths.sessions / session_id / "journal.jsonl"
+        journal = walled.paths.sessions / session_id / "journal.jsonl"
         cut = journal.read_bytes()
-        baseline = next(ground.paths.cache.glob("baselines/*.sqlite3"))
+        baseline = next(walled.paths.cache.glob("baselines/*.sqlite3"))
         kept = baseline.read_bytes()
     journal.write_bytes(cut)
     baseline.write_bytes(kept)
-    async with ground.session([], resume=session_id) as s:
+    async with walled.session([], resume=session_id) as s:
         last = await s.rx.expect(ev.ChangesRecorded, lambda event: event.is_last_look)
-        assert [ground.blob(change.after) for change in last.changes] == [b"seen\nunseen\n"]
+        assert [walled.blob(change.after) for change in last.changes] == [b"seen\nunseen\n"]
         await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
-        assert not (ground.workspace / "a.txt").exists()
+        assert not (walled.workspace / "a.txt").exists()
 
 
-async def test_a_background_command_that_has_ended_at_once_is_recorded_once(ground: Ground) -> None:
-    await needs_bubblewrap(ground)
+async def test_a_background_command_that_has_ended_at_once_is_recorded_once(walled: Ground) -> None:
     script: list[Reply] = [[in_background("echo x > a.txt")], [control("list")], [Say("ok")]]
-    async with ground.session(script, approval="on_request") as s:
+    async with walled.session(script, approval="on_request") as s:
         await s.prompt()
         reports = [event for event in s.rx.all(ev.JobsReported) if event.jobs[0].state == "exited"]
         if not reports:  # it ends before the turn does, or after it

@@ -5,7 +5,6 @@ import os
 import pytest
 
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Denied
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.sandbox.find import find_sandbox
@@ -26,8 +25,7 @@ def repository(ground: Ground) -> Ground:
 async def test_the_second_run_is_asked_for_and_said_to_be_one(repository: Ground) -> None:
     """What people saw of the first run stays, so there must be a word between it and the second."""
     async with repository.session(SCRIPT) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        assert not (await s.answer()).request.is_escalation
+        assert not (await s.begin()).request.is_escalation
         assert (await s.answer()).request.title == "Run this command outside the sandbox?"
         await s.rx.expect(ev.TurnEnded)
         seen = "".join(event.text for event in s.rx.all(ev.ToolOutputDelta))
@@ -41,8 +39,7 @@ async def test_the_second_run_is_asked_for_and_said_to_be_one(repository: Ground
 
 async def test_after_a_no_nothing_runs_again(repository: Ground) -> None:
     async with repository.session(SCRIPT) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
+        await s.begin()
         await s.answer(Denied())
         await s.rx.expect(ev.TurnEnded)
         assert "".join(event.text for event in s.rx.all(ev.ToolOutputDelta)).count("tried") == 1

@@ -17,7 +17,7 @@ from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.sandbox.find import SandboxReport, SandboxSearch
 from desktop_agent.core.settings.sections import ExecutionSettings
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
-from tests.harness import Ground, Open
+from tests.harness import Ground
 
 NO_SANDBOX = SandboxSearch(sandbox=None, reports=(SandboxReport(name="bubblewrap", is_available=False),))
 
@@ -28,13 +28,6 @@ def run(command: str, **more: object) -> Call:
 
 def without_sandbox(ground: Ground) -> None:
     ground.probe = SandboxProbe({}, lambda _: NO_SANDBOX)
-
-
-async def needs_sandbox(ground: Ground) -> None:
-    probe = SandboxProbe({"PATH": "/usr/local/bin:/usr/bin:/bin"})
-    if (await probe.search()).sandbox is None:
-        pytest.skip("this machine has no sandbox")
-    ground.probe = probe
 
 
 @pytest.fixture
@@ -48,14 +41,9 @@ def content_of(file: Path) -> str | None:
     return file.read_text() if file.exists() else None
 
 
-async def asked(s: Open, decision: Allowed | Denied | None = None) -> ev.ApprovalRequested:
-    return await s.answer(decision)
-
-
-async def test_a_command_that_only_reads_runs_unasked_behind_walls(ground: Ground) -> None:
-    await needs_sandbox(ground)
-    ground.write("a.txt", "hello\n")
-    async with ground.session([[run("cat a.txt | wc -l")], [Say("ok")]]) as s:
+async def test_a_command_that_only_reads_runs_unasked_behind_walls(walled: Ground) -> None:
+    walled.write("a.txt", "hello\n")
+    async with walled.session([[run("cat a.txt | wc -l")], [Say("ok")]]) as s:
         await s.prompt()
         [finished] = s.rx.all(ev.ToolCallFinished)
         assert finished.result.metadata["confinement"] == "read-only sandbox"
@@ -63,25 +51,21 @@ async def test_a_command_that_only_reads_runs_unasked_behind_walls(ground: Groun
         assert s.rx.all(ev.ChangesPrepared) == [], "what cannot write needs no look at the workspace"
 
 
-async def test_a_command_that_may_write_asks_and_then_writes_the_workspace_only(ground: Ground) -> None:
-    await needs_sandbox(ground)
-    async with ground.session([[run("echo x > in.txt; echo y > $TMPDIR/t")], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        question = (await asked(s)).request
+async def test_a_command_that_may_write_asks_and_then_writes_the_workspace_only(walled: Ground) -> None:
+    async with walled.session([[run("echo x > in.txt; echo y > $TMPDIR/t")], [Say("ok")]]) as s:
+        question = (await s.begin()).request
         assert question.confinement == "In the sandbox: may write this folder, no network"
         assert question.scopes[0].label == "Allow once"
         finished = await s.rx.expect(ev.ToolCallFinished)
         assert (finished.state, finished.result.metadata["confinement"]) == ("completed", "sandbox")
         assert [change.path for event in s.rx.all(ev.ChangesRecorded) for change in event.changes] == ["in.txt"]
-    assert list(ground.paths.cache.glob("tmp/*")) == [], "the private folder is gone with the session"
+    assert list(walled.paths.cache.glob("tmp/*")) == [], "the private folder is gone with the session"
 
 
-async def test_what_the_sandbox_stopped_is_asked_and_run_again_outside(ground: Ground, outside: Path) -> None:
-    await needs_sandbox(ground)
+async def test_what_the_sandbox_stopped_is_asked_and_run_again_outside(walled: Ground, outside: Path) -> None:
     script = f"import pathlib; pathlib.Path({str(outside)!r}).write_text('x'); print('written')"
-    async with ground.session([[run(f'python3 -c "{script}"')], [Say("ok")]], approval="on_request") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        question = (await asked(s)).request
+    async with walled.session([[run(f'python3 -c "{script}"')], [Say("ok")]], approval="on_request") as s:
+        question = (await s.begin()).request
         assert question.is_escalation
         assert question.title == "Run this command outside the sandbox?"
         assert "outside the folders the command may use" in question.reason
@@ -92,13 +76,11 @@ async def test_what_the_sandbox_stopped_is_asked_and_run_again_outside(ground: G
         assert content_of(outside) == "x"
 
 
-async def test_a_no_to_leaving_the_sandbox_keeps_the_confined_result(ground: Ground, outside: Path) -> None:
+async def test_a_no_to_leaving_the_sandbox_keeps_the_confined_result(walled: Ground, outside: Path) -> None:
     """S-16: the model reads what was refused, and the turn goes on."""
-    await needs_sandbox(ground)
     script = f"import pathlib; pathlib.Path({str(outside)!r}).write_text('x')"
-    async with ground.session([[run(f'python3 -c "{script}"')], [Say("ok")]], approval="on_request") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await asked(s, Denied(message="stay inside"))
+    async with walled.session([[run(f'python3 -c "{script}"')], [Say("ok")]], approval="on_request") as s:
+        await s.begin(Denied(message="stay inside"))
         finished = await s.rx.expect(ev.ToolCallFinished)
         assert finished.state == "failed"
         assert "stay inside" in finished.result.content
@@ -108,23 +90,21 @@ async def test_a_no_to_leaving_the_sandbox_keeps_the_confined_result(ground: Gro
 
 
 @pytest.mark.parametrize("policy", ["on_request", "never"])
-async def test_a_policy_that_does_not_ask_confines_instead(ground: Ground, policy: ApprovalPolicy) -> None:
-    await needs_sandbox(ground)
-    async with ground.session([[run("echo x > a.txt")], [Say("ok")]], approval=policy) as s:
+async def test_a_policy_that_does_not_ask_confines_instead(walled: Ground, policy: ApprovalPolicy) -> None:
+    async with walled.session([[run("echo x > a.txt")], [Say("ok")]], approval=policy) as s:
         await s.prompt()
         assert s.rx.all(ev.ApprovalRequested) == []
-        assert ground.read("a.txt") == "x\n"
+        assert walled.read("a.txt") == "x\n"
         assert s.rx.all(ev.ToolCallFinished)[0].result.metadata["confinement"] == "sandbox"
 
 
-async def test_in_the_strict_sandbox_no_command_writes_and_none_asks(ground: Ground) -> None:
-    await needs_sandbox(ground)
-    async with ground.session([[run("touch a.txt")], [Say("ok")]], approval="never", sandbox="strict") as s:
+async def test_in_the_strict_sandbox_no_command_writes_and_none_asks(walled: Ground) -> None:
+    async with walled.session([[run("touch a.txt")], [Say("ok")]], approval="never", sandbox="strict") as s:
         await s.prompt()
         [result] = s.results()
         assert result.is_error
         assert "do not let it run outside" in result.content
-        assert not (ground.workspace / "a.txt").exists()
+        assert not (walled.workspace / "a.txt").exists()
 
 
 @pytest.mark.parametrize("command", ["cat a.txt", "echo x > a.txt"])
@@ -133,8 +113,7 @@ async def test_without_a_sandbox_every_command_asks(ground: Ground, policy: Appr
     without_sandbox(ground)
     ground.write("a.txt", "hello\n")
     async with ground.session([[run(command)], [Say("ok")]], approval=policy) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        question = (await asked(s, Denied())).request
+        question = (await s.begin(Denied())).request
         assert "no sandbox is available" in question.reason or policy == "always"
         assert "Not sandboxed" in question.confinement
         await s.rx.expect(ev.TurnEnded)
@@ -149,76 +128,67 @@ async def test_without_a_sandbox_the_policy_never_refuses(ground: Ground) -> Non
         assert not (ground.workspace / "a.txt").exists()
 
 
-async def test_a_rule_for_the_session_answers_the_next_question_until_it_is_taken_back(ground: Ground) -> None:
-    await needs_sandbox(ground)
+async def test_a_rule_for_the_session_answers_the_next_question_until_it_is_taken_back(walled: Ground) -> None:
     calls = [[run(f"touch {name}.txt")] for name in "abc"]
-    async with ground.session([*calls[:2], [Say("ok")], calls[2], [Say("ok")]]) as s:
+    async with walled.session([*calls[:2], [Say("ok")], calls[2], [Say("ok")]]) as s:
         rule = Rule(
-            id="r-1", effect="allow", kind="command", pattern="touch", scope="session", created_at=ground.clock.now()
+            id="r-1", effect="allow", kind="command", pattern="touch", scope="session", created_at=walled.clock.now()
         )
-        s.submit(ops.SubmitPrompt(text="go"))
-        await asked(s, Allowed(scope="session", rules=(rule,)))
+        await s.begin(Allowed(scope="session", rules=(rule,)))
         await s.rx.expect(ev.TurnEnded)
         assert len(s.rx.all(ev.ApprovalRequested)) == 1
         assert s.rx.all(ev.RulesReported)[-1].rules == (rule,)
         await s.carry_out(ops.RevokeRule(rule_id="r-1"), ev.RuleRevoked)
         s.submit(ops.SubmitPrompt(text="again"))
-        await asked(s, Denied())
+        await s.answer(Denied())
         await s.rx.expect(ev.TurnEnded)
         assert s.rx.all(ev.RulesReported)[-1].rules == ()
-    assert not (ground.workspace / "c.txt").exists()
+    assert not (walled.workspace / "c.txt").exists()
 
 
-async def test_a_rule_of_a_session_holds_after_it_was_opened_again(ground: Ground) -> None:
-    await needs_sandbox(ground)
-    async with ground.session([[run("touch a.txt")], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await asked(s, Allowed(scope="session"))
+async def test_a_rule_of_a_session_holds_after_it_was_opened_again(walled: Ground) -> None:
+    async with walled.session([[run("touch a.txt")], [Say("ok")]]) as s:
+        await s.begin(Allowed(scope="session"))
         await s.rx.expect(ev.TurnEnded)
         session_id = s.id
-    async with ground.session([[run("touch a.txt")], [Say("ok")]], resume=session_id) as s:
+    async with walled.session([[run("touch a.txt")], [Say("ok")]], resume=session_id) as s:
         await s.prompt()
         assert s.rx.all(ev.ApprovalRequested) == []
 
 
-async def test_a_lasting_rule_is_kept_in_the_file_and_holds_in_the_next_session(ground: Ground) -> None:
-    await needs_sandbox(ground)
-    async with ground.session([[run("touch a.txt")], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await asked(s, Allowed(scope="project"))
+async def test_a_lasting_rule_is_kept_in_the_file_and_holds_in_the_next_session(walled: Ground) -> None:
+    async with walled.session([[run("touch a.txt")], [Say("ok")]]) as s:
+        await s.begin(Allowed(scope="project"))
         await s.rx.expect(ev.TurnEnded)
-    [kept] = RulesFile(ground.paths.config / RULES_NAME).load().rules
-    assert (kept.scope, kept.workspace) == ("project", str(ground.workspace))
-    async with ground.session([[run("touch a.txt")], [Say("ok")]]) as s:
+    [kept] = RulesFile(walled.paths.config / RULES_NAME).load().rules
+    assert (kept.scope, kept.workspace) == ("project", str(walled.workspace))
+    async with walled.session([[run("touch a.txt")], [Say("ok")]]) as s:
         await s.prompt()
         assert s.rx.all(ev.ApprovalRequested) == []
         await s.carry_out(ops.RevokeRule(rule_id=kept.id), ev.RulesReported, lambda event: event.rules == ())
-    assert RulesFile(ground.paths.config / RULES_NAME).load().rules == ()
+    assert RulesFile(walled.paths.config / RULES_NAME).load().rules == ()
 
 
-async def test_a_rules_file_with_mistakes_is_told_and_does_not_allow(ground: Ground) -> None:
-    await needs_sandbox(ground)
-    ground.paths.config.mkdir(parents=True)
-    (ground.paths.config / RULES_NAME).write_text('[[rule]]\neffect = "allow"\nkind = "command"\npattern = "touch"\n')
-    async with ground.session([[run("touch a.txt")], [Say("ok")]]) as s:
+async def test_a_rules_file_with_mistakes_is_told_and_does_not_allow(walled: Ground) -> None:
+    walled.paths.config.mkdir(parents=True)
+    (walled.paths.config / RULES_NAME).write_text('[[rule]]\neffect = "allow"\nkind = "command"\npattern = "touch"\n')
+    async with walled.session([[run("touch a.txt")], [Say("ok")]]) as s:
         notice = await s.carry_out(ops.SubmitPrompt(text="go"), ev.Notice)
         assert "the rules file has mistakes" in notice.title
-        await asked(s, Denied())
+        await s.answer(Denied())
         await s.rx.expect(ev.TurnEnded)
 
 
-async def test_an_edited_command_is_held_to_the_rules_and_settings_too(ground: Ground) -> None:
-    await needs_sandbox(ground)
+async def test_an_edited_command_is_held_to_the_rules_and_settings_too(walled: Ground) -> None:
     execution = ExecutionSettings(blocked_commands=("rm",))
-    ground.settings = replace(ground.settings, execution=execution)
-    ground.write("a.txt", "kept\n")
-    async with ground.session([[run("touch b.txt")], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await asked(s, Allowed(edited_command="env rm -f a.txt"))
+    walled.settings = replace(walled.settings, execution=execution)
+    walled.write("a.txt", "kept\n")
+    async with walled.session([[run("touch b.txt")], [Say("ok")]]) as s:
+        await s.begin(Allowed(edited_command="env rm -f a.txt"))
         finished = await s.rx.expect(ev.ToolCallFinished)
         assert finished.result.error_type == "permission"
         assert "blocked pattern: rm" in finished.result.content
-    assert ground.read("a.txt") == "kept\n"
+    assert walled.read("a.txt") == "kept\n"
 
 
 @pytest.mark.parametrize("command", ["echo forbidden", 'e""cho x', "true && env X=1 echo hi", "bash -c 'echo x'"])
@@ -237,11 +207,10 @@ async def test_a_file_that_often_holds_secrets_is_read_only_after_a_yes(ground: 
     ground.write(".env", "TOKEN=1\n")
     read = Call("read_file", {"path": ".env"})
     async with ground.session([[read], [read], [Say("ok")]], approval="on_request") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        question = (await asked(s, Denied())).request
+        question = (await s.begin(Denied())).request
         assert "often holds secrets" in question.reason
         assert question.cause == ".env"
-        await asked(s)
+        await s.answer()
         await s.rx.expect(ev.TurnEnded)
         first, second = (event.result for event in s.rx.all(ev.ToolCallFinished))
         assert "TOKEN" not in first.content
@@ -251,8 +220,7 @@ async def test_a_file_that_often_holds_secrets_is_read_only_after_a_yes(ground: 
 async def test_edits_allowed_for_the_session_do_not_ask_again(ground: Ground) -> None:
     edits = [[Call("create_file", {"path": name, "content": "x"})] for name in ("a", "b")]
     async with ground.session([*edits, [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        question = (await asked(s, Allowed(scope="session"))).request
+        question = (await s.begin(Allowed(scope="session"))).request
         assert question.rule_patterns == (("a", EDITS),)
         await s.rx.expect(ev.TurnEnded)
         assert len(s.rx.all(ev.ApprovalRequested)) == 1
@@ -260,8 +228,7 @@ async def test_edits_allowed_for_the_session_do_not_ask_again(ground: Ground) ->
 
 async def test_a_background_command_is_reported_and_stopped_from_the_front(ground: Ground) -> None:
     async with ground.session([[run("echo ready; sleep 1000", is_background=True)], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await asked(s)
+        await s.begin()
         await s.rx.expect(ev.TurnEnded)
         running = await s.rx.expect(ev.JobsReported, lambda event: event.jobs[0].last_line == "ready")
         assert running.jobs[0].state == "running"
@@ -275,8 +242,7 @@ async def test_the_agents_own_question_is_asked_under_a_policy_that_asks_little(
     """T-109, Z-27"""
     question = Call("request_approval", {"action": "Drop the table", "reason": "It is empty."})
     async with ground.session([[question], [Say("ok")]], approval="on_request") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        request = (await asked(s)).request
+        request = (await s.begin()).request
         assert request.title == "Drop the table"
         assert request.reason == "The agent says: It is empty."
         finished = await s.rx.expect(ev.ToolCallFinished)
@@ -291,14 +257,13 @@ async def test_under_never_the_agents_question_is_refused(ground: Ground) -> Non
 
 
 @pytest.mark.parametrize("command", ["cat .e*", "grep -r TOKEN .", "cat deep/er/x.pem | head"])
-async def test_a_command_that_runs_unasked_reads_no_secret_of_the_workspace(ground: Ground, command: str) -> None:
-    await needs_sandbox(ground)
-    search = await ground.probe.search() if ground.probe else NO_SANDBOX
+async def test_a_command_that_runs_unasked_reads_no_secret_of_the_workspace(walled: Ground, command: str) -> None:
+    search = await walled.probe.search() if walled.probe else NO_SANDBOX
     if search.sandbox is None or search.sandbox.name != "bubblewrap":
         pytest.skip("only bubblewrap hides single files")
-    ground.write(".env", "TOKEN=hunter2\n")
-    ground.write("deep/er/x.pem", "TOKEN=hunter2\n")
-    async with ground.session([[run(command)], [Say("ok")]], approval="on_request") as s:
+    walled.write(".env", "TOKEN=hunter2\n")
+    walled.write("deep/er/x.pem", "TOKEN=hunter2\n")
+    async with walled.session([[run(command)], [Say("ok")]], approval="on_request") as s:
         event = await s.carry_out(ops.SubmitPrompt(text="go"), (ev.ApprovalRequested, ev.ToolCallFinished))
         if isinstance(event, ev.ApprovalRequested):
             assert "often hold" in event.request.reason or event.request.is_escalation
@@ -307,17 +272,16 @@ async def test_a_command_that_runs_unasked_reads_no_secret_of_the_workspace(grou
         assert all("hunter2" not in result.content for result in s.results())
 
 
-async def test_the_logs_of_a_sessions_jobs_are_in_a_folder_of_its_own(ground: Ground) -> None:
+async def test_the_logs_of_a_sessions_jobs_are_in_a_folder_of_its_own(walled: Ground) -> None:
     """Commands may read that folder, and what jobs of other sessions print is not their business."""
-    await needs_sandbox(ground)
     job = run("echo mine; sleep 30", is_background=True)
-    look = run(f"until grep -h mine {ground.paths.logs}/jobs/*/*.log; do sleep 0.01; done")
-    async with ground.session([[job], [look], [Say("ok")]], approval="on_request") as s:
+    look = run(f"until grep -h mine {walled.paths.logs}/jobs/*/*.log; do sleep 0.01; done")
+    async with walled.session([[job], [look], [Say("ok")]], approval="on_request") as s:
         await s.prompt()
         started, looked = (event.result for event in s.rx.all(ev.ToolCallFinished))
         log = started.metadata["log"]
         assert isinstance(log, str)
-        assert Path(log).parent == ground.paths.logs / "jobs" / s.id
+        assert Path(log).parent == walled.paths.logs / "jobs" / s.id
         assert "mine" in looked.content
 
 

@@ -173,8 +173,7 @@ async def test_under_the_policy_always_even_a_read_asks(ground: Ground) -> None:
     """Z-62."""
     ground.extra_tools = (MeetingTool(Meeting(1), []),)
     async with ground.session([[meet("a")], [Say("ok")]], approval="always") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
+        await s.begin()
         assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
 
 

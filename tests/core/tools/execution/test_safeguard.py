@@ -92,8 +92,7 @@ async def recover(s: Open, call_id: str) -> ev.ChangesUndone:
 
 async def run_and_recover(ground: Ground, command: str) -> tuple[ev.ChangesRecorded, ev.ChangesUndone]:
     async with ground.session([[run(command)], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
+        await s.begin()
         finished = await s.rx.expect(ev.ToolCallFinished)
         assert finished.state == "completed", finished.result.content
         await s.rx.expect(ev.TurnEnded)
@@ -195,8 +194,7 @@ async def test_what_is_too_much_is_said_before_and_on_the_card(ground: Ground) -
         ground.write(f"node_modules/{number}.js", "x\n")
     ground.write(".cache/one", "kept\n")
     async with ground.session([[run("rm -rf node_modules .cache")], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = await s.answer()
+        asked = await s.begin()
         assert asked.request.safety == (
             "A safety copy is made first: the files of this folder, .cache.",
             "Not in the safety copy: node_modules. It is more than a safety copy may hold: 2 files, 200 MiB.",
@@ -209,8 +207,7 @@ async def test_what_is_too_much_is_said_before_and_on_the_card(ground: Ground) -
 
 async def test_a_command_that_destroys_nothing_makes_no_copy_and_says_nothing(ground: Ground, git: Git) -> None:
     async with ground.session([[run("echo x > c.txt")], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        assert (await s.answer()).request.safety == ()
+        assert (await s.begin()).request.safety == ()
         await s.rx.expect(ev.TurnEnded)
         [recorded] = s.rx.all(ev.ChangesRecorded)
         assert (recorded.refs, recorded.is_recoverable) == ((), False)

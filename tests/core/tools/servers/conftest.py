@@ -1,4 +1,4 @@
-"""Sessions whose settings define servers, on real processes."""
+"""Sessions whose settings define servers, on real processes: one called `program`, unless a test says otherwise."""
 
 import asyncio
 from pathlib import Path
@@ -33,4 +33,5 @@ def program(*behaviours: str, name: str = "program", more: str = "") -> str:
 def ground(tmp_path: Path) -> Ground:
     ground = Ground(tmp_path)
     ground.clock = PatientClock()
+    with_servers(ground, program())
     return ground

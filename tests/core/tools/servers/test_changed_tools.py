@@ -12,7 +12,6 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.mcp.server_pool import ServerPool
 from desktop_agent.core.mcp.trust import MOST_INTRODUCED_CHARS, ToolTrust, TrustedTools
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Aborted, Allowed, Denied, JsonObject, Rule
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.tools.servers.mcp_tool import McpArguments, McpTool, SessionTrust
@@ -49,20 +48,13 @@ class _Log:
         raise AssertionError(event)
 
 
-@pytest.fixture
-def ground(ground: Ground) -> Ground:
-    with_servers(ground, program())
-    return ground
-
-
 def changed(**tools: JsonObject) -> Reply:
     return [Call("program__write", {"path": "tools.json", "text": json.dumps(tools)}), Call("program__more", {})]
 
 
 async def allowed_before(ground: Ground, answer: Allowed) -> None:
     async with ground.session([[ECHO], DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer(answer)
+        await s.begin(answer)
         await s.rx.expect(ev.TurnEnded)
 
 
@@ -86,8 +78,7 @@ async def test_a_tool_that_changed_is_asked_about_with_what_changed(ground: Grou
     ground.write("tools.json", json.dumps(POISONED))
 
     async with ground.session([[ECHO], DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        request = (await s.answer(Denied())).request
+        request = (await s.begin(Denied())).request
         await s.rx.expect(ev.TurnEnded)
 
     change = request.tool_change
@@ -108,8 +99,7 @@ async def test_allowing_it_as_it_is_now_lets_the_rule_hold_again_and_makes_no_ot
     ground.write("tools.json", json.dumps(POISONED))
 
     async with ground.session([[ECHO], [ECHO], DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer(Allowed(scope="always"))
+        await s.begin(Allowed(scope="always"))
         await s.rx.expect(ev.TurnEnded)
     async with ground.session([[ECHO], DONE]) as later:
         await later.prompt()
@@ -135,8 +125,7 @@ async def test_the_model_hears_of_a_change_when_the_user_let_the_tool_act_with_i
     ground.write("tools.json", json.dumps(POISONED))
 
     async with ground.session([[ECHO], [ECHO], DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer(Denied())
+        await s.begin(Denied())
         await s.answer()
         await s.rx.expect(ev.TurnEnded)
         told = [
@@ -154,8 +143,7 @@ async def test_a_tool_that_changes_in_a_turn_is_asked_about_in_that_turn(ground:
     script = [changed(echo={"description": "Another."}), [ECHO], DONE]
 
     async with ground.session(script) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        request = (await s.answer()).request
+        request = (await s.begin()).request
         await s.rx.expect(ev.TurnEnded)
 
         said = [notice.title for notice in s.rx.all(ev.Notice)]
@@ -172,8 +160,7 @@ async def test_arguments_for_the_schema_of_before_are_answered_with_the_new_one(
     ground.write("tools.json", json.dumps({"echo": {"inputSchema": schema}}))
 
     async with ground.session([[ECHO], [Call("program__echo", {"words": "x"})], DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer(Allowed(scope="always"))
+        await s.begin(Allowed(scope="always"))
         await s.rx.expect(ev.TurnEnded)
         first, second = s.rx.all(ev.ToolCallFinished)
 
@@ -187,8 +174,7 @@ async def test_a_new_tool_of_an_allowed_server_is_asked_about(ground: Ground) ->
     await allowed_before(ground, for_the_server())
 
     async with ground.session([[Call("program__more", {})], [Call("program__extra0", {})], DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        request = (await s.answer()).request
+        request = (await s.begin()).request
         await s.rx.expect(ev.TurnEnded)
 
     assert request.tool == "program__extra0"
@@ -202,8 +188,7 @@ async def test_a_rule_for_a_server_is_not_for_what_changed_before_it_and_was_not
     ground.write("tools.json", json.dumps(POISONED))
 
     async with ground.session([[Call("program__picture", {})], [ECHO], DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer(for_the_server())
+        await s.begin(for_the_server())
         request = (await s.answer(Denied())).request
         await s.rx.expect(ev.TurnEnded)
 
@@ -217,8 +202,7 @@ async def test_a_rule_written_by_hand_asks_once_about_each_tool(ground: Ground) 
     rules.write_text('[[rule]]\nid = "x"\neffect = "allow"\nkind = "tool"\npattern = "program__*"\nscope = "always"\n')
 
     async with ground.session([[ECHO], [ECHO], DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer(Allowed(scope="always"))
+        await s.begin(Allowed(scope="always"))
         await s.rx.expect(ev.TurnEnded)
 
     assert asked(s) == ["program__echo"]
@@ -231,8 +215,7 @@ async def test_a_torn_record_allows_nothing_and_is_mended_by_a_yes(ground: Groun
     record.write_bytes(record.read_bytes()[:kept])
 
     async with ground.session([[ECHO], [ECHO], DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer(Allowed(scope="always"))
+        await s.begin(Allowed(scope="always"))
         await s.rx.expect(ev.TurnEnded)
 
     assert asked(s) == ["program__echo"]
@@ -243,8 +226,7 @@ async def test_another_program_under_the_same_name_has_nothing_allowed(ground: G
     with_servers(ground, program("tell"))
 
     async with ground.session([[ECHO], DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        request = (await s.answer(Denied())).request
+        request = (await s.begin(Denied())).request
         await s.rx.expect(ev.TurnEnded)
 
     assert request.tool_change is not None
@@ -267,8 +249,7 @@ async def test_where_no_user_answers_the_turn_ends_for_want_of_an_approval(groun
     ground.write("tools.json", json.dumps(POISONED))
 
     async with ground.session([[ECHO], DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer(Aborted(reason="No user is here."))
+        await s.begin(Aborted(reason="No user is here."))
         ended = await s.rx.expect(ev.TurnEnded)
 
     assert ended.reason == "approval_required"
@@ -301,8 +282,7 @@ async def test_a_record_that_cannot_be_written_is_said_and_asks_again(ground: Gr
     ground.paths.tool_trust.write_text("in the way")
 
     async with ground.session([[ECHO], [ECHO], DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer(FOR_THIS_TOOL)
+        await s.begin(FOR_THIS_TOOL)
         await s.answer()
         await s.rx.expect(ev.TurnEnded)
         said = [notice.title for notice in s.rx.all(ev.Notice)]
@@ -314,13 +294,11 @@ async def test_the_first_question_about_a_tool_says_what_the_server_says_of_it_a
     ground: Ground,
 ) -> None:
     async with ground.session([[ECHO], [ECHO], DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        first = await s.answer(Denied())
+        first = await s.begin(Denied())
         second = await s.answer()
         await s.rx.expect(ev.TurnEnded)
     async with ground.session([[ECHO], [ECHO], DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        new_session = await s.answer()
+        new_session = await s.begin()
         allowed = await s.answer()
         await s.rx.expect(ev.TurnEnded)
 
@@ -336,8 +314,7 @@ async def test_a_hostile_definition_is_shown_cut_and_with_nothing_hidden(ground:
     ground.write("tools.json", json.dumps({"echo": poisoned}))
 
     async with ground.session([[ECHO], DONE]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = await s.answer()
+        asked = await s.begin()
         await s.rx.expect(ev.TurnEnded)
 
     shown = asked.request.tool_definition

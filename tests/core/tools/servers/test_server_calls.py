@@ -32,11 +32,8 @@ async def test_the_model_is_offered_what_servers_have_behind_our_own_tools(groun
 
 
 async def test_a_call_is_asked_about_with_what_runs_and_comes_back(ground: Ground) -> None:
-    with_servers(ground, program())
-
     async with ground.session([[Call("program__echo", {"text": "hello"})], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = (await s.answer()).request
+        asked = (await s.begin()).request
         await s.rx.expect(ev.TurnEnded)
         (result,) = s.results()
         (started,) = s.rx.all(ev.ToolCallStarted)
@@ -54,11 +51,8 @@ async def test_a_call_is_asked_about_with_what_runs_and_comes_back(ground: Groun
 
 
 async def test_a_servers_answer_is_framed_for_the_model_and_for_nobody_else(ground: Ground) -> None:
-    with_servers(ground, program())
-
     async with ground.session([[Call("program__echo", {"text": "hello"})], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
+        await s.begin()
         finished = await s.rx.expect(ev.ToolCallFinished)
         await s.rx.expect(ev.TurnEnded)
         (read,) = s.results()
@@ -161,7 +155,6 @@ async def test_what_a_server_of_a_killed_application_wrote_after_the_last_look_i
 
 
 async def test_a_session_that_closes_leaves_no_server_to_be_looked_at_again(ground: Ground) -> None:
-    with_servers(ground, program())
     async with ground.session([[Call("program__write", {"path": "a.txt", "text": "x\n"})], [Say("ok")]]) as s:
         await s.prompt("go", answers=1)
     ground.write("a.txt", "mine\n")
@@ -170,12 +163,10 @@ async def test_a_session_that_closes_leaves_no_server_to_be_looked_at_again(grou
 
 
 async def test_what_a_server_changes_here_is_in_the_ledger_as_its_own_and_can_be_undone(ground: Ground) -> None:
-    with_servers(ground, program())
     ground.write("notes.txt", "mine\n")
 
     async with ground.session([[Call("program__write", {"path": "notes.txt", "text": "theirs\n"})], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
+        await s.begin()
         recorded = await s.rx.expect(ev.ChangesRecorded)
         await s.rx.expect(ev.TurnEnded)
         assert ground.read("notes.txt") == "theirs\n"
@@ -187,8 +178,6 @@ async def test_what_a_server_changes_here_is_in_the_ledger_as_its_own_and_can_be
 
 
 async def test_wrong_arguments_are_answered_without_asking_or_calling(ground: Ground) -> None:
-    with_servers(ground, program())
-
     async with ground.session([[Call("program__write", {"path": 3})], [Say("ok")]]) as s:
         await s.prompt()
         (result,) = s.results()
@@ -199,11 +188,8 @@ async def test_wrong_arguments_are_answered_without_asking_or_calling(ground: Gr
 
 
 async def test_a_no_leaves_the_server_uncalled(ground: Ground) -> None:
-    with_servers(ground, program())
-
     async with ground.session([[Call("program__write", {"path": "x", "text": "x"})], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer(Denied())
+        await s.begin(Denied())
         await s.rx.expect(ev.TurnEnded)
 
     assert not (ground.workspace / "x").exists()
@@ -225,8 +211,6 @@ async def test_the_turn_goes_on_without_a_server_that_fails_and_says_so_once(gro
 
 
 async def test_a_server_that_dies_under_a_call_ends_the_call_and_not_the_turn(ground: Ground) -> None:
-    with_servers(ground, program())
-
     async with ground.session([[Call("program__die", {})], [Say("ok")]]) as s:
         ended = await s.prompt("go", answers=1)
         (result,) = s.results()
@@ -237,7 +221,6 @@ async def test_a_server_that_dies_under_a_call_ends_the_call_and_not_the_turn(gr
 
 
 async def test_tools_that_a_server_gets_in_a_turn_are_in_its_next_request(ground: Ground) -> None:
-    with_servers(ground, program())
     script = [[Call("program__more", {})], [Call("program__echo", {"text": "x"})], [Say("ok")]]
 
     async with ground.session(script) as s:
@@ -249,8 +232,6 @@ async def test_tools_that_a_server_gets_in_a_turn_are_in_its_next_request(ground
 
 @pytest.mark.parametrize("named", ["program", "program/echo", "program__echo"])
 async def test_lists_of_tools_take_a_servers_name(ground: Ground, named: str) -> None:
-    with_servers(ground, program())
-
     async with ground.session([[Say("ok")]], rules=CallRules(blocked_tools=(named,))) as s:
         await s.prompt()
         names = {tool.name for tool in s.last_request.tools}
@@ -260,8 +241,6 @@ async def test_lists_of_tools_take_a_servers_name(ground: Ground, named: str) ->
 
 
 async def test_a_picture_of_a_server_is_shown_to_the_model(ground: Ground) -> None:
-    with_servers(ground, program())
-
     async with ground.session([[Call("program__picture", {})], [Say("ok")]]) as s:
         await s.prompt("go", answers=1)
         (result,) = s.results()

@@ -10,7 +10,7 @@ from desktop_agent.core.protocol.model import Aborted, Allowed, Answer, Decision
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.store.unfinished import Unfinished
 from tests.core.mcp.conftest import PROGRAM
-from tests.core.tools.servers.conftest import program, with_servers
+from tests.core.tools.servers.conftest import with_servers
 from tests.harness import Ground, Open
 
 FORM: JsonObject = {
@@ -30,8 +30,7 @@ def asking(request: JsonObject) -> list[Reply]:
 
 async def begin(s: Open) -> ev.ApprovalRequested:
     """Let the call run; return what is asked next."""
-    s.submit(ops.SubmitPrompt(text="go"))
-    await s.answer()
+    await s.begin()
     return await s.rx.expect(ev.ApprovalRequested)
 
 
@@ -41,7 +40,6 @@ async def reply_to(s: Open, asked: ev.ApprovalRequested, decision: Decision) -> 
 
 
 async def test_a_form_is_asked_on_record_and_its_answers_reach_the_server(ground: Ground) -> None:
-    with_servers(ground, program())
     answers: dict[str, Answer] = {"name": "Ada", "age": 36}
 
     async with ground.session(asking(FORM)) as s:
@@ -66,8 +64,6 @@ async def test_a_form_is_asked_on_record_and_its_answers_reach_the_server(ground
     [(Denied(), "decline"), (Aborted(reason="x"), "cancel"), (Allowed(answers={"name": "A"}), "cancel")],
 )
 async def test_what_is_no_answer_is_not_sent_as_one(ground: Ground, decision: Decision, action: str) -> None:
-    with_servers(ground, program())
-
     async with ground.session(asking(FORM)) as s:
         reply = await reply_to(s, await begin(s), decision)
         ended = await s.rx.expect(ev.TurnEnded)
@@ -77,8 +73,6 @@ async def test_what_is_no_answer_is_not_sent_as_one(ground: Ground, decision: De
 
 
 async def test_stopping_the_turn_ends_the_question_before_the_call(ground: Ground) -> None:
-    with_servers(ground, program())
-
     async with ground.session(asking(FORM)) as s:
         await begin(s)
         await s.carry_out(ops.Interrupt(), ev.TurnEnded)
@@ -88,7 +82,6 @@ async def test_stopping_the_turn_ends_the_question_before_the_call(ground: Groun
 
 
 async def test_a_question_that_a_killed_process_left_is_over_and_its_call_does_not_run_again(ground: Ground) -> None:
-    with_servers(ground, program())
     unfinished = Unfinished()
 
     async with ground.session(asking(FORM)) as s:
@@ -101,8 +94,6 @@ async def test_a_question_that_a_killed_process_left_is_over_and_its_call_does_n
 
 
 async def test_where_nobody_may_be_asked_the_server_gets_a_no(ground: Ground) -> None:
-    with_servers(ground, program())
-
     async with ground.session(asking(FORM)) as s:
         first = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         await s.carry_out(ops.SetMode(approval="never"), ev.ModeSet)
@@ -118,12 +109,10 @@ async def test_where_nobody_may_be_asked_the_server_gets_a_no(ground: Ground) ->
     ["http://example.org/", "file:///etc/passwd", "https://user@example.org/", "https://exämple.org/", "javascript:1"],
 )
 async def test_an_address_that_must_not_be_opened_is_never_shown(ground: Ground, url: str) -> None:
-    with_servers(ground, program())
     request: JsonObject = {"mode": "url", "message": "Go", "url": url, "elicitationId": "1"}
 
     async with ground.session(asking(request)) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
+        await s.begin()
         reply = (await s.rx.expect(ev.ToolCallFinished)).result.content
         await s.rx.expect(ev.TurnEnded)
 

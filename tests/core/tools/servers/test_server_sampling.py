@@ -20,18 +20,12 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.providers.scripted import Call, Cost, Fail, Hang, Reply, Say
 from desktop_agent.core.session.spending import TurnLimits
 from desktop_agent.core.tools.servers.asking_back import MOST_IN_A_CALL, SAMPLING
-from tests.core.tools.servers.conftest import program, with_servers
+from tests.core.tools.servers.conftest import with_servers
 from tests.core.tools.servers.test_server_questions import STATELESS
 from tests.harness import Ground, ImpatientClock, Open, check_conversation
 
 HELLO: JsonObject = {"role": "user", "content": {"type": "text", "text": "Name a colour."}}
 COLOUR: JsonObject = {"messages": [HELLO], "systemPrompt": "Be brief.", "maxTokens": 50}
-
-
-@pytest.fixture
-def ground(ground: Ground) -> Ground:
-    with_servers(ground, program())
-    return ground
 
 
 def sampling(request: JsonObject, *answers: Reply, times: int = 1) -> list[Reply]:
@@ -40,8 +34,7 @@ def sampling(request: JsonObject, *answers: Reply, times: int = 1) -> list[Reply
 
 async def begin(s: Open) -> SamplingQuestion:
     """Let the call run; return what the server wants to ask the model."""
-    s.submit(ops.SubmitPrompt(text="go"))
-    await s.answer()
+    await s.begin()
     asked = await s.rx.expect(ev.ApprovalRequested)
     assert asked.request.question is not None
     assert asked.request.question.sampling is not None
@@ -63,8 +56,7 @@ async def end(s: Open) -> str:
 async def refused(ground: Ground, request: JsonObject) -> str:
     """Return what the server gets without a question to the user."""
     async with ground.session(sampling(request)) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
+        await s.begin()
         reply = await end(s)
         assert len(s.rx.all(ev.ApprovalRequested)) == 1
     return str(json.loads(reply)["message"])

@@ -30,7 +30,6 @@ async def test_no_server_is_started_before_a_turn_needs_it(ground: Ground) -> No
 
 
 async def test_a_question_about_a_call_outlives_the_application_and_its_yes_calls_the_server(ground: Ground) -> None:
-    with_servers(ground, program())
     session_id = await killed_while_asking(ground, [WRITE])
 
     async with reopened(ground, session_id, DONE) as s:
@@ -50,7 +49,6 @@ async def test_a_question_about_a_call_outlives_the_application_and_its_yes_call
 
 
 async def test_a_no_to_a_question_of_before_calls_nothing(ground: Ground) -> None:
-    with_servers(ground, program())
     session_id = await killed_while_asking(ground, [WRITE])
 
     async with reopened(ground, session_id, DONE) as s:
@@ -63,7 +61,6 @@ async def test_a_no_to_a_question_of_before_calls_nothing(ground: Ground) -> Non
 
 
 async def test_a_question_about_a_server_that_is_gone_by_now_is_answered_for_the_model(ground: Ground) -> None:
-    with_servers(ground, program())
     session_id = await killed_while_asking(ground, [WRITE])
     with_servers(ground)
 

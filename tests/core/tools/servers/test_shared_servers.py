@@ -11,7 +11,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, in_order
-from tests.core.tools.servers.conftest import PatientClock, program, with_servers
+from tests.core.tools.servers.conftest import PatientClock
 from tests.harness import MODEL, Ground, Open, Receiver
 
 
@@ -40,8 +40,7 @@ class Application:
 
 
 async def echo(s: Open, text: str) -> str:
-    s.submit(ops.SubmitPrompt(text="go"))
-    await s.answer()
+    await s.begin()
     result = (await s.rx.expect(ev.ToolCallFinished)).result.content
     await s.rx.expect(ev.TurnEnded)
     assert result == text
@@ -62,7 +61,6 @@ async def test_closing_one_session_leaves_the_others_server_running_and_the_last
     ground: Ground,
 ) -> None:
     ground.clock = PatientClock()
-    with_servers(ground, program())
     application = Application(ground)
     one = await application.open(saying("one"))
     await echo(one, "one")

@@ -8,14 +8,12 @@ from mcp_types import ServerCapabilities, Tool
 from desktop_agent.core.mcp.sdk.sdk_results import NEEDS_TASK, ONLY_FOR_VIEW, offered_tool, unused_in
 from desktop_agent.core.mcp.server_status import OfferedTool, unused_line
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.tools.servers.mcp_tool import NO_VIEW
 from tests.core.mcp.conftest import Connect, server
 from tests.core.mcp.conftest import connect as connect
 from tests.core.mcp.conftest import pool as pool
-from tests.core.tools.servers.conftest import program, with_servers
 from tests.harness import Ground
 
 VIEW: JsonObject = {"_meta": {"ui": {"resourceUri": "ui://clock/app.html"}}}
@@ -25,10 +23,8 @@ APP_ONLY: JsonObject = {"_meta": {"ui": {"resourceUri": "ui://clock/app.html", "
 
 async def called(ground: Ground, tool: str, arguments: JsonObject) -> tuple[str, list[str]]:
     """Call a tool; return what the model gets of it, and the tools that it was offered."""
-    with_servers(ground, program())
     async with ground.session([[Call(f"program__{tool}", arguments)], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
+        await s.begin()
         result = (await s.rx.expect(ev.ToolCallFinished)).result.content
         await s.rx.expect(ev.TurnEnded)
         return result, [each.name for each in s.last_request.tools]
