@@ -37,9 +37,7 @@ class Bubblewrap(Struct, frozen=True):
     program: str
     guards: Guards
     can_forbid_namespaces: bool = True
-    """Whether it supports `--disable-userns` (0.8.0). Without it, a command can create namespaces but gains nothing in
-    them.
-    """
+    """Whether it has `--disable-userns` (0.8.0). Else commands can make namespaces, but gain nothing in them."""
     is_supervised: bool = True
     """Whether a supervisor sets access lists and answers `umask`: on Linux 5.19 and later."""
     name: str = "bubblewrap"

@@ -89,9 +89,7 @@ def check(command: Command, confinement: ConfinementSpec) -> None:
 
 
 def require_no_way_out(confinement: ConfinementSpec, name: str) -> None:
-    """Raise `SandboxError` if network access is limited to some hosts, for a sandbox that can only allow or deny all of
-    it.
-    """
+    """Raise `SandboxError` for access to some hosts only, in a sandbox that allows or denies all of it."""
     if confinement.way_out:
         raise SandboxError(
             f"The sandbox of this machine ({name}) cannot let a program reach some hosts only.",
@@ -105,9 +103,7 @@ _UNSAFE = re.compile(
     r"LD_.*|DYLD_.*|GLIBC_TUNABLES|MALLOC_.*|GCONV_PATH|GETCONF_DIR|HOSTALIASES|LOCALDOMAIN|LOCPATH|NIS_PATH|NLSPATH"
     r"|RESOLV_HOST_CONF|RES_OPTIONS|TZDIR|PYTHON.*|ENV|BASH_ENV|BASHOPTS|SHELLOPTS|PS4|IFS|CDPATH"
 )
-"""Variables that steer the dynamic loader (its own list for set-uid programs), Python, or a shell before its first
-line.
-"""
+"""Variables that steer the loader (its list for set-uid programs), Python, or a shell before its first line."""
 
 
 def split_environment(environ: Mapping[str, str], temp: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -126,9 +122,7 @@ def split_environment(environ: Mapping[str, str], temp: str) -> tuple[dict[str, 
 
 
 class Folders(Struct, frozen=True):
-    """A set of folders that answers what is inside them. It compares text, because every command waits for thousands of
-    these checks.
-    """
+    """A set of folders that answers what is inside them, by text: every command waits for thousands of these checks."""
 
     prefixes: tuple[str, ...]
     """Each folder with a trailing slash."""

@@ -46,9 +46,7 @@ class Sandbox(Protocol):
 
 
 class SandboxReport(Struct, frozen=True, kw_only=True):
-    """What is known of one sandbox on this machine. `reason` and `hint` are for people, empty if it works without
-    restriction.
-    """
+    """What is known of one sandbox here. `reason` and `hint` are for people, empty if it works fully."""
 
     name: str
     is_available: bool

@@ -1,6 +1,4 @@
-"""What no command may touch in any folder: secrets are hidden; git's files and those that steer this application are
-read-only.
-"""
+"""What no command may touch anywhere: secrets are hidden; git's files and those that steer us are read-only."""
 
 import os
 import re
@@ -41,9 +39,7 @@ class Guards(Struct, frozen=True):
     hidden: tuple[Path, ...]
     read_only: tuple[Path, ...]
     own: tuple[Path, ...] = ()
-    """The application's folders. A missing one must not be created either: a command would fill it with
-    forged rules.
-    """
+    """The application's folders. A missing one must not be made either: a command would forge its rules."""
     homes: Homes = field(default_factory=Homes)
     """The home folders, which are empty but for what work needs."""
 
@@ -68,9 +64,7 @@ class Protection(Struct, frozen=True):
 
     existing: tuple[Path, ...]
     missing_folders: tuple[Path, ...]
-    """Must not be created either: a program that creates a `.git` controls what runs when the user asks for
-    its status.
-    """
+    """Must not be made either: who makes a `.git` controls what runs when the user asks for its status."""
 
     @property
     def paths(self) -> tuple[Path, ...]:

@@ -172,9 +172,7 @@ class _Looks(Struct):
     shown: dict[str, None] = field(default_factory=dict[str, None])
     links: dict[str, str] = field(default_factory=dict[str, str])
     names: dict[str, str] = field(default_factory=dict[str, str])
-    """Paths in the sandbox's own `/tmp` that lead over links to what is shown. The links themselves are
-    missing there.
-    """
+    """Paths in the sandbox's own `/tmp` that lead to what is shown over links, which are missing there."""
     _targets: dict[str, str | None] = field(default_factory=dict[str, str | None])
 
     def show(self, path: Path, *, is_chosen: bool = False) -> None:
@@ -277,9 +275,7 @@ def _homes_of_others() -> Iterator[Path]:
 
 
 def _seems_to_hold_credentials(path: Path) -> bool:
-    """Whether a file, or one directly in a folder, seems to contain a password, or cannot be checked (unreadable, too
-    large). Blocks.
-    """
+    """Whether a file, or one in a folder, seems to hold a password, or cannot be checked (too large). Blocks."""
     try:
         if path.is_dir():
             return any(_seems_to_hold_credentials(file) for file in path.iterdir() if file.is_file())
@@ -360,9 +356,7 @@ class _InstallLookup(Struct):
             self.alone[Path(place)] = None
 
     def follow_links_in(self, folder: Path, within: Folders, to: Folders | None) -> None:
-        """Take the targets of the links in `folder`, which must be in a `within` folder and not writable; only targets
-        in `to`, if given.
-        """
+        """Take the targets (those in `to`, if given) of the links in `folder`, if it is `within` and not writable."""
         real = os.path.realpath(folder)
         if not within.hold(real) or self.writable.hold(real):
             return

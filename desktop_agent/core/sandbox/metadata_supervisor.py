@@ -134,9 +134,7 @@ class SystemCall:
     ) -> None:
         self.numbers = (x86_64, aarch64)
         self.named = named
-        """`path`, `link` (a path whose last link is not followed), `descriptor`, or `at` (a folder's descriptor and a
-        path).
-        """
+        """`path`, `link` (its last link is not followed), `descriptor`, or `at` (a folder's descriptor and a path)."""
         self.change = change
         self.mode = first if change is _mode else None
         self.sets_attributes = change in (_attribute, _attribute_in_struct)
@@ -230,9 +228,7 @@ class _Caller:
         self._memory = -1
 
     def is_waiting(self) -> bool:
-        """Whether the call still waits, so that what was opened and read was its own: its thread number can
-        be reused.
-        """
+        """Whether the call still waits, so that what was read was its own: thread numbers are reused."""
         return _ioctl(self._listener, _IS_VALID, ctypes.byref(ctypes.c_uint64(self._identity)))
 
     def close(self) -> None:
@@ -262,9 +258,7 @@ class _Caller:
         return text
 
     def open(self, call: SystemCall) -> int:
-        """Return a descriptor of the file that `call` names. Raises `OSError`, mostly the error that the call itself
-        would give.
-        """
+        """Return a descriptor of the file that `call` names. Raises `OSError`, mostly as the call itself would."""
         flags = 0 if call.flags is None else self.arguments[call.flags] & 0xFFFFFFFF
         if flags & ~(_NO_FOLLOW | _EMPTY_PATH):
             raise OSError(errno.EINVAL, "flags")

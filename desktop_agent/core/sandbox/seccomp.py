@@ -250,9 +250,7 @@ def _guard_metadata(program: "_Program", machine: _Machine, *, is_supervised: bo
 
 
 def _guard_processes(program: "_Program", machine: _Machine) -> None:
-    """Let a process change only itself: `setpriority` and `ioprio_set` accept only 0 as target, which is the caller or
-    its group.
-    """
+    """Let a process change only itself: the target must be 0, which is the caller or its group."""
     for *numbers, argument in _OF_A_PROCESS.values():
         program.when(numbers[machine.column], argument, [(_EQUAL, 0, _ALLOW)], otherwise=_ERRNO | errno.EPERM)
 

@@ -72,9 +72,7 @@ class FunctionTool(ReadTool[ToolArguments]):
     def __init__(
         self, function: Function, *, name: str = "", description: str = "", is_read_only: bool = False
     ) -> None:
-        """Raise `TypeError` for a function that a model cannot call; the error names the argument and the accepted
-        types.
-        """
+        """Raise `TypeError` for a function that a model cannot call, with the argument and the accepted types."""
         self.function = function
         self.name = _checked_name(name or getattr(function, "__name__", ""), function)
         documented = taken_apart(inspect.getdoc(function) or "", inspect.signature(function).parameters.keys())
@@ -98,9 +96,7 @@ class FunctionTool(ReadTool[ToolArguments]):
         return shortened(shown, _LONGEST_TITLE)
 
     async def run(self, arguments: ToolArguments, context: ToolContext) -> ToolResult:
-        """Run the function. A sync function runs in a thread that cancelling does not stop. The model reads any
-        exception.
-        """
+        """Run the function, a sync one in a thread that cancelling does not stop. The model reads any exception."""
         values = {name: getattr(arguments, name) for name in type(arguments).model_fields}
         try:
             if self._is_async:
@@ -254,9 +250,7 @@ def default_of(annotation: object, value: object) -> Any:
 
 
 def first_mistake(read: Callable[[object], object], value: object) -> str:
-    """Return the first error that an adapter's `read` reports for a value, with its location; empty when it
-    is valid.
-    """
+    """Return the first error that an adapter's `read` reports for a value, with its location, else nothing."""
     try:
         read(value)
     except ValidationError as error:
@@ -309,11 +303,25 @@ def _inlined(value: object, definitions: JsonObject, above: tuple[str, ...]) -> 
     return {key: _inlined(each, definitions, above) for key, each in fields.items()}
 
 
-_GOOGLE_HEADERS = frozenset({"Args:", "Arguments:", "Parameters:"})
-_GOOGLE_ENTRY = re.compile(r"(?P<name>\w+)[ \t]*(?:\([^)]*\))?:[ \t]*(?P<text>.*)")
-_NUMPY_ENTRY = re.compile(r"(?P<name>\w+)[ \t]*(?P<text>)(?::.*)?$")
-_SPHINX_ENTRY = re.compile(r":param[ \t]+(?:[^:]*[ \t])?(?P<name>\w+):[ \t]*(?P<text>.*)")
-_RULE = re.compile(r"-{3,}$")
+_MORE = r"(?:(?P=indent)[ \t]+.*\n?|[ \t]*\n)*"  # lines that are indented further, and blank ones
+_SECTIONS = (
+    (  # Google's
+        re.compile(rf"(?m)^(?P<indent>[ \t]*)(?:Args|Arguments|Parameters):[ \t]*\n(?P<block>{_MORE})"),
+        re.compile(r"(?P<name>\w+)[ \t]*(?:\([^)]*\))?:[ \t]*(?P<text>.*)"),
+    ),
+    (  # NumPy's, which ends where another underlined line begins a section
+        re.compile(
+            r"(?m)^[ \t]*Parameters[ \t]*\n[ \t]*-{3,}[ \t]*\n"
+            r"(?P<block>(?:(?!.+\n[ \t]*-{3,}[ \t]*$).*(?:\n|\Z))*)"
+        ),
+        re.compile(r"(?P<name>\w+)[ \t]*(?P<text>)(?::.*)?$"),
+    ),
+    (  # Sphinx's
+        re.compile(rf"(?m)^(?P<indent>[ \t]*)(?P<block>:param[ \t].*\n?{_MORE})"),
+        re.compile(r":param[ \t]+(?:[^:]*[ \t])?(?P<name>\w+):[ \t]*(?P<text>.*)"),
+    ),
+)
+"""How people write about arguments: a section of the docstring, and an entry in it."""
 
 
 class Documented(Struct, frozen=True):
@@ -323,34 +331,14 @@ class Documented(Struct, frozen=True):
 
 def taken_apart(docstring: str, names: Collection[str]) -> Documented:
     """Split a docstring cleaned by `inspect.getdoc`. Sections about other names stay in the description."""
-    lines = docstring.splitlines()
-    kept: list[str] = []
     found: dict[str, str] = {}
-    place = 0
-    while place < len(lines):
-        entries, end = _section_at(lines, place)
-        if entries and entries.keys() <= set(names):
-            found |= entries
-        else:
-            end = max(end, place + 1)
-            kept += lines[place:end]
-        place = end
-    return Documented(re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip(), found)
-
-
-def _section_at(lines: Sequence[str], place: int) -> tuple[dict[str, str], int]:
-    """Return the arguments of the section that begins at `place`, and its end; none where no section begins."""
-    line = lines[place]
-    if line.strip() in _GOOGLE_HEADERS:
-        end = _indented(lines, place + 1, _indent(line))
-        return _entries(lines[place + 1 : end], _GOOGLE_ENTRY), end
-    if line.strip() == "Parameters" and place + 1 < len(lines) and _RULE.match(lines[place + 1].strip()):
-        end = next((at - 1 for at in range(place + 3, len(lines)) if _RULE.match(lines[at].strip())), len(lines))
-        return _entries(lines[place + 2 : end], _NUMPY_ENTRY), end
-    if _SPHINX_ENTRY.match(line.strip()):
-        end = _indented(lines, place + 1, _indent(line))
-        return _entries(lines[place:end], _SPHINX_ENTRY), end
-    return {}, place
+    for section, entry in _SECTIONS:
+        for match in reversed(list(section.finditer(docstring))):
+            entries = _entries(match["block"].splitlines(), entry)
+            if entries and entries.keys() <= set(names):
+                found = entries | found
+                docstring = docstring[: match.start()] + docstring[match.end() :]
+    return Documented(re.sub(r"\n{3,}", "\n\n", docstring).strip(), found)
 
 
 def _entries(lines: Sequence[str], entry: re.Pattern[str]) -> dict[str, str]:
@@ -366,12 +354,6 @@ def _entries(lines: Sequence[str], entry: re.Pattern[str]) -> dict[str, str]:
         else:
             texts.append(line)
     return {name: " ".join(" ".join(texts).split()) for name, texts in found.items()}
-
-
-def _indented(lines: Sequence[str], place: int, indent: int) -> int:
-    while place < len(lines) and (not lines[place].strip() or _indent(lines[place]) > indent):
-        place += 1
-    return place
 
 
 def _indent(line: str) -> int:

@@ -108,7 +108,9 @@ class ApprovalGate:
             raise ToolError(f"This call is not permitted: {verdict.reason}", error_type="permission")
         if isinstance(verdict, Allow):
             return await self._permit_unasked(turn, case, verdict, held, _other(case.facts.command, facts.command))
-        settled = await self._ask_until_settled(turn, case, await self._judge.question(case, verdict), held)
+        judged = await self._judge.question(case, verdict)
+        while (settled := await self._ask(turn, case, judged, held)).again is not None:
+            case, judged, held = settled.again, settled.judged, None
         if settled.problem:
             raise ToolError(settled.problem, error_type="permission")
         allowed = _require_allowed(settled.decision, settled.judged.request)
@@ -134,14 +136,6 @@ class ApprovalGate:
         """Close the question that an earlier process asked about a call, if the call ends without asking again."""
         if self._approvals.held(call_id) is not None:
             await self._conclude(turn, call_id, Aborted(reason=NOT_ASKED))
-
-    async def _ask_until_settled(self, turn: int, case: Case, judged: Judged, held: HeldQuestion | None) -> _Settled:
-        while True:
-            settled = await self._ask(turn, case, judged, held)
-            if settled.again is None:
-                return settled
-            held = None
-            case, judged = settled.again, settled.judged
 
     async def _settle(self, case: Case, asked: Judged, answer: Decision) -> _Settled:
         """Return the result of an answer: what would run now is judged once more, by the policy and on disk."""
@@ -315,9 +309,7 @@ class LiveJudging:
 
 
 def _recorded(request: ApprovalRequest) -> Case:
-    """Return the case of a recorded question. Whether the model asked to leave the sandbox is not in it:
-    assume it did.
-    """
+    """Return the case of a recorded question, as if the model had asked to leave the sandbox: it does not say."""
     call = ToolCall(id=request.call_id, name=request.tool, arguments={})
     facts = CallFacts(
         tool=request.tool,

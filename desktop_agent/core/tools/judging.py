@@ -166,8 +166,6 @@ def arguments_digest(call: ToolCall) -> Digest:
 
 
 def judgement_digest(request: ApprovalRequest) -> Digest:
-    """Return the digest that ties an answer to everything shown about a command: how it runs, risks,
-    copies, scripts.
-    """
+    """Return the digest that ties an answer to all that is shown of a command: how it runs, risks, copies, scripts."""
     shown = encode(replace(request, changes=(), rule_patterns=(), scopes=()))
     return digest_of(json.dumps(shown, sort_keys=True, default=str).encode())

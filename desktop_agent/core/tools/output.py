@@ -134,18 +134,10 @@ def _trailing(content: bytes, max_bytes: int, max_lines: int, *, is_fragment: bo
 
 
 def _first_lines(content: bytes, count: int) -> bytes:
-    end = 0
-    for _ in range(count):
-        end = content.find(b"\n", end) + 1
-        if end == 0:
-            return content
-    return content[:end]
+    parts = content.split(b"\n", count)
+    return content[: len(content) - len(parts[-1])] if len(parts) > count else content
 
 
 def _last_lines(content: bytes, count: int) -> bytes:
-    start = len(content) - content.endswith(b"\n")
-    for _ in range(count):
-        start = content.rfind(b"\n", 0, start)
-        if start < 0:
-            return content
-    return content[start + 1 :]
+    parts = content.removesuffix(b"\n").rsplit(b"\n", count)
+    return content[len(parts[0]) + 1 :] if len(parts) > count else content

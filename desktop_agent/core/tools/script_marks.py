@@ -106,9 +106,7 @@ def is_steering(name: str) -> bool:
 
 
 def may_steer(details: str) -> bool:
-    """Whether a command's variables, as shown in its details, may redirect it; very long details are cut, so they
-    count.
-    """
+    """Whether the variables in a command's details may redirect it. Very long details are cut, so they count."""
     return len(details) > _LONGEST_WHOLE or any(map(is_steering, re.findall(r"\w+(?==)", details)))
 
 

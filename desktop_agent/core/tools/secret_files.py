@@ -93,9 +93,7 @@ class SecretNames:
         return name if sensitivity(name) == "secret" else self.secret_behind(path, status)
 
     def behind(self, relative_paths: Iterable[str]) -> dict[str, str]:
-        """Return, by path, the secret behind each path that is another name of one and does not look like
-        one itself.
-        """
+        """Return, by path, the secret behind each path that is another name of one and does not look like one."""
         named = [path for path in relative_paths if sensitivity(path) != "secret"]
         found = {path: self.secret_behind(self._root / path) for path in named}
         return {path: secret for path, secret in found.items() if secret}

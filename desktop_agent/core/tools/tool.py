@@ -146,9 +146,7 @@ class Tool(ABC, Generic[A]):
 
     @property
     def is_parallel(self) -> bool:
-        """Whether calls can run side by side with their neighbours. False for a tool whose calls depend on
-        each other.
-        """
+        """Whether calls can run side by side with their neighbours: not if they depend on each other."""
         return self.is_read_only
 
     @abstractmethod
@@ -156,9 +154,7 @@ class Tool(ABC, Generic[A]):
         """Return one line for people about this call: a path, a command, a pattern."""
 
     def question(self, arguments: A) -> str:
-        """Return what the agent itself wants the user to be asked before this call runs, in one line; empty for
-        nothing.
-        """
+        """Return what the agent itself wants the user to be asked before this call, in one line, or nothing."""
         return ""
 
     def why_asked(self, arguments: A) -> str:
@@ -292,9 +288,7 @@ class ServerTool(Tool[A]):
 
     @abstractmethod
     async def run(self, arguments: A, context: ToolContext) -> ToolResult:
-        """Call the tool. Cancelling tells the program to stop. Raises `ToolError` when the tool changed
-        since `change`.
-        """
+        """Call the tool; cancelling tells the program. Raises `ToolError` when the tool changed since `change`."""
 
 
 AnyServerTool = ServerTool[Any]

@@ -88,9 +88,7 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
     def __init__(
         self, cache_folder: Path, *, is_secret: Callable[[str], bool] = lambda path: sensitivity(path) is not None
     ) -> None:
-        """Keep indexes in `cache_folder`. Files for which `is_secret` holds (given paths in the workspace) are never
-        read.
-        """
+        """Keep indexes in `cache_folder`. Files for which `is_secret` holds (paths in the workspace) are never read."""
         self._folder = cache_folder / "index"
         self._is_secret = is_secret
         self._workspaces: dict[Path, _Workspace] = {}

@@ -1,6 +1,4 @@
-"""`rename_file`: move a file or a symlink itself, so that both the moved file and the one it replaced can
-be restored.
-"""
+"""`rename_file`: move a file or a symlink itself, so that it and what it replaced can both be restored."""
 
 import os
 from pathlib import Path

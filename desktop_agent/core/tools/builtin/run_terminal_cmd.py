@@ -46,9 +46,7 @@ _NEVER_WAIT = {
 }
 _DEFAULT_TERM = "xterm-256color"
 _LONGEST_SHOWN = 4_000
-"""The most characters of variables and input that a line shows: rules store such lines. Longer texts are shown in full
-as arguments.
-"""
+"""The most characters of variables and input in a line, which rules store. Longer ones are shown as arguments."""
 _END_SHOWN = 1_000
 
 logger = logging.getLogger(__name__)

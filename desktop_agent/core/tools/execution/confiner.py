@@ -140,9 +140,7 @@ class Confinement(Struct):
         return {} if self.spec is None else leading_out(self.own, self.passed)
 
     def protect(self, repositories: Iterable[Path]) -> None:
-        """Keep a confined command from writing these `.git` folders, wherever they are; an unconfined one can write
-        them.
-        """
+        """Keep a confined command from writing these `.git` folders, wherever they are."""
         if self.spec is not None:
             self.spec = replace(self.spec, repositories=tuple(repositories))
 
@@ -189,9 +187,7 @@ class Confinement(Struct):
         return misplaced_program_in(output, self._homes(guards), lambda: hidden_from(spec, guards))
 
     def _homes(self, guards: Guards) -> Homes:
-        """Return the homes and the folders in which this command searched for programs, only to explain a failed
-        search.
-        """
+        """Return the homes and where this command searched for programs, only to explain a failed search."""
         return replace(guards.homes, search=tuple(dict.fromkeys((*guards.homes.search, *self._search))))
 
 

@@ -47,15 +47,11 @@ class JobWatch:
         self.looking = asyncio.Lock()
         """Held while the folder is captured or written, so that no change is attributed to the wrong writer."""
         self.is_command_running = False
-        """Whether a command runs whose own look, when it ends, separates its changes from those of the programs
-        watched.
-        """
+        """Whether a command runs whose own look at its end separates its changes from those of the programs watched."""
         self.activity_of: Callable[[str], Activity | None] = lambda _: None
         self.servers: Callable[[], Iterable[RunningServer]] = tuple
         self.ended_ns: int | None = None
-        """When the last process left running by a killed application ended, by the clock of files; None if
-        not known.
-        """
+        """When the last process of a killed application ended, by the clock of files; None if not known."""
         self.forget_end: Callable[[], object] = lambda: None
         """Called once `ended_ns` is no longer needed. Blocks."""
         self.see_to_end: Callable[[], Awaitable[object]] | None = None
@@ -75,7 +71,7 @@ class JobWatch:
         )
         await self._log.record(event)
         job.activity = self.activity_of(job_id)
-        self._writers.add(job_id, job)
+        self._writers.jobs[job_id] = job
         self._ensure_watching()
         return True
 
@@ -117,7 +113,9 @@ class JobWatch:
 
     def is_watching(self, call_id: CallId) -> bool:
         """Whether the background command of this call is watched; with an empty id, whether servers are."""
-        return self._writers.is_watched(call_id) if call_id else self._writers.snapshot is not None
+        if not call_id:
+            return self._writers.snapshot is not None
+        return any(job.call_id == call_id for job in self._writers.jobs.values())
 
     @property
     def is_watching_any(self) -> bool:
@@ -141,7 +139,7 @@ class JobWatch:
                     ended_ns=self.ended_ns,
                     has_ended=True,
                 )
-                self._writers.add(one.call_id, job)
+                self._writers.jobs[one.call_id] = job
             await to_its_end(self.look_now(), "conclude what a killed process left")
             await asyncio.to_thread(self.forget_end)
 
@@ -152,7 +150,7 @@ class JobWatch:
         self._writers.note_servers(self.servers())
         if not (is_forced or self._writers.jobs or self._writers.have_servers_run()):
             return
-        snapshot = self._writers.jobs[0].snapshot if self._writers.jobs else self._writers.snapshot
+        snapshot = next((job.snapshot for job in self._writers.jobs.values()), self._writers.snapshot)
         assert snapshot is not None
         found = await asyncio.to_thread(self._finder.collect, self._writers.turn, "", snapshot, SafetyReport())
         await self.record(found.by_maker, found.lost)  # a repository that a program made is in `lost`
@@ -177,7 +175,7 @@ class JobWatch:
     async def record(self, found: Mapping[Maker, tuple[FileChange, ...]], lost: tuple[Uncaptured, ...]) -> None:
         """Record the changes by maker. `lost` is reported with the youngest job."""
         left = dict(found)
-        for job in reversed(self._writers.jobs):
+        for job in reversed(tuple(self._writers.jobs.values())):
             changes = left.pop(job.maker, ())
             job.paths.update(change.path for change in changes)
             if changes or lost or job.has_ended:
@@ -198,10 +196,8 @@ class JobWatch:
             lost = ()
 
     async def advance(self, to: Snapshot, *, is_bracketed: bool = False) -> None:
-        """Continue from what was recorded, and drop ended jobs. `is_bracketed`: the changes are a call's, not late
-        writes.
-        """
-        jobs = self._writers.jobs
+        """Continue from what was recorded, and drop ended jobs. `is_bracketed`: the changes are a call's."""
+        jobs = tuple(self._writers.jobs.values())
         snapshots = [job.snapshot for job in jobs]
         if self._writers.snapshot is not None:
             snapshots.append(self._writers.snapshot)
@@ -240,7 +236,7 @@ class JobWatch:
     async def _watch_programs(self) -> None:
         pause_s, is_due = _LEAST_PAUSE_S, False
         looked_s = self._clock.monotonic()
-        while self._writers.has_writers:
+        while self._writers.jobs or self._writers.has_servers:
             await self._clock.sleep(SEE_EVERY_S)
             self._writers.note_servers(self.servers())
             ran = [activity for activity in self._writers.activities if not activity.is_idle()]

@@ -41,9 +41,7 @@ class Recording:
         self._guard = threading.Lock()
 
     def reserve_ids(self, turn: int, count: int) -> tuple[ChangeId, ...]:
-        """Reserve unique ids for `count` changes of `turn`. Reads the journal each time, because recovery
-        adds to it.
-        """
+        """Reserve unique ids for changes of `turn`. Reads the journal each time, because recovery adds to it."""
         with self._guard:
             last = max(self._last_number(turn), self._reserved.get(turn, 0))
             self._reserved[turn] = last + count

@@ -66,9 +66,7 @@ class _Program(Struct, kw_only=True):
                 idling.times, idling.ns = idling.times // 2, idling.ns // 2
 
     def may_be_named(self, *, has_written: bool) -> bool:
-        """Whether its activity at the time, with enough bytes written, is sufficient evidence to name it as
-        the maker.
-        """
+        """Whether its activity at the time, with enough bytes written, is enough to name it as the maker."""
         if has_written:
             return not self.wrote_elsewhere.says_nothing(self.watched_ns, few=10, share=100)
         return not self.ran_idly.says_nothing(self.watched_ns, few=20, share=10)
@@ -159,7 +157,7 @@ class Writers:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._jobs: dict[str, WatchedJob] = {}
+        self.jobs: dict[str, WatchedJob] = {}
         self._ended: set[str] = set()
         self._servers: dict[int, WatchedServer] = {}
         self._calls: dict[str, tuple[int, CallId]] = {}
@@ -174,22 +172,12 @@ class Writers:
         self._used: set[int] = set()
 
     def __bool__(self) -> bool:
-        return bool(self._jobs) or self.snapshot is not None
+        return bool(self.jobs) or self.snapshot is not None
 
     # -- jobs --
 
-    @property
-    def jobs(self) -> tuple[WatchedJob, ...]:
-        return tuple(self._jobs.values())
-
-    def is_watched(self, call_id: CallId) -> bool:
-        return any(job.call_id == call_id for job in self._jobs.values())
-
-    def add(self, job_id: str, job: WatchedJob) -> None:
-        self._jobs[job_id] = job
-
     def end(self, job_id: str) -> None:
-        if job := self._jobs.get(job_id):
+        if job := self.jobs.get(job_id):
             job.has_ended = True
         else:
             self._ended.add(job_id)
@@ -200,7 +188,7 @@ class Writers:
     def job_of(self, transition: FileTransition) -> WatchedJob | None:
         """Return the job that is known to write this file, under any of its names."""
         names = _names(transition)
-        return next((job for job in reversed(self._jobs.values()) if not names.isdisjoint(job.paths)), None)
+        return next((job for job in reversed(self.jobs.values()) if not names.isdisjoint(job.paths)), None)
 
     # -- servers --
 
@@ -224,10 +212,6 @@ class Writers:
     @property
     def has_servers(self) -> bool:
         return bool(self._servers)
-
-    @property
-    def has_writers(self) -> bool:
-        return bool(self._jobs or self._servers)
 
     def is_server_among(self, activities: Iterable[Activity]) -> bool:
         return any(id(activity) in self._servers for activity in activities)
@@ -267,7 +251,7 @@ class Writers:
         self._looked_ns = self._looks_ns
         for activity in self.activities:
             activity.look(is_brief=True)
-        self._jobs = {job_id: job for job_id, job in self._jobs.items() if not job.has_ended}
+        self.jobs = {job_id: job for job_id, job in self.jobs.items() if not job.has_ended}
         self._servers = {key: one for key, one in self._servers.items() if not one.activity.has_ended}
         self._stretches.clear()
         self._used.clear()
@@ -386,7 +370,7 @@ class Writers:
         return claim.writer.maker
 
     def _all(self) -> tuple[Writer, ...]:
-        return (*self._jobs.values(), *self._servers.values())
+        return (*self.jobs.values(), *self._servers.values())
 
     def _see(self) -> None:
         for activity in self.activities:

@@ -84,18 +84,22 @@ def edit_target(text: str, context: ToolContext) -> Target:
 def load_target(place: ResolvedPath, text: str, context: ToolContext) -> Target:
     """Return the state of `place` itself, which the model called `text`. Raises like `edit_target`."""
     before = None
-    if (status := file_status(place.absolute, text)) is not None:
-        if stat.S_ISDIR(status[0]):
+    try:
+        status = place.absolute.lstat()
+        if stat.S_ISDIR(status.st_mode):
             raise ToolError(f"{text}: path is a directory. This tool works on files only.")
-        if status[1] > LARGEST_EDITED_BYTES:
+        if status.st_size > LARGEST_EDITED_BYTES:
             raise ToolError(
-                f"{text} has {status[1]:,} bytes. Edit tools work on files up to {LARGEST_EDITED_BYTES:,} bytes, so "
-                "that every change can be undone. Use run_terminal_cmd for larger ones."
+                f"{text} has {status.st_size:,} bytes. Edit tools work on files up to {LARGEST_EDITED_BYTES:,} bytes, "
+                "so that every change can be undone. Use run_terminal_cmd for larger ones."
             )
-        try:
-            before = read_state(place.absolute)
-        except OSError as error:
-            raise not_read(text, error) from error
+        before = read_state(place.absolute)
+    except FileNotFoundError:
+        pass
+    except NotADirectoryError as error:
+        raise ToolError(f"{text}: a parent of this path is a file, not a directory.") from error
+    except OSError as error:
+        raise not_read(text, error) from error
     context.reads.require_fresh(place.relative, before.digest if before is not None else None)
     return Target(place.relative, place.absolute, before)
 
@@ -111,18 +115,6 @@ def large_file_warning(total_lines: int) -> JsonObject:
     if total_lines < LARGE_FILE_LINES:
         return {}
     return {"warning": "large file: read it in parts, and keep edits small", "total_lines": total_lines}
-
-
-def file_status(path: Path, text: str) -> tuple[int, int] | None:
-    try:
-        status = path.lstat()
-    except FileNotFoundError:
-        return None
-    except NotADirectoryError as error:
-        raise ToolError(f"{text}: a parent of this path is a file, not a directory.") from error
-    except OSError as error:
-        raise not_read(text, error) from error
-    return status.st_mode, status.st_size
 
 
 def folder_to_list(text: str, context: ToolContext) -> ResolvedPath:
@@ -205,9 +197,7 @@ def existing_text(path: str, context: ToolContext) -> tuple[Target, TextFile]:
 
 
 def chosen(places: Sequence[int], occurrence: int, *, found: str, found_in: str) -> tuple[int, JsonObject]:
-    """Return the place of `occurrence` (from 1), and a note if there are several. Raises `ToolError` if there are
-    fewer.
-    """
+    """Return the place of `occurrence` (from 1), with a note if there are several. Raises `ToolError` for too few."""
     if occurrence > len(places):
         raise ToolError(f"{found_in}, so there is no occurrence {occurrence}. Nothing was changed.")
     note: JsonObject = {} if len(places) == 1 else {"note": f"{found}; this was occurrence {occurrence}"}

@@ -227,9 +227,7 @@ class Glob:
         return () if any(name.strip("*") == "" for name in names) else names
 
     def filter(self, paths: list[str]) -> list[str]:
-        """Return the `paths` that match, quickly even for a hundred thousand: most patterns are decided by
-        the ending.
-        """
+        """Return the `paths` that match, quickly even for 100,000: the ending decides most patterns."""
         endings = tuple(map(_literal_ending, self._alternatives))
         if "" not in endings:
             paths = [path for path in paths if path.endswith(endings)]

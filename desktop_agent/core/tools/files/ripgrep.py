@@ -65,9 +65,7 @@ def find_ripgrep(environ: Mapping[str, str], workspace: Path | None = None) -> s
 
 
 def prepare(options: Sequence[str], *, folder: Path, context: SearchGround) -> Command:
-    """Return the command to run. Raises `ToolError` when ripgrep is not installed or does not accept an
-    option. Blocks.
-    """
+    """Return the command. Raises `ToolError` without ripgrep or for an option that it cannot take. Blocks."""
     if any("\0" in option for option in options):
         raise ToolError("NUL characters are not allowed in a search.", error_type="validation")
     program = find_ripgrep(context.environ, context.boundary.root)

@@ -33,9 +33,7 @@ class NotTextError(ValueError):
 
 
 def looks_binary(beginning: bytes) -> bool:
-    """Whether a file that begins like this is binary: it has a NUL, but no byte-order mark of an encoding that uses
-    them.
-    """
+    """Whether a file that begins like this is binary: with a NUL, and no mark of an encoding that uses them."""
     mark, _ = byte_order_mark(beginning)
     return not mark and b"\0" in beginning[:HEAD_BYTES]
 
@@ -152,9 +150,7 @@ class TextFile:
 
 
 def _with_mixed_endings(new: str, old: str, endings: list[str]) -> str:
-    """Return `new` with the endings of `old`: unchanged lines keep theirs, others take that of the line
-    they replace.
-    """
+    """Return `new` with the endings of `old`: unchanged lines keep theirs, others take the replaced line's."""
     old_lines, new_lines = old.split("\n"), new.split("\n")
     limit = min(len(old_lines), len(new_lines))
     same_before = next((n for n in range(limit) if old_lines[n] != new_lines[n]), limit)
@@ -262,9 +258,7 @@ class TextReader(Struct, kw_only=True):
         return FilePart(f"{shown}\n{note}", lines, is_cut=True)
 
     def _scan(self, first: int, count: int | None) -> tuple[str, bool]:
-        """Return lines from `first` on, and whether they are all that was asked for (otherwise the limit
-        was exceeded).
-        """
+        """Return lines from `first` on, and whether they are all that was asked for, within the limit."""
         self.file.seek(self.start)
         decoder = codecs.getincrementaldecoder(self.encoding)(self.errors)
         to_skip = first - 1

@@ -151,9 +151,7 @@ def _question(request: SamplingRequest, facts: AsideFacts) -> ServerQuestion:
 
 
 def _messages(asked: tuple[SampledMessage, ...]) -> tuple[Message, ...]:
-    """Return the messages with consecutive ones of one role merged, as roles alternate. Raises
-    `SamplingRefusedError`.
-    """
+    """Return the messages with neighbours of one role merged. Raises `SamplingRefusedError`."""
     if asked[0].role != "user" or asked[-1].role != "user":
         raise SamplingRefusedError("The messages must begin and end with one of the user.")
     merged: list[SampledMessage] = []

@@ -51,27 +51,34 @@ class SessionTrust:
         self._allowed_once: set[tuple[str, str, Digest]] = set()
         """Definitions that the user saw and allowed to run in this session: the model may be told about them."""
 
-    async def read(self, server: ServerDefinition) -> TrustedTools:
-        return await asyncio.to_thread(self._trust.read, server)
+    def read(self, server: ServerDefinition) -> TrustedTools:
+        """Blocks."""
+        return self._trust.read(server)
 
-    async def change(self, server: ServerDefinition, tool: OfferedTool) -> ToolChange | None:
-        return await asyncio.to_thread(tool_change, self._trust, server, tool)
+    def change(self, server: ServerDefinition, tool: OfferedTool) -> ToolChange | None:
+        """Blocks."""
+        return tool_change(self._trust, server, tool)
 
     @property
     def allowed_count(self) -> int:
-        """How many definitions the user allowed to run in this session; the model's definitions change when
-        it grows.
-        """
+        """How many definitions the user allowed in this session: when it grows, the model is told others."""
         return len(self._allowed_once)
 
     def is_allowed_once(self, server: ServerDefinition, tool: str, digest: Digest) -> bool:
         return (server.fingerprint, tool, digest) in self._allowed_once
 
-    async def told(
+    def told(
         self, server: ServerDefinition, tools: Iterable[OfferedTool], trusted: TrustedTools
     ) -> dict[str, OfferedTool]:
-        """Return the allowed versions of definitions that have changed since: the model is told those."""
-        return await asyncio.to_thread(self._told, server, tools, trusted) if trusted.tools else {}
+        """Return the allowed versions of definitions that have changed since: the model is told those. Blocks."""
+        told: dict[str, OfferedTool] = {}
+        for tool in tools if trusted.tools else ():
+            before = trusted.tools.get(tool.name)
+            digest = definition_digest(tool)
+            is_seen = self.is_allowed_once(server, tool.name, digest)
+            if before is not None and not is_seen and definition_digest(before) != digest:
+                told[tool.name] = before
+        return told
 
     async def allow(
         self,
@@ -90,7 +97,7 @@ class SessionTrust:
         self._allowed_once.add((server.fingerprint, tool.name, await asyncio.to_thread(definition_digest, tool)))
         if not is_lasting:
             return
-        known = (await self.read(server)).tools
+        known = (await asyncio.to_thread(self.read, server)).tools
         named = [other for other in others if other.name not in known and _is_named(rules, server, other)]
         try:
             await asyncio.to_thread(self._trust.trust, server, (*named, tool))
@@ -100,18 +107,6 @@ class SessionTrust:
             await self._log.record(
                 ev.Notice(level="error", code="mcp_tool_changed", title=title, hint=error.hint, detail=detail)
             )
-
-    def _told(
-        self, server: ServerDefinition, tools: Iterable[OfferedTool], trusted: TrustedTools
-    ) -> dict[str, OfferedTool]:
-        told: dict[str, OfferedTool] = {}
-        for tool in tools:
-            before = trusted.tools.get(tool.name)
-            digest = definition_digest(tool)
-            is_seen = self.is_allowed_once(server, tool.name, digest)
-            if before is not None and not is_seen and definition_digest(before) != digest:
-                told[tool.name] = before
-        return told
 
 
 def _is_named(rules: Sequence[Rule], server: ServerDefinition, tool: OfferedTool) -> bool:
@@ -146,9 +141,7 @@ def offered_schema(schema: Mapping[str, object]) -> OfferedSchema:
 
 
 def _as_object(schema: JsonObject) -> JsonObject:
-    """Return the schema with an object at its root. Alternatives become one object with the properties of
-    all of them.
-    """
+    """Return the schema with an object at its root, which has the properties of all its alternatives."""
     root: JsonObject = {key: value for key, value in schema.items() if key not in _ALTERNATIVES}
     properties = object_in(schema, "properties")
     for key in _ALTERNATIVES:
@@ -312,7 +305,7 @@ class McpTool(ServerTool[McpArguments]):
         if self._trust is None:
             return None
         self._judged = await self._offered_now()
-        return await self._trust.change(self._connection.definition, self._judged)
+        return await asyncio.to_thread(self._trust.change, self._connection.definition, self._judged)
 
     def introduction(self, change: ToolChange | None) -> str:
         if self._trust is None or change is None or change.kind != "unknown":
@@ -356,9 +349,7 @@ class McpTool(ServerTool[McpArguments]):
         return replace(result, metadata=result.metadata | {"server_tool": self.shown_name})
 
     async def _offered_now(self) -> OfferedTool:
-        """Return the tool as the server lists it now; starts the server if needed, because a start brings a
-        new list.
-        """
+        """Return the tool as the server lists it now; starts the server if needed: a start brings a new list."""
         try:
             tools = await self._connection.tools()
         except ServerError as error:

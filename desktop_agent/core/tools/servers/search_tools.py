@@ -115,9 +115,7 @@ def _texts_of(tool: AnyServerTool) -> tuple[str, ...]:
 
 
 def _whole_and_in_parts(text: str) -> str:
-    """Return the text split into words, with words of mixed case also in parts: `GitHub` is `github`, `git`
-    and `hub`.
-    """
+    """Return the text split into words, those of mixed case also in parts: `GitHub` is `github`, `git`, `hub`."""
     return " ".join((_HUMP.sub(" ", text), *(word for word in _WORD.findall(text) if _HUMP.search(word))))
 
 

@@ -1,6 +1,4 @@
-"""The servers of one session: leased, started when a turn needs their tools, and registered with their
-current tools.
-"""
+"""The servers of one session: leased, started when a turn needs them, and registered with their current tools."""
 
 import asyncio
 from collections.abc import Callable
@@ -99,13 +97,14 @@ class SessionServers(Struct, eq=False):
     async def _register(self, turn: int, lease: Lease) -> None:
         connection = lease.connection
         definition, offered = connection.definition, connection.status.tools
-        now = _Registered(definition, offered, await self._trust.read(definition), self._trust.allowed_count)
+        trusted = await asyncio.to_thread(self._trust.read, definition)
+        now = _Registered(definition, offered, trusted, self._trust.allowed_count)
         known = self._registered.get(definition.name)
         if known is not None and known.is_still(now):
             return
         self._registered[definition.name] = now
         used = [tool for tool in offered if tool.name not in definition.disabled_tools and not tool.unusable]
-        told = await self._trust.told(definition, used, now.trusted)
+        told = await asyncio.to_thread(self._trust.told, definition, used, trusted)
         tools = [McpTool(connection, tool, self._trust, told.get(tool.name)) for tool in used]
         self._registry.put(definition.name, tools)
         await self._say_changes(turn, definition, [tool for tool in used if tool.name in told])

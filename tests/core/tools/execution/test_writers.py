@@ -93,7 +93,7 @@ class Party:
         program = Obedient()
         child = await program.start(self._runner, self.root)
         job = WatchedJob(turn=2, call_id="job call", snapshot=Snapshot(1), activity=child.activity)
-        self.writers.add("job", job)
+        self.writers.jobs["job"] = job
         await program.rests()
         return program
 
