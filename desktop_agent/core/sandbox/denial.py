@@ -13,9 +13,8 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
-
-from msgspec import Struct
 
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, is_within
 from desktop_agent.core.sandbox.home import TEMP, Homes
@@ -57,36 +56,31 @@ _OF_THE_SYSTEM = (
 """Program folders that are not on everybody's `PATH`. A window's `PATH` is shorter than a terminal's."""
 
 
-class MissingProgram(Struct, frozen=True):
-    path: Path
-    hidden: str
-    """The part of a home in which the sandbox hides it, such as `~/apps`; empty if it is visible but not on `PATH`."""
-
-
 def names_in(text: str) -> tuple[str, ...]:
     found = dict.fromkeys(match["name"] for pattern in _NOT_FOUND for match in re.finditer(pattern, text))
     return tuple(found)[-_MOST_NAMES:]
 
 
-def missing_program(name: str, homes: Homes, is_hidden: Callable[[Path], str]) -> MissingProgram | None:
-    """Find a program that the command did not find; `None` if that explains nothing. Blocks."""
+def missing_program(name: str, homes: Homes, is_hidden: Callable[[Path], str]) -> tuple[Path, str] | None:
+    """Find a program that the command did not find, and the part of a home that hides it, such as `~/apps`: empty if it
+    is visible but not on `PATH`. `None` if that explains nothing. Blocks.
+    """
     installed = list(_programs(name, homes.search))
     if any(not is_hidden(path) for path in installed):
         return None  # it could be found, so something else is the matter
     usual = [Path(folder) for folder in _OF_THE_SYSTEM] + [home / folder for home in homes.own for folder in _IN_HOME]
-    for path in (*installed, *_programs(name, usual)):
-        return MissingProgram(path, is_hidden(path))
-    return None
+    path = next(chain(installed, _programs(name, usual)), None)
+    return (path, is_hidden(path)) if path is not None else None
 
 
-def program_behind_path(text: str, folder: Path, is_hidden: Callable[[Path], str]) -> MissingProgram | None:
+def program_behind_path(text: str, folder: Path, is_hidden: Callable[[Path], str]) -> tuple[Path, str] | None:
     """Return the hidden file that makes a program at a path fail: a link's target or a script's interpreter. Blocks."""
     found = dict.fromkeys(match["path"] for pattern in _PATH_NOT_FOUND for match in re.finditer(pattern, text))
     for named in tuple(found)[-_MOST_NAMES:]:
         path = folder / named
         for needed in (Path(os.path.realpath(path)), *_interpreter_of(path)):
             if hidden := is_hidden(needed):
-                return MissingProgram(needed, hidden)
+                return needed, hidden
     return None
 
 
@@ -185,17 +179,17 @@ def denial_in(
     for path in _named_paths(text):
         if hidden := is_hidden(path):
             return f"The sandbox hides {_named(hidden)} from commands; the setting home_visible makes it visible."
-    for program in _missing_programs(text, homes, is_hidden, folder):
-        if program.hidden:
-            where = f"{_named(str(program.path))} is in {_named(program.hidden)}, which the sandbox hides from commands"
+    for path, hidden in _missing_programs(text, homes, is_hidden, folder):
+        if hidden:
+            where = f"{_named(str(path))} is in {_named(hidden)}, which the sandbox hides from commands"
             return f"The program {where}; the setting home_visible makes it visible."
     if re.search(_NETWORK, text) or _is_pythons_socket(text):
         return "The command seems to need the network, which the sandbox does not give it."
-    for path, why in _refusals(text):
-        if _is_ours(path, why, exit_code, confinement):
-            return _sentence(path, confinement)
-        if has_closed_top and _is_in_top(path, confinement):
-            return f"The sandbox of this system lets nothing be made or removed in the top folder itself ({path})."
+    for refused, why in _refusals(text):
+        if _is_ours(refused, why, exit_code, confinement):
+            return _sentence(refused, confinement)
+        if has_closed_top and _is_in_top(refused, confinement):
+            return f"The sandbox of this system lets nothing be made or removed in the top folder itself ({refused})."
     if re.search(_MODE_REFUSED, text):
         return "The sandbox lets no command make a file set-user-ID or set-group-ID, sticky, or writable for everybody."
     if "Read-only file system" in text:
@@ -206,9 +200,9 @@ def denial_in(
 def misplaced_program_in(output: str, homes: Homes, find_hidden: Callable[[], Callable[[Path], str]]) -> str:
     """Say where a program is that a failed command did not find though nothing hides it; else empty. Blocks."""
     text = _end_of(output)
-    for program in _missing_programs(text, homes, find_hidden(), None) if names_in(text) else ():
-        if not program.hidden:
-            name, place = _named(program.path.name), _named(str(program.path))
+    for path, hidden in _missing_programs(text, homes, find_hidden(), None) if names_in(text) else ():
+        if not hidden:
+            name, place = _named(path.name), _named(str(path))
             return f"The program {name} is not in the folders of PATH that commands have. It is at {place}."
     return ""
 
@@ -219,13 +213,10 @@ def _end_of(output: str) -> str:
 
 def _missing_programs(
     text: str, homes: Homes | None, is_hidden: Callable[[Path], str], folder: Path | None
-) -> Iterator[MissingProgram]:
-    if homes is not None:
-        for name in names_in(text):
-            if (program := missing_program(name, homes, is_hidden)) is not None:
-                yield program
-    if folder is not None and (program := program_behind_path(text, folder, is_hidden)) is not None:
-        yield program
+) -> Iterator[tuple[Path, str]]:
+    found = [missing_program(name, homes, is_hidden) for name in names_in(text)] if homes is not None else []
+    behind = program_behind_path(text, folder, is_hidden) if folder is not None else None
+    yield from (program for program in (*found, behind) if program is not None)
 
 
 def _named_paths(text: str) -> Iterator[Path]:

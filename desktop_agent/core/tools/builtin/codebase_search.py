@@ -110,8 +110,8 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
                 found, progress = await self._search(arguments, question, place, context)
             except (OSError, sqlite3.Error) as error:
                 index = self._workspace(context.boundary.root).index
-                is_anew = isinstance(error, sqlite3.Error) and is_damage(error)
-                if not is_anew and not await asyncio.to_thread(index.use_spare):
+                is_rebuilt = isinstance(error, sqlite3.Error) and is_damage(error)
+                if not is_rebuilt and not await asyncio.to_thread(index.use_spare):
                     raise
                 found, progress = await self._search(arguments, question, place, context)  # with an index rebuilt
         except (OSError, sqlite3.Error) as error:

@@ -61,15 +61,7 @@ class JobWatch:
         """Watch a job, starting from its snapshot; False if it is unknown or has ended. The caller holds the lock."""
         if not job_id or self._writers.has_ended(job_id):
             return False
-        event = ev.ChangesPrepared(
-            turn=job.turn,
-            call_id=job.call_id,
-            purpose="apply",
-            changes=(),
-            snapshot=job.snapshot.number,
-            is_background=True,
-        )
-        await self._log.record(event)
+        await self._log.record(_begun(Maker(job.turn, job.call_id, job.author), job.snapshot))
         job.activity = self.activity_of(job_id)
         self._writers.jobs[job_id] = job
         self._ensure_watching()
@@ -212,18 +204,9 @@ class JobWatch:
         """Keep a call's snapshot for what servers change later, recorded for the next start in case we are killed."""
         if not self._writers.has_servers or self._writers.snapshot is not None:
             return False
-        event = ev.ChangesPrepared(
-            turn=self._writers.turn,
-            call_id="",
-            purpose="apply",
-            changes=(),
-            snapshot=snapshot.number,
-            is_background=True,
-            author="unknown",
-        )
         if self.see_to_end is not None:
             await self.see_to_end()
-        await self._log.record(event)
+        await self._log.record(_begun(Maker(self._writers.turn, "", "unknown"), snapshot))
         self._writers.snapshot = snapshot
         return True
 
@@ -253,6 +236,18 @@ class JobWatch:
                 await self.look()
             looked_s = self._clock.monotonic()
             pause_s = max(_LEAST_PAUSE_S, _SHARE * (looked_s - begun_s))
+
+
+def _begun(maker: Maker, snapshot: Snapshot) -> ev.ChangesPrepared:
+    return ev.ChangesPrepared(
+        turn=maker.turn,
+        call_id=maker.call_id,
+        purpose="apply",
+        changes=(),
+        snapshot=snapshot.number,
+        is_background=True,
+        author=maker.author,
+    )
 
 
 def _pause(activities: Collection[Activity], root: str) -> None:

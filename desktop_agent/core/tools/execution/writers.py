@@ -43,7 +43,7 @@ class _Idling(Struct):
             self.times += 1
             self.ns += one.end_ns - one.start_ns
 
-    def says_nothing(self, watched_ns: int, *, few: int, share: int) -> bool:
+    def is_no_evidence(self, watched_ns: int, *, few: int, share: int) -> bool:
         """Whether this happens so much, in more than a `few` cases, that activity is no evidence of a change here."""
         return self.times > few and self.ns * share > watched_ns
 
@@ -68,8 +68,8 @@ class _Program(Struct, kw_only=True):
     def may_be_named(self, *, has_written: bool) -> bool:
         """Whether its activity at the time, with enough bytes written, is enough to name it as the maker."""
         if has_written:
-            return not self.wrote_elsewhere.says_nothing(self.watched_ns, few=10, share=100)
-        return not self.ran_idly.says_nothing(self.watched_ns, few=20, share=10)
+            return not self.wrote_elsewhere.is_no_evidence(self.watched_ns, few=10, share=100)
+        return not self.ran_idly.is_no_evidence(self.watched_ns, few=20, share=10)
 
 
 class WatchedJob(_Program, kw_only=True):
@@ -237,7 +237,7 @@ class Writers:
 
     def end_look(self) -> None:
         """Finish the look once its findings are recorded, and drop what has ended."""
-        self._see()
+        self._refresh_stretches()
         for writer in self._all():
             if writer.activity is not None:
                 since_ns = max(self._looked_ns, writer.activity.started_ns)
@@ -266,15 +266,15 @@ class Writers:
         found = [_Found(item, dates.of(item), *_bytes_for(item, dates)) for item in transitions]
         # After the dates: a file may have been written again since it was found different.
         self._stretches.clear()
-        self._see()
+        self._refresh_stretches()
         for one in found:
             for writer in self._all():
-                self._hear(one, writer)
-        self._refuse_what_is_too_much(found)
-        self._suspect(found)
+                self._add_claim(one, writer)
+        self._drop_excess_claims(found)
+        self._mark_possible(found)
         return [self._verdict(one) for one in found]
 
-    def _hear(self, found: _Found, writer: Writer) -> None:
+    def _add_claim(self, found: _Found, writer: Writer) -> None:
         """Note whether a program may have made a change, and add its claim if it can be named as the maker."""
         names = _names(found.transition)
         if not any(map(writer.may_write, names)):
@@ -303,10 +303,10 @@ class Writers:
             rank = (is_known, is_exact, sum(one.ran_ns for one in then))
             found.claims.append(_Claim(writer, rank, tuple(then), until))
 
-    def _refuse_what_is_too_much(self, found: Sequence[_Found]) -> None:
+    def _drop_excess_claims(self, found: Sequence[_Found]) -> None:
         """Drop a program's claims to more bytes than it wrote: nobody knows which of the changes are not its own."""
         for writer in self._all():
-            self._refuse_what_is_not_needed(writer, found)
+            self._drop_needless_claims(writer, found)
             theirs = [
                 (one, claim)
                 for one in found
@@ -324,7 +324,7 @@ class Writers:
                     if [one] != exact:
                         one.claims = [claim for claim in one.claims if claim.writer is not writer]
 
-    def _refuse_what_is_not_needed(self, writer: Writer, found: Sequence[_Found]) -> None:
+    def _drop_needless_claims(self, writer: Writer, found: Sequence[_Found]) -> None:
         """Drop a program's claim to an existing file if its other changes account for all the bytes that it wrote."""
         if writer.activity is None:
             return
@@ -342,7 +342,7 @@ class Writers:
             if rest and rest >= written:
                 one.claims = [it for it in one.claims if it.writer is not writer]
 
-    def _suspect(self, found: Sequence[_Found]) -> None:
+    def _mark_possible(self, found: Sequence[_Found]) -> None:
         """Mark changes that a program may have begun: it wrote bytes that none of its known changes explain."""
         made: dict[int, int] = {}
         for one in found:
@@ -372,7 +372,7 @@ class Writers:
     def _all(self) -> tuple[Writer, ...]:
         return (*self.jobs.values(), *self._servers.values())
 
-    def _see(self) -> None:
+    def _refresh_stretches(self) -> None:
         for activity in self.activities:
             if id(activity) not in self._stretches:
                 activity.look()
@@ -397,7 +397,7 @@ class Dates:
         place = self._root / transition.path
         if transition.after is not None:
             own = self._changed(place)
-            return own if own is not None else self._moved_with(place)
+            return own if own is not None else self._date_of_moved_folder(place)
         if transition.moved_to:
             return self._changed(self._root / transition.moved_to)
         return self._gone(place, transition)
@@ -418,7 +418,7 @@ class Dates:
     def _is_since(self, date: int) -> bool:
         return self._since_ns <= date <= time.time_ns() + _SLACK_NS
 
-    def _moved_with(self, place: Path) -> int | None:
+    def _date_of_moved_folder(self, place: Path) -> int | None:
         """Return the date of the moved folder above a file: files keep their own dates when a folder is moved."""
         for folder in place.parents:
             if folder == self._root:
