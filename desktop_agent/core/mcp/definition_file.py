@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, TypedDict, cast, get_args
+from typing import Literal, cast, get_args
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -41,15 +41,7 @@ _PLAIN = re.compile(r"[\x21-\x7e]{0,2000}")
 _MOST_PORT = 65_535
 
 
-class SignInValues(TypedDict):
-    client_id: str
-    issuer: str
-    grant: Grant
-    callback_port: int
-
-
-def sign_in_values(values: Mapping[str, object]) -> SignInValues:
-    """Raises `ValueError` that says what is wrong."""
+def _with_sign_in(address: Address, values: Mapping[str, object]) -> Address:
     client_id, issuer = text_in(values, "client_id"), text_in(values, "issuer")
     if _PLAIN.fullmatch(client_id) is None:
         raise ValueError("client_id must be of printable ASCII without spaces")
@@ -63,7 +55,7 @@ def sign_in_values(values: Mapping[str, object]) -> SignInValues:
     port = size_in(values, "callback_port") or 0
     if port > _MOST_PORT or (port and not client_id):
         raise ValueError("callback_port must be a port, for a client_id that is registered with it")
-    return SignInValues(client_id=client_id, issuer=issuer, grant=grant, callback_port=port)
+    return replace(address, client_id=client_id, issuer=issuer, grant=grant, callback_port=port)
 
 
 def _is_issuer(url: str) -> bool:
@@ -239,13 +231,13 @@ def _address(values: Mapping[str, object]) -> Address:
         raise ValueError("url must begin with https:// or http://")
     if has_userinfo(url):
         raise ValueError("url has a user name or a password before the @; a credential belongs in the keyring")
-    return Address(
+    address = Address(
         url=url,
         headers=_variables(values.get("headers", {})),
         secret_headers=texts_in(values, "secret_headers"),
         allow_unencrypted="allow_unencrypted" in values and flag_in(values, "allow_unencrypted"),
-        **sign_in_values(values),
     )
+    return _with_sign_in(address, values)
 
 
 def _require_none_of(values: Mapping[str, object], keys: Iterable[str], what: str) -> None:

@@ -31,7 +31,7 @@ class OfferedTool(Struct, frozen=True, kw_only=True):
     """All annotations, by the protocol's names."""
 
 
-class PromptArgument(Struct, frozen=True, kw_only=True):
+class PromptArgument(Struct, frozen=True, kw_only=True, rename={"is_required": "required"}):
     name: str
     is_required: bool = False
 
@@ -43,7 +43,7 @@ class OfferedPrompt(Struct, frozen=True, kw_only=True):
     arguments: tuple[PromptArgument, ...] = ()
 
 
-class OfferedResource(Struct, frozen=True, kw_only=True):
+class OfferedResource(Struct, frozen=True, kw_only=True, rename={"media_type": "mime_type"}):
     uri: str
     name: str
     title: str = ""
@@ -52,7 +52,7 @@ class OfferedResource(Struct, frozen=True, kw_only=True):
     size: int | None = None
 
 
-class ResourceTemplate(Struct, frozen=True, kw_only=True):
+class ResourceTemplate(Struct, frozen=True, kw_only=True, rename={"media_type": "mime_type"}):
     """A family of resources: an address (RFC 6570) with names in braces for its variable parts."""
 
     uri_template: str

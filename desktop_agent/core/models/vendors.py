@@ -274,36 +274,32 @@ class LocalServer(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        match self.state:
-            case "running":
-                return f"{self.label} runs on {self.place}, {_counted(len(self.models))}."
-            case "starting":
-                return f"{self.label} on {self.place} is still loading its model."
-            case "not_running":
-                return f"{self.label} is not running on {self.place}."
-            case "locked":
-                return f"What runs on {self.place} wants a key."
-            case "silent":
-                return f"Something runs on {self.place} and does not answer."
-            case "other":
-                what = vendor_of(self.instead).label if self.instead else "Something else"
-                return f"{what} answers on {self.place}, not {self.label}."
+        return self._said[0]
 
     @property
     def hint(self) -> str:
+        return self._said[1]
+
+    @property
+    def _said(self) -> tuple[str, str]:
         match self.state:
             case "running":
-                return "" if self.models else local_sign(self.provider).add_model
+                hint = "" if self.models else local_sign(self.provider).add_model
+                return f"{self.label} runs on {self.place}, {_counted(len(self.models))}.", hint
             case "starting":
-                return "Look again in a moment."
+                return f"{self.label} on {self.place} is still loading its model.", "Look again in a moment."
             case "not_running":
-                return local_sign(self.provider).start
+                return f"{self.label} is not running on {self.place}.", local_sign(self.provider).start
             case "locked":
-                return f"If that is {self.label}, enter its key in Settings."
+                hint = f"If that is {self.label}, enter its key in Settings."
+                return f"What runs on {self.place} wants a key.", hint
             case "silent":
-                return f"Look again in a moment, or restart {self.label}."
+                hint = f"Look again in a moment, or restart {self.label}."
+                return f"Something runs on {self.place} and does not answer.", hint
             case "other":
-                return f"If {self.label} runs on another port, add an account with its address in Settings."
+                what = vendor_of(self.instead).label if self.instead else "Something else"
+                hint = f"If {self.label} runs on another port, add an account with its address in Settings."
+                return f"{what} answers on {self.place}, not {self.label}.", hint
 
     @property
     def words(self) -> str:

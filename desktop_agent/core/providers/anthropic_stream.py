@@ -374,17 +374,15 @@ class AnthropicReader(MessageReader):
     def __init__(self) -> None:
         super().__init__()
         self._stop_reason: str | None = None
-        self._blocks = NumberedParts[GrowingPart]()
+        self._blocks = NumberedParts()
 
     def completion(self) -> Completion:
         if not self.is_whole:
             raise broken_off("the stream ended before the message did")
         if self._stop_reason is None:
             raise broken_off("the message ended without a reason")
-        if self._blocks.has_open:
-            raise broken_off("the message ended inside a block")
         reason = cast("StopReason", self._stop_reason if self._stop_reason in _STOP_REASONS else "other")
-        return self._completion((block for part in self._blocks.in_order() for block in part.result()), reason)
+        return self._completion((block for part in self._blocks.closed() for block in part.result()), reason)
 
     def _take(self, event: JsonObject) -> Iterable[StreamPiece]:
         match required_text(event, "type"):
@@ -399,15 +397,11 @@ class AnthropicReader(MessageReader):
             case "content_block_start":
                 index, fields = required_index(event, "index"), required_object(event, "content_block")
                 self._blocks.measure(fields)
-                block = start_block(fields)
-                self._blocks.begin(index, block, is_call=fields.get("type") == "tool_use")
-                return block.begin()
+                return self._blocks.begin(index, start_block(fields), is_call=fields.get("type") == "tool_use")
             case "content_block_delta":
-                delta = required_object(event, "delta")
-                self._blocks.measure(delta)
-                return self._blocks.at(required_index(event, "index")).add(delta)
+                return self._blocks.add(required_index(event, "index"), required_object(event, "delta"))
             case "content_block_stop":
-                return self._blocks.end(required_index(event, "index")).end({})
+                return self._blocks.end(required_index(event, "index"), {})
             case "message_delta":
                 delta = required_object(event, "delta")
                 reason = delta.get("stop_reason")

@@ -21,7 +21,7 @@ from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.credential import Credential, KeyCredential, NoCredential
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, beside, entry_of, resolve_key
 from desktop_agent.core.providers.auth.sign_ins import SignIns
-from desktop_agent.core.providers.chat import CACHE_KEY, ChatFormat
+from desktop_agent.core.providers.chat import ChatFormat
 from desktop_agent.core.providers.demo import demo_provider
 from desktop_agent.core.providers.http_provider import SILENCE_S, ApiEndpoint, HttpProvider
 from desktop_agent.core.providers.provider import Provider
@@ -104,16 +104,7 @@ def wire_format_of(account: Account) -> WireFormat:
                 names_sources=vendor.names_sources,
             )
         case "openai-chat":
-            limit_field = "max_completion_tokens" if vendor.takes_completion_limit and is_at_home else "max_tokens"
-            return ChatFormat(
-                limit_field=limit_field,
-                reports_cost=vendor.reports_cost,
-                allows_several_calls=vendor.calls_one_by_one,
-                cache_marks_for=vendor.cache_marks_for,
-                never=() if vendor.takes_cache_key and is_at_home else (CACHE_KEY,),
-                searches=vendor.searches,
-                effort_field=vendor.effort_field,
-            )
+            return ChatFormat(vendor, is_at_home=is_at_home)
 
 
 def other_credential(account: Account) -> str:

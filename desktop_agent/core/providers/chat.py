@@ -6,9 +6,10 @@ https://platform.openai.com/docs/api-reference/chat and, for the marks of the pr
 should cache, https://openrouter.ai/docs/guides/best-practices/prompt-caching
 """
 
-from collections.abc import Collection, Iterable
-from typing import Literal, cast
+from collections.abc import Iterable
+from typing import cast
 
+from desktop_agent.core.models.vendors import Vendor
 from desktop_agent.core.protocol.codec import objects_in
 from desktop_agent.core.protocol.model import (
     AssistantMessage,
@@ -67,9 +68,6 @@ LONGEST_CALL_ID = 40
 
 CACHE_KEY = "prompt_cache_key"
 PARALLEL = "parallel_tool_calls"
-
-LimitField = Literal["max_tokens", "max_completion_tokens"]
-EffortField = Literal["reasoning_effort", "reasoning"]
 
 _PICTURES_OF_CALL = "The picture of the result above ({}):"
 
@@ -153,35 +151,19 @@ class ChatFormat(OpenAIFormat):
     answers_path = "/chat/completions"
     web_search = WEB_SEARCH
 
-    def __init__(
-        self,
-        limit_field: LimitField,
-        *,
-        reports_cost: bool = False,
-        allows_several_calls: bool = False,
-        cache_marks_for: tuple[str, ...] = (),
-        never: Collection[str] = (),
-        searches: bool = False,
-        effort_field: EffortField = "reasoning_effort",
-    ) -> None:
-        """`limit_field` is the vendor's name for the output limit, `effort_field` for the effort.
-
-        Models whose names begin with `cache_marks_for` cache only marked prefixes. `searches` is true of a router.
-        """
+    def __init__(self, vendor: Vendor, *, is_at_home: bool) -> None:
+        """`is_at_home`: the requests go to the vendor's own address."""
         super().__init__(
             "stream_options",
             PARALLEL,
             CACHE_KEY,
-            effort_field,
-            never=never,
-            searches=searches,
-            effort_fields=(effort_field,),
+            vendor.effort_field,
+            never=() if vendor.takes_cache_key and is_at_home else (CACHE_KEY,),
+            searches=vendor.searches,
+            effort_fields=(vendor.effort_field,),
         )
-        self._limit_field: LimitField = limit_field
-        self._reports_cost = reports_cost
-        self._cache_marks_for = cache_marks_for
-        self._allows_several_calls = allows_several_calls
-        self._effort_field: EffortField = effort_field
+        self._vendor = vendor
+        self._limit_field = "max_completion_tokens" if vendor.takes_completion_limit and is_at_home else "max_tokens"
 
     def body(self, request: ModelRequest, pictures: Pictures) -> JsonObject:
         messages: list[JsonObject] = []
@@ -196,7 +178,7 @@ class ChatFormat(OpenAIFormat):
                     messages.extend(_assistant_messages(message))
             if number in (request.stable_messages, len(request.messages)):
                 ends.append(len(messages))
-        if request.model.startswith(self._cache_marks_for):
+        if request.model.startswith(self._vendor.cache_marks_for):
             mark(messages, ends)
         if request.pinned.strip():
             _add_to_user(messages, repaired(request.pinned))
@@ -210,11 +192,11 @@ class ChatFormat(OpenAIFormat):
         if request.conversation:
             body[CACHE_KEY] = request.conversation
         if request.effort:
-            is_inside = self._effort_field == "reasoning"
-            body[self._effort_field] = {"effort": request.effort} if is_inside else request.effort
+            is_inside = self._vendor.effort_field == "reasoning"
+            body[self._vendor.effort_field] = {"effort": request.effort} if is_inside else request.effort
         if request.tools:
             body["tools"] = self.tools(request)
-            if self._allows_several_calls:
+            if self._vendor.calls_one_by_one:
                 body[PARALLEL] = True
         return body
 
@@ -222,4 +204,4 @@ class ChatFormat(OpenAIFormat):
         return {"type": "function", "function": offered_tool(tool, LONGEST_NAME, "parameters")}
 
     def reader(self) -> ChatReader:
-        return ChatReader(reports_cost=self._reports_cost)
+        return ChatReader(reports_cost=self._vendor.reports_cost)

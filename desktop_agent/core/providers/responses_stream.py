@@ -236,7 +236,7 @@ class ResponsesReader(MessageReader):
     def __init__(self) -> None:
         super().__init__()
         self._incomplete = ""
-        self._items = NumberedParts[GrowingPart](times_said=2)
+        self._items = NumberedParts(times_said=2)
 
     def add(self, data: str) -> Sequence[StreamPiece]:
         # Some compatible servers end with it, as Chat Completions do.
@@ -245,9 +245,7 @@ class ResponsesReader(MessageReader):
     def completion(self) -> Completion:
         if not self.is_whole:
             raise broken_off("the stream ended before the message did")
-        if self._items.has_open:
-            raise broken_off("the message ended inside an item")
-        items = self._items.in_order()
+        items = self._items.closed()
         content: list[AssistantBlock] = [block for item in items for block in item.result()]
         self._usage = replace(self._usage, web_searches=sum(map(_searches, content)))
         has_refused = any(isinstance(item, _Message) and item.has_refused for item in items)
@@ -269,22 +267,19 @@ class ResponsesReader(MessageReader):
             case "error":
                 raise ErrorEventError(reported_error(object_in(event, "error") or event))
             case _ if _INDEX in event:
-                self._items.measure(event)
-                return self._items.at(required_index(event, _INDEX)).add(event)
+                return self._items.add(required_index(event, _INDEX), event)
             case _:
                 pass
         return ()
 
     def _start(self, index: int, item: JsonObject) -> Iterable[StreamPiece]:
-        growing = start_item(item)
-        self._items.begin(index, growing, is_call=item.get("type") == "function_call")
-        return growing.begin()
+        return self._items.begin(index, start_item(item), is_call=item.get("type") == "function_call")
 
     def _end(self, index: int, item: JsonObject) -> Iterable[StreamPiece]:
         if index not in self._items:  # a server that sends items whole
             self._start(index, item)
         self._items.measure(item)
-        return self._items.end(index).end(item)
+        return self._items.end(index, item)
 
     def _conclude(self, response: JsonObject) -> None:
         if text_in(response, "status") in _FAILED:

@@ -12,7 +12,7 @@ from base64 import b64encode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from secrets import token_hex
-from typing import ClassVar, Generic, TypeVar, cast
+from typing import ClassVar, cast
 
 from msgspec.structs import replace
 
@@ -319,16 +319,13 @@ def _finite(text: str) -> float | None:
 _EVENTS = json.JSONDecoder(parse_float=_finite, parse_constant=lambda _name: None)
 
 
-Part = TypeVar("Part")
-
-
-class NumberedParts(Generic[Part]):
+class NumberedParts:
     """The numbered parts of a growing answer. Methods raise `ProviderError` for wrong numbers and oversized answers."""
 
     def __init__(self, *, times_said: int = 1) -> None:
         """`times_said` is how often a format sends each text: in pieces, and possibly again as a whole at the end."""
         self._most_chars = times_said * MAX_CHARS
-        self._parts: dict[int, Part] = {}
+        self._parts: dict[int, GrowingPart] = {}
         self._open: set[int] = set()
         self._calls = 0
         self._chars = 0
@@ -336,11 +333,7 @@ class NumberedParts(Generic[Part]):
     def __contains__(self, index: int) -> bool:
         return index in self._parts
 
-    @property
-    def has_open(self) -> bool:
-        return bool(self._open)
-
-    def begin(self, index: int, part: Part, *, is_call: bool) -> None:
+    def begin(self, index: int, part: "GrowingPart", *, is_call: bool) -> Iterable[StreamPiece]:
         if index in self._parts:
             raise broken_off(f"part {index} started twice")
         self._calls += is_call
@@ -348,25 +341,33 @@ class NumberedParts(Generic[Part]):
             raise oversized(f"more than {MAX_CALLS} calls or {MAX_BLOCKS:,} parts")
         self._parts[index] = part
         self._open.add(index)
+        return part.begin()
 
-    def at(self, index: int) -> Part:
-        if index not in self._open:
-            raise broken_off(f"part {index} is not open")
-        return self._parts[index]
+    def add(self, index: int, event: JsonObject) -> Iterable[StreamPiece]:
+        self.measure(event)
+        return self._at(index).add(event)
 
-    def end(self, index: int) -> Part:
-        """Close and return a part: no more events for it are accepted."""
-        part = self.at(index)
+    def end(self, index: int, whole: JsonObject) -> Iterable[StreamPiece]:
+        """Close a part: no more events for it are accepted."""
+        part = self._at(index)
         self._open.discard(index)
-        return part
+        return part.end(whole)
 
     def measure(self, fields: JsonObject) -> None:
         self._chars += weight_of(fields)
         if self._chars > self._most_chars:
             raise oversized(f"more than {MAX_CHARS:,} characters")
 
-    def in_order(self) -> list[Part]:
+    def closed(self) -> "list[GrowingPart]":
+        """Return the parts in order. Raises `ProviderError` while one is open."""
+        if self._open:
+            raise broken_off("the message ended inside a part")
         return [self._parts[index] for index in sorted(self._parts)]
+
+    def _at(self, index: int) -> "GrowingPart":
+        if index not in self._open:
+            raise broken_off(f"part {index} is not open")
+        return self._parts[index]
 
 
 class MessageReader(ABC):

@@ -41,11 +41,9 @@ from desktop_agent.core.mcp.sdk.sdk_results import (
     completing,
     embedded,
     listed,
-    offered_prompt,
-    offered_resource,
+    offered,
     offered_tool,
     reply_of,
-    resource_template,
     said_in,
     unused_in,
 )
@@ -203,7 +201,8 @@ class ServerClient:
 
     async def prompts(self) -> tuple[OfferedPrompt, ...]:
         with in_words(self._way):
-            return tuple(map(offered_prompt, await listed(self._client.list_prompts, lambda page: page.prompts)))
+            found = await listed(self._client.list_prompts, lambda page: page.prompts)
+            return tuple(offered(prompt, OfferedPrompt) for prompt in found)
 
     async def prompt(self, name: str, arguments: Mapping[str, str], *, timeout_s: float) -> str:
         result = await self._within(timeout_s, self._client.get_prompt(name, dict(arguments)))
@@ -211,7 +210,8 @@ class ServerClient:
 
     async def resources(self) -> tuple[OfferedResource, ...]:
         with in_words(self._way):
-            return tuple(map(offered_resource, await listed(self._client.list_resources, lambda page: page.resources)))
+            found = await listed(self._client.list_resources, lambda page: page.resources)
+            return tuple(offered(resource, OfferedResource) for resource in found)
 
     async def templates(self) -> tuple[ResourceTemplate, ...]:
         with in_words(self._way):
@@ -221,7 +221,7 @@ class ServerClient:
                 if error.code != mcp_types.METHOD_NOT_FOUND:
                     raise
                 return ()
-        return tuple(map(resource_template, found))
+        return tuple(offered(template, ResourceTemplate) for template in found)
 
     async def read(self, uri: str, *, timeout_s: float) -> tuple[Part, ...]:
         result = await self._within(timeout_s, self._client.read_resource(uri, cache_mode="bypass"))

@@ -18,19 +18,17 @@ import mcp_types
 from mcp.client._transport import ReadStream, TransportStreams  # what every transport of the SDK gives
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCResponse
+from msgspec import Struct, convert
+from pydantic import BaseModel
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.server_status import (
     CallReply,
     LinkPart,
     MediaPart,
-    OfferedPrompt,
-    OfferedResource,
     OfferedTool,
     Part,
-    PromptArgument,
     ResourcePart,
-    ResourceTemplate,
     TextPart,
 )
 from desktop_agent.core.protocol.codec import as_object, object_in
@@ -231,27 +229,13 @@ MOST_PAGES = 2_000
 
 P = TypeVar("P", bound=mcp_types.PaginatedResult)
 T = TypeVar("T")
+Offer = TypeVar("Offer", bound=Struct)
 
 
-def offered_resource(found: mcp_types.Resource) -> OfferedResource:
-    return OfferedResource(
-        uri=found.uri,
-        name=found.name,
-        title=found.title or "",
-        media_type=found.mime_type or "",
-        description=found.description or "",
-        size=found.size,
-    )
-
-
-def resource_template(found: mcp_types.ResourceTemplate) -> ResourceTemplate:
-    return ResourceTemplate(
-        uri_template=found.uri_template,
-        name=found.name,
-        title=found.title or "",
-        media_type=found.mime_type or "",
-        description=found.description or "",
-    )
+def offered(found: BaseModel, kind: type[Offer]) -> Offer:
+    """Return a prompt, a resource or a template: what `kind` has of the fields that the server has set."""
+    fields = set(kind.__struct_encode_fields__)
+    return convert(found.model_dump(include=fields, exclude_none=True), kind)
 
 
 async def listed(
@@ -273,18 +257,6 @@ async def listed(
             raise ServerError("Its list never ends: it gives the same next page again.")
         cursors.add(cursor)
     raise ServerError(f"Its list has more than {MOST_PAGES:,} pages.")
-
-
-def offered_prompt(prompt: mcp_types.Prompt) -> OfferedPrompt:
-    return OfferedPrompt(
-        name=prompt.name,
-        title=prompt.title or "",
-        description=prompt.description or "",
-        arguments=tuple(
-            PromptArgument(name=argument.name, is_required=bool(argument.required))
-            for argument in prompt.arguments or ()
-        ),
-    )
 
 
 def said_in(message: mcp_types.PromptMessage) -> str:

@@ -20,7 +20,6 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.providers.anthropic import AnthropicFormat
 from desktop_agent.core.providers.auth.credential import KeyCredential
 from desktop_agent.core.providers.catalog import wire_format_of
-from desktop_agent.core.providers.chat import ChatFormat
 from desktop_agent.core.providers.http_provider import ApiEndpoint, HttpProvider
 from desktop_agent.core.providers.provider import Completion
 from desktop_agent.core.providers.responses import ResponsesFormat
@@ -114,7 +113,7 @@ async def test_the_first_request_of_a_conversation_asks_for_later_and_one_beside
                 (ResponsesFormat(), RESPONSES, "prompt_cache_options"),
                 (ResponsesFormat(), RESPONSES, "prompt_cache_options.comparison_response_id"),
                 (ResponsesFormat(), RESPONSES, "prompt_cache_key"),
-                (ChatFormat("max_tokens"), CHAT, "prompt_cache_key"),
+                (wire_format_of(usual_account("openai-chat")), CHAT, "prompt_cache_key"),
             )
         ),
     ],
