@@ -3,6 +3,9 @@
 The result decides what is copied before the command runs, so it errs on the side of too much: an unknown word (a
 variable, the input of `xargs`) stands for everything in the folder. Nothing here looks at the disk: a place need not
 exist, and paths are judged by their text alone.
+
+Losses that git prevents unless forced are not counted; an unknown command of git counts as one that moves refs. The
+forms are those of git's manual pages, git 2.39 to 2.51.
 """
 
 import posixpath
@@ -12,9 +15,16 @@ from typing import Literal
 
 from msgspec import Struct
 
-from desktop_agent.core.policy.git_losses import GitLoss, LossKind, git_losses
+from desktop_agent.core.policy.risks import GIT_VALUES
 from desktop_agent.core.policy.segments import CHANGES_FOLDER, ParsedCommand, Segment
 from desktop_agent.core.policy.shell_words import Word
+
+LossKind = Literal["tree", "file", "uncommitted", "untracked", "ignored", "refs", "objects", "worktree"]
+"""What can be lost at a place. `tree`: a file, or a folder with everything below. `file`: a file, but no folder.
+
+In the repository of a folder: `uncommitted` changes of tracked files, `untracked` files, `ignored` files as well,
+`refs` with the stash, unreachable `objects` with the reflogs. `worktree`: a working tree with git's data about it.
+"""
 
 Certainty = Literal["exact", "pattern", "guess"]
 """`exact`: the place as named. `pattern`: a shell pattern for names in it. `guess`: the folder of an unknown word."""
@@ -101,20 +111,11 @@ def _of_segment(segment: Segment, folder: str) -> Iterator[Loss]:
         return  # on another machine
     program = segment.program.rpartition("/")[2].removesuffix(".exe")
     if program == "git":
-        yield from (_from_git(loss, folder) for loss in git_losses(segment.parts))
+        yield from _git(segment.parts, folder)
     elif (reader := _PROGRAMS.get(program)) is not None:
         # What `find` puts in for `{}` lies where it starts, and that is a loss of its own.
         is_found = segment.wrappers[-1:] in (("find",), ("gfind",))
         yield from reader([word for word in segment.parts[1:] if not (is_found and word.text == "{}")], folder)
-
-
-def _from_git(loss: GitLoss, folder: str) -> Loss:
-    base = folder
-    for word in loss.folders:
-        base, _ = _place(word, base)
-    if loss.path is None:
-        return Loss(loss.kind, _squeezed(base), loss.is_destructive)
-    return _loss(loss.kind, loss.path, base, is_destructive=loss.is_destructive)
 
 
 def _deletes(words: Sequence[Word], folder: str) -> Iterator[Loss]:
@@ -206,6 +207,162 @@ _PROGRAMS: dict[str, Callable[[Sequence[Word], str], Iterator[Loss]]] = {
     "gfind": _find,
 }
 
+# --- git ----------------------------------------------------------------------------------------------------------
+
+_GIT_READING = frozenset({
+    "status", "log", "diff", "show", "blame", "grep", "ls-files", "ls-tree", "ls-remote", "rev-parse", "rev-list",
+    "describe", "cat-file", "help", "version", "shortlog", "for-each-ref", "name-rev", "merge-base", "count-objects",
+    "check-ignore", "var", "whatchanged", "range-diff", "cherry", "archive", "bundle", "fsck", "diff-tree",
+    "diff-index", "diff-files", "show-ref", "annotate", "init", "clone", "config", "add", "push", "send-email",
+})  # fmt: skip
+"""Commands that move no local branch, tag or stash entry, and discard no file."""
+
+
+class _GitCall:
+    def __init__(self, name: str, words: Sequence[Word], folder: str) -> None:
+        texts = [word.text for word in words]
+        self.name = name
+        self.folder = folder
+        self.has_dashes = "--" in texts
+        end = texts.index("--") if self.has_dashes else len(texts)
+        self._texts = texts[:end]
+        self.operands = [*(word for word in words[:end] if not word.text.startswith("-")), *words[end + 1 :]]
+
+    @property
+    def action(self) -> str:
+        """The first operand: the command within a command such as `stash`."""
+        return self.operands[0].text if self.operands else ""
+
+    def has(self, *options: str) -> bool:
+        """Whether any of these options is present: short ones also in a bundle (`-fd`), long ones also abbreviated."""
+        return any(_is_option(text, option) for text in self._texts for option in options)
+
+    def lost(self, *kinds: LossKind, is_destructive: bool = True) -> Iterator[Loss]:
+        """Yield the loss of these in the repository."""
+        return (_loss(kind, None, self.folder, is_destructive=is_destructive) for kind in kinds)
+
+    def lost_at(self, kind: LossKind, words: Sequence[Word], *, is_destructive: bool = True) -> Iterator[Loss]:
+        return (_loss(kind, word, self.folder, is_destructive=is_destructive) for word in words)
+
+
+def _git(parts: Sequence[Word], folder: str) -> Iterator[Loss]:
+    """Yield what a git command can destroy; `parts` begins with the word `git`."""
+    index = 1
+    while index < len(parts) and parts[index].text.startswith("-"):
+        text = parts[index].text
+        if text in ("-C", "--work-tree") and index + 1 < len(parts):
+            folder, _ = _place(parts[index + 1], folder)
+        elif text.startswith("--work-tree="):
+            folder, _ = _place(Word(text.partition("=")[2], parts[index].kind), folder)
+        index += 2 if text in GIT_VALUES else 1
+    if index >= len(parts):
+        return
+    call = _GitCall(parts[index].text if parts[index].is_known else "", parts[index + 1 :], folder)
+    if call.name in _GIT_READING or call.has("--help"):
+        return
+    if (reader := _GIT_COMMANDS.get(call.name)) is not None:
+        yield from reader(call)
+        return
+    kinds, options = _GIT_FORMS.get(call.name, (("refs",), ()))
+    yield from call.lost(*kinds, is_destructive=options is None or call.has(*options))
+
+
+def _is_option(text: str, option: str) -> bool:
+    if option.startswith("--"):
+        name = text.partition("=")[0]
+        return len(name) > 3 and option.startswith(name)
+    return text.startswith("-") and not text.startswith("--") and option[1] in text[1:]
+
+
+def _git_clean(call: _GitCall) -> Iterator[Loss]:
+    if not call.has("-n", "--dry-run"):
+        yield from call.lost("ignored" if call.has("-x", "-X") else "untracked")
+
+
+def _git_checkout(call: _GitCall) -> Iterator[Loss]:
+    names_files = call.has_dashes or len(call.operands) > 1 or any(map(_looks_like_a_path, call.operands))
+    is_new = call.has("-b", "--orphan")
+    is_forced = call.has("-f", "--force", "-B", "--ours", "--theirs", "-p", "--patch", "--pathspec-from-file")
+    return call.lost(*_WORK, is_destructive=is_forced or (names_files and not is_new))
+
+
+def _looks_like_a_path(word: Word) -> bool:
+    return not word.is_known or word.text == "." or "/" in word.text or "." in word.text.lstrip(".")
+
+
+def _git_stash(call: _GitCall) -> Iterator[Loss]:
+    if call.action in ("drop", "clear"):
+        yield from call.lost("refs")
+    elif call.action not in ("list", "show"):
+        yield from call.lost(*_WORK, is_destructive=call.action in ("pop", "branch"))
+        if call.has("-u", "--include-untracked", "-a", "--all"):
+            yield from call.lost("ignored" if call.has("-a", "--all") else "untracked", is_destructive=False)
+
+
+def _git_worktree(call: _GitCall) -> Iterator[Loss]:
+    if call.action == "remove":
+        yield from call.lost_at("worktree", call.operands[1:])
+    elif call.action in ("prune", "move"):
+        yield from call.lost("worktree")
+    if call.action != "list":
+        yield from call.lost("refs", is_destructive=call.action == "remove")
+
+
+def _git_cleans_up(call: _GitCall) -> Iterator[Loss]:
+    forgets = {
+        "gc": call.has("--prune"),
+        "repack": call.has("-a", "-d"),
+        "prune": not call.has("-n", "--dry-run"),
+        "reflog": call.action in ("expire", "delete"),
+    }
+    return call.lost(*(("objects", "refs") if forgets[call.name] else ()))
+
+
+def _git_removes(call: _GitCall) -> Iterator[Loss]:
+    if not call.has("-n", "--dry-run"):
+        yield from call.lost_at("tree", call.operands)
+        yield from call.lost(*_WORK)
+
+
+def _git_submodule(call: _GitCall) -> Iterator[Loss]:
+    if call.action in ("deinit", "update"):
+        is_forced = call.action == "deinit" or call.has("-f", "--force")
+        yield from call.lost_at("tree", call.operands[1:] or [Word(".")], is_destructive=is_forced)
+
+
+_WORK: tuple[LossKind, ...] = ("uncommitted", "refs")
+_GIT_COMMANDS: dict[str, Callable[[_GitCall], Iterator[Loss]]] = {
+    "clean": _git_clean,
+    "checkout": _git_checkout,
+    "stash": _git_stash,
+    "worktree": _git_worktree,
+    **dict.fromkeys(("gc", "prune", "repack", "reflog"), _git_cleans_up),
+    "rm": _git_removes,
+    "mv": lambda call: call.lost_at("tree", call.operands, is_destructive=False),
+    "submodule": _git_submodule,
+}
+"""Commands whose words need their own parser; for all others the options suffice."""
+
+_GIT_FORMS: dict[str, tuple[tuple[LossKind, ...], tuple[str, ...] | None]] = {
+    **dict.fromkeys(
+        ("restore", "checkout-index", "read-tree", "rebase", "filter-branch", "filter-repo"), (_WORK, None)
+    ),
+    **dict.fromkeys(("update-ref", "symbolic-ref", "replace", "notes"), (("refs",), None)),
+    **dict.fromkeys(
+        ("merge", "pull", "am", "cherry-pick", "revert", "bisect", "apply"),
+        (_WORK, ("--abort", "--rebase", "-r", "--force", "--quit", "--skip")),
+    ),
+    "switch": (_WORK, ("-f", "--force", "--discard-changes", "-C", "--force-create")),
+    "reset": (_WORK, ("--hard", "--merge", "--keep")),
+    "commit": (("refs",), ("--amend",)),
+    "branch": (("refs",), ("-D", "-d", "--delete", "-f", "--force", "-M", "-C")),
+    "tag": (("refs",), ("-d", "--delete", "-f", "--force")),
+}
+"""What other commands can lose, and the options that make the loss their purpose; None: it always is. Any command that
+is not listed, and `fetch`, can move refs.
+"""
+
+
 # --- words --------------------------------------------------------------------------------------------------------
 
 
@@ -232,8 +389,9 @@ def _target_option(words: Sequence[Word]) -> Word | None:
     return None
 
 
-def _loss(kind: LossKind, word: Word, folder: str, *, is_destructive: bool = True) -> Loss:
-    place, certainty = _place(word, folder)
+def _loss(kind: LossKind, word: Word | None, folder: str, *, is_destructive: bool = True) -> Loss:
+    """Return the loss of what a word names in a folder; without a word, in all of the folder or its repository."""
+    place, certainty = _place(word or Word("."), folder)
     return Loss(kind, place, is_destructive, certainty)
 
 
