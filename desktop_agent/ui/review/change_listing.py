@@ -210,24 +210,16 @@ class FileFilter(NamedTuple):
         return not (self.author or self.state or self.text.strip())
 
     def passes(self, file: ChangedFile) -> bool:
-        has_author = not self.author or self.author in file.authors
-        return has_author and self._has_state(file) and self._has_text(file)
+        marks = ("pending", "partly", "conflict") if self.state == "undecided" else (self.state,)
+        paths = f"{file.path}\n{file.moved_from}".lower()
+        return (
+            (not self.author or self.author in file.authors)
+            and (not self.state or file.mark in marks)
+            and all(word in paths for word in self.text.lower().split())
+        )
 
     def select(self, files: Iterable[ChangedFile]) -> list[ChangedFile]:
         return list(files) if self.is_empty else [file for file in files if self.passes(file)]
-
-    def _has_state(self, file: ChangedFile) -> bool:
-        match self.state:
-            case "":
-                return True
-            case "undecided":
-                return file.mark in ("pending", "partly", "conflict")
-            case state:
-                return file.mark == state
-
-    def _has_text(self, file: ChangedFile) -> bool:
-        paths = f"{file.path}\n{file.moved_from}".lower()
-        return all(word in paths for word in self.text.lower().split())
 
 
 class FilterButton(QPushButton):

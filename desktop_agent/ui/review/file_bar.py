@@ -41,7 +41,7 @@ class FileBar(QWidget):
         self.edit = compact_button(self.tr("Edit"), "editFileButton", variant="flat")
         self.mode = compact_button(object_name="diffModeButton", variant="flat")
         self.discard = compact_button(self.tr("Discard"), "discardEditButton", variant="destructive")
-        self.go_on = compact_button(self.tr("Keep editing"), "continueEditButton")
+        self.keep_editing = compact_button(self.tr("Keep editing"), "continueEditButton")
         self.cancel = compact_button(self.tr("Cancel"), "cancelEditButton", tooltip=self.tr("Stop editing (Esc)"))
         self.save = compact_button(self.tr("Save"), "saveEditButton", variant="primary")
         self.save.setToolTip(self.tr("Write the file (Ctrl+S)"))
@@ -56,7 +56,7 @@ class FileBar(QWidget):
         self._is_undone = False
         self._view: DiffView | None = None
         words = self._name, self._count, self.call, self._note
-        editing = self.edit, self.mode, self.discard, self.go_on, self.cancel, self.save
+        editing = self.edit, self.mode, self.discard, self.keep_editing, self.cancel, self.save
         decisions = self._undo, self._redo, self._keep
         hbox(*words, STRETCH, *editing, *decisions, on=self, margins=(Space.M, 0, Space.S, 0), spacing=Space.S)
         self.show_editing("reading")
@@ -144,7 +144,7 @@ class FileBar(QWidget):
             self._undo: is_picture and not self._is_undone,
             self._keep: is_picture and not self._is_undone,
             self.discard: is_asking,
-            self.go_on: is_asking,
+            self.keep_editing: is_asking,
             self.cancel: is_editing,
             self.save: is_editing,
         }

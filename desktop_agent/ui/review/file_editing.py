@@ -64,7 +64,7 @@ class FileEditing(DiffOverlay):
         bar.save.clicked.connect(self.save)
         bar.cancel.clicked.connect(self.cancel)
         bar.discard.clicked.connect(self._close)
-        bar.go_on.clicked.connect(self._go_on)
+        bar.keep_editing.clicked.connect(self._keep_editing)
 
     @property
     def is_active(self) -> bool:
@@ -165,7 +165,7 @@ class FileEditing(DiffOverlay):
                 self._drafts[self._diff.path] = _Draft(self._diff.new_lines, self._editor.content())
             self._close()
 
-    def _go_on(self) -> None:
+    def _keep_editing(self) -> None:
         self._show_stage()
         if self._editor:
             self._editor.setFocus()

@@ -35,7 +35,7 @@ class FileEditor(QPlainTextEdit):
         self._chunks: Iterator[str] = iter(())
         self._is_restored = False
         self._timer = QTimer(self)
-        self._timer.timeout.connect(self._take_in)
+        self._timer.timeout.connect(self._insert_chunk)
         self.is_ready = False
         self.setObjectName("fileEditor")
         self.setProperty("variant", "bare")
@@ -59,7 +59,7 @@ class FileEditor(QPlainTextEdit):
         self._chunks = (shown[at : at + _CHUNK_CHARS] for at in range(0, len(shown), _CHUNK_CHARS))
         self.document().setUndoRedoEnabled(False)
         self.setReadOnly(True)
-        self._take_in()
+        self._insert_chunk()
         if not self.is_ready:
             self._timer.start(0)
 
@@ -91,7 +91,7 @@ class FileEditor(QPlainTextEdit):
     def _is_own(self, event: QKeyEvent) -> bool:
         return event.matches(QKeySequence.StandardKey.Save) or event.key() == Qt.Key.Key_Escape
 
-    def _take_in(self) -> None:
+    def _insert_chunk(self) -> None:
         chunk = next(self._chunks, None)
         if chunk is not None:
             cursor = QTextCursor(self.document())

@@ -217,7 +217,7 @@ class ReviewController(QObject):
         self._session.submit(ops.UndoChanges(selection=ChangeSelection(call_id=call_id), is_recovery=True))
 
     def _undo_last_turn(self) -> None:
-        from desktop_agent.ui.review.undo_question import UndoWithCare  # not needed for the first paint
+        from desktop_agent.ui.review.review_decisions import UndoWithCare  # not needed for the first paint
 
         standing = self._session.transcript.changed.active()
         # Without any, the session says that there is nothing to undo.

@@ -244,9 +244,9 @@ class FilePage(QWidget):
     async def _read(self, reading: int) -> None:
         content = await asyncio.to_thread(read_content, self.root, self.path)
         if isValid(self) and reading == self._reading:
-            self._take(content)
+            self._receive(content)
 
-    def _take(self, content: FileContent) -> None:
+    def _receive(self, content: FileContent) -> None:
         """Show the content that was read; ask first if that would drop the user's changes."""
         if not self.is_dirty or self.content is None:
             self._found = None
@@ -306,7 +306,7 @@ class FilePage(QWidget):
         saved, self._saving_digest = self._saving_digest, None
         if not is_current:
             self.bar.close_bar()
-            self._take(on_disk)
+            self._receive(on_disk)
         elif reason:
             self.bar.ask("failed", reason)
         else:

@@ -275,8 +275,8 @@ class ViewerWindow(QWidget):
         for action, slot in (
             ("close_tab", self._on_close_tab),
             ("reopen_tab", self._on_reopen),
-            ("next_tab", partial(self._go_on, 1)),
-            ("previous_tab", partial(self._go_on, -1)),
+            ("next_tab", partial(self._step_tab, 1)),
+            ("previous_tab", partial(self._step_tab, -1)),
         ):
             keys.bind(action, slot, self)
         resize_within_screen(self, _SIZE, _MINIMUM)
@@ -322,7 +322,7 @@ class ViewerWindow(QWidget):
         if (closed := self.tabs.take_closed()) is not None:
             self.open_file(closed.root, closed.path, closed.line)
 
-    def _go_on(self, by: int) -> None:
+    def _step_tab(self, by: int) -> None:
         if pages := self.tabs.pages:
             self.tabs.show_page(pages[(self.tabs.bar.currentIndex() + by) % len(pages)])
 

@@ -19,7 +19,7 @@ from desktop_agent.ui.review.conflict.clash_page import ClashPage, enter_button
 from desktop_agent.ui.review.conflict.clash_words import Names, Purpose, Resolution
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn
-from desktop_agent.ui.review.media.binary_view import VersionFacts, version_facts, version_words
+from desktop_agent.ui.review.media.media_view import VersionFacts, version_facts, version_words
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.labels import Note, make_label, restyle

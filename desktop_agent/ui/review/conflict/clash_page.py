@@ -185,11 +185,11 @@ class ClashPage(QWidget):
         self.editor = ResultEditor(theme)
         set_names(self.editor, "clashResultEdit", self.tr("The result to be written"))
         self._previous = enter_button(
-            "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", "previousClashButton", self.go_back
+            "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", "previousClashButton", self.go_to_previous
         )
         self._previous.setAccessibleName(self.tr("Previous clash"))
         self._previous.setToolTip(self.tr("Previous clash (Shift+F7)"))
-        self._next = enter_button("\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}", "nextClashButton", self.go_on)
+        self._next = enter_button("\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}", "nextClashButton", self.go_to_next)
         self._next.setAccessibleName(self.tr("Next clash"))
         self._next.setToolTip(self.tr("Next clash (F7)"))
         self._where = make_label(role="secondary")
@@ -222,10 +222,10 @@ class ClashPage(QWidget):
     def choose(self, choice: Choice) -> None:
         self.editor.choose(self._current, choice)
 
-    def go_on(self) -> None:
+    def go_to_next(self) -> None:
         self.go_to((self._current + 1) % len(self._three.clashes))
 
-    def go_back(self) -> None:
+    def go_to_previous(self) -> None:
         self.go_to((self._current - 1) % len(self._three.clashes))
 
     def go_to(self, number: int) -> None:
@@ -264,7 +264,7 @@ class ClashPage(QWidget):
         self.editor.decided.connect(self.decided)
         self._group.buttonClicked.connect(self._on_chosen)
         choices = [(f"Alt+{number}", each.click) for number, each in enumerate(self._buttons.values(), 1)]
-        for keys, slot in (("F7", self.go_on), ("Shift+F7", self.go_back), *choices):
+        for keys, slot in (("F7", self.go_to_next), ("Shift+F7", self.go_to_previous), *choices):
             QShortcut(QKeySequence(keys), self).activated.connect(slot)  # wherever the focus is in the dialog
 
     def _lay_out(self) -> None:

@@ -310,7 +310,7 @@ class DiffView(QAbstractScrollArea):
         is_done = action is not None and (
             not action or self._do(action) or any(each.do(action) for each in self.overlays)
         )
-        if not is_done and not self._act_always(event) and not self._move(event):
+        if not is_done and not self._move(event):
             super().keyPressEvent(event)
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
@@ -351,26 +351,8 @@ class DiffView(QAbstractScrollArea):
                 return False
         return True
 
-    def _act_always(self, event: QKeyEvent) -> bool:
-        """Handle the keys that cannot be reconfigured; return whether the event was one."""
-        navigation = self.navigation
-        if event.matches(QKeySequence.StandardKey.SelectAll):
-            navigation.select_all()
-            return True
-        if event.modifiers() & ~(Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier):
-            return False
-        match event.key():
-            case Qt.Key.Key_Left:
-                navigation.scroller.scroll_sideways(-1)
-            case Qt.Key.Key_Right:
-                navigation.scroller.scroll_sideways(1)
-            case Qt.Key.Key_Escape if navigation.selection:
-                navigation.select(None)
-            case _:
-                return False
-        return True
-
     def _move(self, event: QKeyEvent) -> bool:
+        """Handle the keys that cannot be reconfigured; return whether the event was one."""
         navigation = self.navigation
         row, page = navigation.row, navigation.scroller.rows_per_page()
         targets = {
@@ -381,8 +363,19 @@ class DiffView(QAbstractScrollArea):
             Qt.Key.Key_Home: 0,
             Qt.Key.Key_End: len(navigation.document.rows) - 1,
         }
-        target = targets.get(Qt.Key(event.key()))
-        if target is None:
-            return False
-        navigation.go_to(target, is_selecting=bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))
+        is_plain = not event.modifiers() & ~(Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier)
+        match Qt.Key(event.key()):
+            case _ if event.matches(QKeySequence.StandardKey.SelectAll):
+                navigation.select_all()
+            case Qt.Key.Key_Left if is_plain:
+                navigation.scroller.scroll_sideways(-1)
+            case Qt.Key.Key_Right if is_plain:
+                navigation.scroller.scroll_sideways(1)
+            case Qt.Key.Key_Escape if is_plain and navigation.selection:
+                navigation.select(None)
+            case key if key in targets:
+                is_selecting = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+                navigation.go_to(targets[key], is_selecting=is_selecting)
+            case _:
+                return False
         return True

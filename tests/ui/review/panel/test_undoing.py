@@ -31,8 +31,8 @@ from desktop_agent.core.protocol.ops import (
     WriteFile,
 )
 from desktop_agent.core.system.files import digest_of
+from desktop_agent.ui.review.review_decisions import UndoWithCare
 from desktop_agent.ui.review.review_panel import ReviewPanel
-from desktop_agent.ui.review.undo_question import UndoWithCare
 from desktop_agent.ui.theme import Theme
 from tests.parts import part
 from tests.ui.review.panel.panel_stage import (
