@@ -19,34 +19,29 @@ FILES = {
 MARKS = FileMarks(FILES, {"src": "modified", "new": "added", "docs": "modified"}, ["src/a.py", "lib/deep/c.py"])
 
 
-def test_a_file_has_its_own_state() -> None:
-    assert MARKS.of("docs/b.md", is_dir=False) == FileMark("renamed", None, False, "docs/a.md")
-    assert MARKS.of("src/clean.py", is_dir=False) == FileMark()
+@pytest.mark.parametrize(
+    ("path", "is_dir", "mark"),
+    [
+        ("docs/b.md", False, FileMark("renamed", renamed_from="docs/a.md")),
+        ("src/clean.py", False, FileMark()),
+        ("new/deep/file", False, FileMark("untracked")),
+        ("new/junk.pyc", False, FileMark("ignored")),
+        ("build/lib/out.o", False, FileMark("ignored")),
+        ("builder/out.o", False, FileMark()),
+        ("src", True, FileMark(None, "modified", is_touched=True)),
+        ("src", False, FileMark()),
+    ],
+)
+def test_a_path_has_its_own_state_or_that_of_its_folder(path: str, is_dir: bool, mark: FileMark) -> None:
+    assert MARKS.of(path, is_dir=is_dir) == mark
 
 
-def test_files_in_an_untracked_or_ignored_folder_share_its_state() -> None:
-    assert MARKS.of("new/deep/file", is_dir=False).state == "untracked"
-    assert MARKS.of("new/junk.pyc", is_dir=False).is_ignored
-    assert MARKS.of("build/lib/out.o", is_dir=False).is_ignored
-    assert MARKS.of("builder/out.o", is_dir=False) == FileMark()
-
-
-def test_a_folder_carries_what_is_below_it() -> None:
-    assert MARKS.of("src", is_dir=True) == FileMark(None, "modified", True)
-    assert MARKS.of("src", is_dir=False) == FileMark()
-
-
-def test_what_the_agent_touched_marks_every_folder_above() -> None:
-    assert MARKS.of("lib/deep/c.py", is_dir=False).is_touched
-    assert MARKS.of("lib/deep", is_dir=True).is_touched
-    assert MARKS.of("lib", is_dir=True).is_touched
-    assert not MARKS.with_touched([]).of("lib", is_dir=True).is_touched
-
-
-def test_folders_of_different_depth_are_all_marked_and_no_others() -> None:
+def test_what_the_agent_touched_marks_all_folders_above_and_no_others() -> None:
     marks = FileMarks(touched=["a/b/c/d.py", "a/e.py", "f.py", "g/b/h.py"])
     assert all(marks.of(folder, is_dir=True).is_touched for folder in ("a", "a/b", "a/b/c", "g", "g/b"))
     assert not any(marks.of(folder, is_dir=True).is_touched for folder in ("", "b", "c", "a/e.py/x"))
+    assert marks.of("f.py", is_dir=False).is_touched
+    assert not marks.with_touched([]).of("a", is_dir=True).is_touched
 
 
 def test_a_deleted_file_is_known_to_be_gone() -> None:

@@ -1,5 +1,7 @@
 """Rows and places in pixels agree with each other."""
 
+import pytest
+
 from desktop_agent.core.diff.rows import DiffRows
 from desktop_agent.ui.review.diff.diff_layout import BAR_HEIGHT, ROW_HEIGHT, Geometry, panes
 from tests.ui.review.stage import make_diff
@@ -35,15 +37,11 @@ def test_side_by_side_has_two_panes_with_a_hairline_between_them() -> None:
     assert old.text_left - old.left == new.text_left - new.left
 
 
-def test_a_unified_diff_has_one_pane_with_both_line_numbers() -> None:
-    (pane,) = panes(DiffRows(make_diff(LINES, EDITED), "unified"), 400, 6.5)
-    assert [side for side, _ in pane.numbers] == ["old", "new"]
+@pytest.mark.parametrize(("before", "numbers"), [(LINES, ["old", "new"]), (None, ["new"])])
+def test_a_unified_diff_has_one_pane_with_the_line_numbers_of_its_sides(before: str | None, numbers: list[str]) -> None:
+    (pane,) = panes(DiffRows(make_diff(before, EDITED), "unified"), 400, 6.5)
+    assert [side for side, _ in pane.numbers] == numbers
     assert pane.side is None
-
-
-def test_a_new_file_has_only_its_own_line_numbers() -> None:
-    (pane,) = panes(DiffRows(make_diff(None, LINES), "unified"), 400, 6.5)
-    assert [side for side, _ in pane.numbers] == ["new"]
 
 
 def test_long_files_get_room_for_their_line_numbers() -> None:

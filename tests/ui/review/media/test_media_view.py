@@ -177,12 +177,6 @@ def stack_button(stack: MediaStack, name: str) -> QPushButton:
     return part(stack, QPushButton, name)
 
 
-def test_a_picture_is_shown_in_place_of_its_text(stack: MediaStack) -> None:
-    show(stack, "a.png", picture(9, 9), picture(9, 9, "#ffffff"))
-    assert (stack.kind, stack.is_text_shown) == ("image", False)
-    assert not stack_button(stack, "showTextButton").isVisible()
-
-
 def test_a_drawing_is_a_picture_and_a_text(stack: MediaStack, text: DiffView, qtbot: QtBot) -> None:
     show(stack, "a.svg", SVG, SVG.replace(b"red", b"blue"))
     assert not stack.is_text_shown
@@ -195,12 +189,6 @@ def test_a_drawing_is_a_picture_and_a_text(stack: MediaStack, text: DiffView, qt
     assert not stack.is_text_shown
 
 
-def test_a_drawing_that_must_not_be_drawn_is_its_text(stack: MediaStack) -> None:
-    bad = SVG.replace(b"</svg>", b'<image href="file:///etc/passwd"/></svg>')
-    show(stack, "a.svg", None, bad)
-    assert (stack.kind, stack.is_text_shown) == (None, True)
-
-
 def test_a_notebook_is_compared_cell_by_cell_or_as_json(stack: MediaStack) -> None:
     show(stack, "a.ipynb", notebook("x = 1"), notebook("x = 2"))
     diff = stack.notebook_view.document.diff
@@ -209,9 +197,22 @@ def test_a_notebook_is_compared_cell_by_cell_or_as_json(stack: MediaStack) -> No
     assert stack_button(stack, "showTextButton").text() == "Raw JSON"
 
 
-def test_a_damaged_notebook_is_its_text(stack: MediaStack) -> None:
-    show(stack, "a.ipynb", notebook("x = 1"), b'{"cells": [')
-    assert stack.is_text_shown
+@pytest.mark.parametrize(
+    ("path", "before", "after", "kind"),
+    [
+        ("a.png", picture(9, 9), picture(9, 9, "#ffffff"), "image"),
+        ("a.svg", None, SVG.replace(b"</svg>", b'<image href="file:///etc/passwd"/></svg>'), None),
+        ("a.ipynb", notebook("x = 1"), b'{"cells": [', None),
+        ("a.png", b"\x89PNG\r\n\x1a\n" + bytes(9), b"\x89PNG\r\n\x1a\n" + bytes(19), "binary"),
+    ],
+    ids=["a picture", "a drawing that must not be drawn", "a damaged notebook", "damaged on both sides"],
+)
+def test_what_can_be_shown_is_shown_in_place_of_its_text(
+    stack: MediaStack, path: str, before: bytes | None, after: bytes, kind: str | None
+) -> None:
+    show(stack, path, before, after)
+    assert (stack.kind, stack.is_text_shown) == (kind, kind is None)
+    assert not stack_button(stack, "showTextButton").isVisible()
 
 
 def test_other_bytes_are_known_by_type_size_hash_and_difference(stack: MediaStack) -> None:
@@ -226,11 +227,6 @@ def test_other_bytes_are_known_by_type_size_hash_and_difference(stack: MediaStac
     shown = part(stack, QPlainTextEdit, "hexText")
     assert shown.toPlainText().startswith("00000060  50 51 52 53 54")
     assert len(shown.extraSelections()) >= 2
-
-
-def test_a_picture_that_is_damaged_on_both_sides_is_a_binary_file(stack: MediaStack) -> None:
-    show(stack, "a.png", b"\x89PNG\r\n\x1a\n" + bytes(9), b"\x89PNG\r\n\x1a\n" + bytes(19))
-    assert stack.kind == "binary"
 
 
 def test_a_new_binary_file_has_one_side(stack: MediaStack) -> None:

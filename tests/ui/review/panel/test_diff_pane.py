@@ -41,6 +41,11 @@ class Stage:
         QTest.keyClick(self.editor(), Qt.Key.Key_Home, CTRL)
         return self.editor()
 
+    def type(self, words: str = "zero") -> FileEditor:
+        editor = self.edit()
+        QTest.keyClicks(editor, words)
+        return editor
+
     def editor(self) -> FileEditor:
         found = next(editor for editor in self.pane.findChildren(FileEditor) if editor.isVisible())
         assert found.is_ready
@@ -88,8 +93,7 @@ def test_editing_starts_where_the_marked_change_does(stage: Stage) -> None:
 
 
 def test_the_editor_goes_when_the_saved_file_is_shown(stage: Stage) -> None:
-    editor = stage.edit()
-    QTest.keyClicks(editor, "zero")
+    stage.type()
     stage.button("saveEditButton").click()
     stage.session.change(1, "c4", "a.txt", NEW, b"zero" + NEW)
     stage.show("a.txt")
@@ -109,8 +113,7 @@ def test_the_editor_goes_when_the_file_is_said_to_be_saved(stage: Stage) -> None
 
 
 def test_a_save_that_failed_leaves_the_text(qtbot: QtBot, stage: Stage) -> None:
-    editor = stage.edit()
-    QTest.keyClicks(editor, "zero")
+    editor = stage.type()
     stage.button("saveEditButton").click()
     stage.pane.editing.save_failed("The disk is full")
     assert (editor.isReadOnly(), editor.content()) == (False, "zeroone\n2\nthree\n")
@@ -125,8 +128,7 @@ def test_escape_leaves_at_once_when_nothing_would_be_lost(stage: Stage) -> None:
 
 
 def test_escape_asks_in_the_bar_before_edits_are_lost(stage: Stage) -> None:
-    editor = stage.edit()
-    QTest.keyClicks(editor, "zero")
+    editor = stage.type()
     QTest.keyClick(editor, Qt.Key.Key_Escape)
     assert stage.is_editing()
     stage.button("continueEditButton").click()
@@ -144,7 +146,7 @@ def test_saving_nothing_writes_nothing(qtbot: QtBot, stage: Stage) -> None:
 
 
 def test_edits_wait_while_another_file_is_looked_at(stage: Stage) -> None:
-    QTest.keyClicks(stage.edit(), "zero")
+    stage.type()
     stage.show("b.bin")
     assert not stage.is_editing()
     stage.show("a.txt")
@@ -153,7 +155,7 @@ def test_edits_wait_while_another_file_is_looked_at(stage: Stage) -> None:
 
 
 def test_a_file_that_changed_meanwhile_is_not_overwritten(qtbot: QtBot, stage: Stage) -> None:
-    QTest.keyClicks(stage.edit(), "zero")
+    stage.type()
     stage.session.change(1, "c4", "a.txt", NEW, b"other\r\n")
     stage.show("a.txt")
     assert stage.is_editing()
@@ -195,7 +197,7 @@ def test_characters_that_a_field_cannot_hold_survive(qtbot: QtBot, stage: Stage)
     content = b"caf\xe9 \xc2\xa0 \xe2\x80\xa8 a\rb\nend"
     stage.session.change(1, "c5", "odd.txt", b"x\n", content)
     stage.show("odd.txt")
-    QTest.keyClicks(stage.edit(), "z")
+    stage.type("z")
     with qtbot.waitSignal(stage.pane.editing.saved) as saved:
         stage.button("saveEditButton").click()
     assert payload(saved) == b"z" + content

@@ -29,10 +29,24 @@ from tests.ui.review.panel.panel_stage import (
 from tests.ui.review.stage import Session, Source, Tasks
 
 
-def test_what_is_not_committed_can_be_reviewed_before_anything_changed(in_git: ReviewPanel) -> None:
+@pytest.fixture
+def uncommitted(in_git: ReviewPanel) -> ReviewPanel:
     button(in_git, "reviewUncommittedButton").click()
-    assert files(in_git) == ["a.py"]
-    diff = shown_diff(in_git)
+    return in_git
+
+
+@pytest.fixture
+def made_by_agent(in_git: ReviewPanel, session: Session) -> ReviewPanel:
+    """What is not committed is a change of the session."""
+    session.change(1, "call-1", "a.py", "1\n", "2\n")
+    in_git.refresh()
+    choose(in_git, "Uncommitted")
+    return in_git
+
+
+def test_what_is_not_committed_can_be_reviewed_before_anything_changed(uncommitted: ReviewPanel) -> None:
+    assert files(uncommitted) == ["a.py"]
+    diff = shown_diff(uncommitted)
     assert (diff.old_lines, diff.new_lines) == (("1\n",), ("2\n",))
 
 
@@ -46,18 +60,19 @@ def asked_undos(asked: Asked) -> list[tuple[list[str], bool]]:
     return [([file.path for file in op.files], op.includes_others) for op in asked if isinstance(op, UndoDifferences)]
 
 
-def test_an_undo_against_git_of_what_the_session_did_not_change_asks_first(in_git: ReviewPanel, asked: Asked) -> None:
-    button(in_git, "reviewUncommittedButton").click()
-    button(in_git, "undoTurnButton").click()
+def test_an_undo_against_git_of_what_the_session_did_not_change_asks_first(
+    uncommitted: ReviewPanel, asked: Asked
+) -> None:
+    button(uncommitted, "undoTurnButton").click()
     assert asked_undos(asked) == []
-    box = question(in_git)
+    box = question(uncommitted)
     assert "None of this is the agent's." in box.text()
     assert "Yours: 1 file, +1 −1 (a.py)" in box.informativeText()
     assert box.findChild(QPushButton, "undoAgentsButton") is None
     box.reject()
     assert asked_undos(asked) == []
-    button(in_git, "undoTurnButton").click()
-    child_of(question(in_git), "undoEverybodysButton").click()
+    button(uncommitted, "undoTurnButton").click()
+    child_of(question(uncommitted), "undoEverybodysButton").click()
     assert asked_undos(asked) == [(["a.py"], True)]
 
 
@@ -70,13 +85,8 @@ def test_what_another_session_left_is_told_as_perhaps_its(
     assert "Perhaps another session's: 1 file, +1 −1 (a.py)" in question(in_git).informativeText()
 
 
-def test_an_undo_against_git_of_what_is_all_the_agents_asks_nothing(
-    in_git: ReviewPanel, session: Session, asked: Asked
-) -> None:
-    session.change(1, "call-1", "a.py", "1\n", "2\n")
-    in_git.refresh()
-    choose(in_git, "Uncommitted")
-    button(in_git, "undoTurnButton").click()
+def test_an_undo_against_git_of_what_is_all_the_agents_asks_nothing(made_by_agent: ReviewPanel, asked: Asked) -> None:
+    button(made_by_agent, "undoTurnButton").click()
     assert asked_undos(asked) == [(["a.py"], False)]
 
 
@@ -102,36 +112,31 @@ def test_what_is_partly_the_agents_can_be_undone_without_the_rest(
 
 
 def test_an_undo_against_git_is_asked_of_the_session_in_which_the_user_pressed_it(
-    in_git: ReviewPanel, session: Session, tasks: Tasks, git: Git, asked: Asked
+    made_by_agent: ReviewPanel, session: Session, tasks: Tasks, git: Git, asked: Asked
 ) -> None:
-    session.change(1, "call-1", "a.py", "1\n", "2\n")
-    in_git.refresh()
-    choose(in_git, "Uncommitted")
     git.is_slow = True
-    button(in_git, "undoTurnButton").click()
+    button(made_by_agent, "undoTurnButton").click()
     other, asked_there = Session(), Asked()
     other.transcript.session.workspace = "/other"
-    in_git.set_transcript(other.transcript, asked_there.submit)
+    made_by_agent.set_transcript(other.transcript, asked_there.submit)
     tasks.let_go()
     assert (asked_undos(asked), asked_undos(asked_there)) == ([(["a.py"], False)], [])
 
 
-def test_what_git_cannot_put_back_is_said(in_git: ReviewPanel, git: Git) -> None:
-    button(in_git, "reviewUncommittedButton").click()
+def test_what_git_cannot_put_back_is_said(uncommitted: ReviewPanel, git: Git) -> None:
     git.error = AgentError("It changed a moment ago.")
-    button(in_git, "undoTurnButton").click()
-    assert part(in_git, QLabel, "reviewProblem").text() == "a.py: It changed a moment ago."
+    button(uncommitted, "undoTurnButton").click()
+    assert part(uncommitted, QLabel, "reviewProblem").text() == "a.py: It changed a moment ago."
 
 
 def test_branches_are_offered_and_hunks_kept_against_them(
-    qtbot: QtBot, in_git: ReviewPanel, session: Session, git: Git, asked: Asked
+    qtbot: QtBot, uncommitted: ReviewPanel, session: Session, git: Git, asked: Asked
 ) -> None:
-    button(in_git, "reviewUncommittedButton").click()
-    carry_out(in_git, session, asked)
-    choose(in_git, "Against other")
+    carry_out(uncommitted, session, asked)
+    choose(uncommitted, "Against other")
     assert git.branches_asked[-1] == "other"
-    button(in_git, "keepAllButton").click()
-    qtbot.waitUntil(lambda: marks(in_git) == ["kept"])
+    button(uncommitted, "keepAllButton").click()
+    qtbot.waitUntil(lambda: marks(uncommitted) == ["kept"])
 
 
 def test_a_call_is_found_from_what_git_lists_and_back(in_git: ReviewPanel, session: Session, git: Git) -> None:
