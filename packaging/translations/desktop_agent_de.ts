@@ -5734,13 +5734,6 @@
     </message>
 </context>
 <context>
-    <name>JumpButton</name>
-    <message>
-        <source>Jump to latest ↓</source>
-        <translation>Zum Neuesten ↓</translation>
-    </message>
-</context>
-<context>
     <name>KeyEditor</name>
     <message>
         <source>API key</source>
@@ -6440,6 +6433,13 @@
     <message>
         <source>This folder</source>
         <translation>Dieser Ordner</translation>
+    </message>
+</context>
+<context>
+    <name>Navigation</name>
+    <message>
+        <source>Jump to latest ↓</source>
+        <translation>Zum Neuesten ↓</translation>
     </message>
 </context>
 <context>

@@ -5711,13 +5711,6 @@
     </message>
 </context>
 <context>
-    <name>JumpButton</name>
-    <message>
-        <source>Jump to latest ↓</source>
-        <translation>跳到最新 ↓</translation>
-    </message>
-</context>
-<context>
     <name>KeyEditor</name>
     <message>
         <source>API key</source>
@@ -6415,6 +6408,13 @@
     <message>
         <source>This folder</source>
         <translation>此文件夹</translation>
+    </message>
+</context>
+<context>
+    <name>Navigation</name>
+    <message>
+        <source>Jump to latest ↓</source>
+        <translation>跳到最新 ↓</translation>
     </message>
 </context>
 <context>

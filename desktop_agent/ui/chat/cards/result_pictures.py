@@ -124,7 +124,7 @@ class PicturesBody(ToolBody):
         for ref in result.images[:_MOST] if result is not None else ():
             button = PictureButton(ref, entry_of(self.row).title, self.styles, card)
             button.hide()
-            button.clicked.connect(self._on_clicked)
+            button.clicked.connect(partial(self.actions.picture_requested.emit, ref, entry_of(self.row)))
             self._buttons.append(button)
         self._show_pictures()
         self.changed.connect(self._show_pictures)
@@ -163,11 +163,6 @@ class PicturesBody(ToolBody):
                 button.show_picture(loaded)
             elif isinstance(loaded, AgentError):
                 button.show_problem(loaded.title)
-
-    def _on_clicked(self) -> None:
-        button = self.sender()
-        if isinstance(button, PictureButton):
-            self.actions.picture_requested.emit(button.ref, entry_of(self.row))
 
 
 def _key(digest: str) -> str:

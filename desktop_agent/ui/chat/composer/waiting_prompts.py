@@ -5,12 +5,12 @@ from functools import partial
 from itertools import pairwise
 from typing import cast
 
-from PySide6.QtCore import QObject, QPointF, QRect, QRectF, QSize, Qt, Signal, SignalInstance
+from PySide6.QtCore import QObject, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
@@ -45,31 +45,23 @@ class QueueCard(QWidget):
         self._add_buttons()
 
     def _add_buttons(self) -> None:
-        waiting = self._waiting
-        self._editing = self._button(
-            self.tr("Edit"), self.tr("Edit the waiting message"), waiting.edit_requested, "editQueuedButton"
+        asked, button = self._waiting, partial(compact_button, parent=self)
+        self._editing = button(
+            self.tr("Edit"), "editQueuedButton", accessible_name=self.tr("Edit the waiting message"), variant="flat"
         )
-        self._remove = self._button(
-            self.tr("Remove"), self.tr("Remove the waiting message"), waiting.unqueue_requested, ""
-        )
+        self._remove = button(self.tr("Remove"), accessible_name=self.tr("Remove the waiting message"), variant="flat")
         name = self.tr("Send the waiting message now")
-        self._send = self._button(self.tr("Send now"), name, waiting.send_requested, "sendQueuedButton", variant="")
+        self._send = button(self.tr("Send now"), "sendQueuedButton", accessible_name=name)
         name = self.tr("Send the waiting message now, into this turn")
-        self._steer = self._button(self.tr("Send into this turn"), name, waiting.steer_requested, "steerQueuedButton")
+        self._steer = button(self.tr("Send into this turn"), "steerQueuedButton", accessible_name=name, variant="flat")
         self._steer.setToolTip(self.tr("It reaches the agent at its next step."))
-
-    def _button(
-        self, text: str, name: str, requested: SignalInstance, object_name: str, *, variant: str = "flat"
-    ) -> QPushButton:
-        return make_button(
-            text,
-            object_name=object_name,
-            accessible_name=name,
-            clicked=partial(requested.emit, self.prompt_id),
-            variant=variant,
-            is_compact=True,
-            parent=self,
-        )
+        for each, requested in (
+            (self._editing, asked.edit_requested),
+            (self._remove, asked.unqueue_requested),
+            (self._send, asked.send_requested),
+            (self._steer, asked.steer_requested),
+        ):
+            each.clicked.connect(partial(requested.emit, self.prompt_id))
 
     def offer(self, *, is_sendable: bool, is_steerable: bool) -> None:
         self._send.setVisible(is_sendable)

@@ -16,7 +16,7 @@ from desktop_agent.ui.chat.entries.entry import EntryActions
 from desktop_agent.ui.chat.entries.questions import PADDING, QuestionCard
 from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.question.card_answers import CardAnswers
-from desktop_agent.ui.chat.question.request_card import CardCommand, CardNotes, shown_lines
+from desktop_agent.ui.chat.question.request_card import CardCommand, card_notes, shown_lines
 from desktop_agent.ui.chat.question.server_question import SamplingCard, ServerQuestionCard
 from desktop_agent.ui.chat.text.passage import Paragraph, read_code_spans
 from desktop_agent.ui.chat.text.styles import TextStyles
@@ -99,7 +99,7 @@ class ApprovalCard(QuestionCard):
         for fold in question.folds:
             fold.changed.connect(self._update_answers)
             fold.resize_wanted.connect(self.fit)
-        self._notes = CardNotes(request, question.text, styles, self)
+        self._notes, self._notes_spoken = card_notes(request, question.text, styles, self)
         self._answers = CardAnswers(request, drafts, styles.theme, self, allow=self._allow, deny=self._deny)
         self._answers.switched.connect(self._on_switched)
         self._answers.review.clicked.connect(partial(actions.approval_opened.emit, request.call_id))
@@ -113,7 +113,7 @@ class ApprovalCard(QuestionCard):
 
     def _say_name(self) -> None:
         purpose = self._explanation.accessibleName() if self._explanation is not None else ""
-        spoken = (self._title.accessibleName(), purpose, visible(self.question.text), self._notes.spoken)
+        spoken = (self._title.accessibleName(), purpose, visible(self.question.text), self._notes_spoken)
         self.setAccessibleName(" ".join(part for part in spoken if part))
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
@@ -135,7 +135,8 @@ class ApprovalCard(QuestionCard):
         if not is_beside and not self._folder.isHidden():
             self._folder.setGeometry(PADDING, y, width, folder.height())
             y += self._folder.height() + Space.XS
-        y += self._notes.place(PADDING, y, width)
+        for note in self._notes:
+            y += note.place(PADDING, y, width) + Space.XS // 2
         if not self._refusal.isHidden():
             self._refusal.setGeometry(PADDING, y, width, self._refusal.sizeHint().height())
             y += self._refusal.height() + Space.XS
@@ -204,8 +205,10 @@ class ApprovalCard(QuestionCard):
         self.fit()
 
     def _show_notes(self, request: ApprovalRequest) -> None:
-        self._notes.drop()
-        self._notes = CardNotes(request, self.question.text, self.styles, self)
+        for note in self._notes:
+            note.hide()
+            note.deleteLater()
+        self._notes, self._notes_spoken = card_notes(request, self.question.text, self.styles, self)
         if self._command is not None:
             self._command.mark(_causes(request))
         self._say_name()

@@ -69,43 +69,22 @@ class CardCommand(ExactField):
 _SHOWN_FILES = 6
 
 
-class CardNotes:
-    """The notes below a question. Its parent places them."""
-
-    def __init__(self, request: ApprovalRequest, command: str, styles: TextStyles, parent: QWidget) -> None:
-        self._styles = styles
-        self._parent = parent
-        files = [self._say(_file_list(request), "text", is_code=True)] if request.changes else []
-        reasons = [self._say(shown_lines(core_words(request.reason)), "warning_text")] if request.reason else []
-        risks = risk_words(request, command)
-        reasons += [self._say(shown_lines(f"⚠ {risk}"), "warning_text") for risk in risks]
-        confinement = confinement_words(request)
-        role = "danger_text" if request.is_escalation else "muted"
-        confined = [self._say(confinement, role)] if confinement else []
-        safety = [
-            self._say(shown_lines(text if at == 0 else f"⚠ {text}"), "muted" if at == 0 else "warning_text")
-            for at, text in enumerate(request.safety)
-        ]
-        notes = [*confined, *reasons] if request.is_escalation else [*reasons, *confined]
-        self._paragraphs = [*files, *notes, *safety]
-        self.spoken = " ".join(filter(None, (core_words(request.reason), *risks, confinement, *request.safety)))
-
-    def _say(self, text: str, role: str, *, is_code: bool = False) -> Paragraph:
-        font = self._styles.code if is_code else self._styles.body
-        paragraph = Paragraph(text, self._styles, self._parent, role=role, font=font)
+def card_notes(
+    request: ApprovalRequest, command: str, styles: TextStyles, parent: QWidget
+) -> tuple[list[Paragraph], str]:
+    """Return the notes below a question, which their parent places, and what a screen reader says of them."""
+    risks, confinement = risk_words(request, command), confinement_words(request)
+    reasons = [(shown_lines(core_words(request.reason)), "warning_text")] if request.reason else []
+    reasons += [(shown_lines(f"⚠ {risk}"), "warning_text") for risk in risks]
+    confined = [(confinement, "danger_text" if request.is_escalation else "muted")] if confinement else []
+    notes = [*confined, *reasons] if request.is_escalation else [*reasons, *confined]
+    for at, text in enumerate(request.safety):
+        notes.append((shown_lines(f"⚠ {text}" if at else text), "warning_text" if at else "muted"))
+    files = [Paragraph(_file_list(request), styles, parent, font=styles.code)] if request.changes else []
+    paragraphs = [*files, *(Paragraph(text, styles, parent, role=role, font=styles.body) for text, role in notes)]
+    for paragraph in paragraphs:
         paragraph.show()
-        return paragraph
-
-    def place(self, x: int, y: int, width: int) -> int:
-        top = y
-        for paragraph in self._paragraphs:
-            y += paragraph.place(x, y, width) + Space.XS // 2
-        return y - top
-
-    def drop(self) -> None:
-        for paragraph in self._paragraphs:
-            paragraph.hide()
-            paragraph.deleteLater()
+    return paragraphs, " ".join(filter(None, (core_words(request.reason), *risks, confinement, *request.safety)))
 
 
 def shown_lines(text: str) -> str:

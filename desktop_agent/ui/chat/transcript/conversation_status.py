@@ -1,6 +1,7 @@
 """What is shown below the entries: the agent's activity, elapsed time, and the welcome in an empty conversation."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
@@ -83,7 +84,7 @@ class EmptyState(QWidget):
             button.deleteLater()
         self._buttons = [QPushButton(example, self) for example in examples]
         for button in self._buttons:
-            button.clicked.connect(self._on_clicked)
+            button.clicked.connect(partial(self._actions.example_chosen.emit, button.text()))
             button.show()
         self._arrange()
 
@@ -107,11 +108,6 @@ class EmptyState(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._arrange()
-
-    def _on_clicked(self) -> None:
-        button = self.sender()
-        if isinstance(button, QPushButton):
-            self._actions.example_chosen.emit(button.text())
 
 
 _TICK_MS = 250

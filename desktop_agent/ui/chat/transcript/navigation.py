@@ -1,7 +1,7 @@
 """Goes to a call, a turn or the end of a conversation, and requests the pages that are in view or needed."""
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
-from PySide6.QtWidgets import QAbstractScrollArea, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QPushButton
 
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.core.transcript import ToolEntry, Transcript
@@ -14,17 +14,24 @@ from desktop_agent.ui.theme import Space
 _NEAR = 2
 """How many screens beyond the view pages are loaded ahead of scrolling."""
 
+_NEAR_END = 4
+"""A divisor of the view's height: nearer to the end than a quarter of it, no button covers the text."""
+
 
 class Navigation(QObject):
-    """Scrolls to what is asked for, once it is there, and asks for the pages in the viewport."""
+    """Scrolls to what is asked for, once it is there, and asks for the pages in the viewport.
+
+    A button floats above the lower edge of the view while the end is far away and is not followed. It is hidden during
+    a search, which scrolls everywhere itself.
+    """
 
     pages_wanted = Signal(object)  # numbers of pages in view or near it, loaded or not, the most urgent first
 
-    def __init__(self, layout: RowLayout, finder: Finder, viewport: QWidget) -> None:
+    def __init__(self, area: QAbstractScrollArea, layout: RowLayout, finder: Finder) -> None:
         super().__init__(layout)
+        self._area = area
         self._layout = layout
         self._finder = finder
-        self._viewport = viewport
         self._wanted: tuple[int, ...] = ()
         self._transcript: Transcript | None = None
         self._sought_call = ""
@@ -35,6 +42,12 @@ class Navigation(QObject):
         self._going_on.timeout.connect(self._go_on)
         layout.laid_out.connect(self._on_laid_out)
         finder.page_sought.connect(self.ask_for_pages)
+        self._jump = QPushButton(self.tr("Jump to latest ↓"), area)
+        self._jump.setObjectName("jumpToLatestButton")
+        self._jump.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._jump.hide()
+        self._jump.clicked.connect(layout.scroll_to_bottom)
+        finder.found.connect(self._update_jump)
 
     def show_transcript(self, transcript: Transcript) -> None:
         self._transcript = transcript
@@ -84,8 +97,20 @@ class Navigation(QObject):
             self._sought_place, self._reached = place, self.place
 
     def _on_laid_out(self) -> None:
+        self._update_jump()
         if self._reached is not None:
             self._going_on.start()
+
+    def _update_jump(self) -> None:
+        bar = self._area.verticalScrollBar()
+        is_end_away = bar.maximum() - bar.value() > self._area.viewport().height() // _NEAR_END
+        is_needed = is_end_away and not self.is_at_end and not self._finder.is_searching
+        if is_needed:
+            area, size = self._area.rect(), self._jump.sizeHint()
+            left, top = area.center().x() - size.width() // 2, area.bottom() - size.height() - Space.M
+            self._jump.setGeometry(left, top, size.width(), size.height())
+            self._jump.raise_()
+        self._jump.setVisible(is_needed)
 
     def _go_on(self) -> None:
         """Move on to a place in a long text as more of it is parsed, unless the user has scrolled."""
@@ -132,7 +157,7 @@ class Navigation(QObject):
 
     def ask_for_pages(self) -> None:
         """Ask for the pages in view and near it, unless they were the last ones asked for."""
-        height = self._viewport.height()
+        height = self._area.viewport().height()
         in_view = self._pages_between(0, height)
         near = self._pages_between(-_NEAR * height, (1 + _NEAR) * height)
         wanted = tuple(dict.fromkeys((*in_view, *self._finder.wanted_pages, *near)))
@@ -148,38 +173,3 @@ class Navigation(QObject):
         first, last = rows.heights.at(start + top), rows.heights.at(start + bottom)
         pages = (rows[index].page for index in range(max(0, first), last + 1))
         return list(dict.fromkeys(page for page in pages if page is not None))
-
-
-_NEAR_END = 4
-"""A divisor of the view's height: nearer to the end than a quarter of it, no button covers the text."""
-
-
-class JumpButton(QPushButton):
-    """Floats above the lower edge of the view while the end is far away and is not followed.
-
-    Hidden during a search, which scrolls everywhere itself.
-    """
-
-    def __init__(self, area: QAbstractScrollArea, layout: RowLayout, finder: Finder) -> None:
-        super().__init__(area)
-        self._area = area
-        self._layout = layout
-        self._finder = finder
-        self.setText(self.tr("Jump to latest ↓"))
-        self.setObjectName("jumpToLatestButton")
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.hide()
-        self.clicked.connect(layout.scroll_to_bottom)
-        layout.laid_out.connect(self._update)
-        finder.found.connect(self._update)
-
-    def _update(self) -> None:
-        bar = self._area.verticalScrollBar()
-        is_end_away = bar.maximum() - bar.value() > self._area.viewport().height() // _NEAR_END
-        is_needed = is_end_away and not self._layout.reading.is_following and not self._finder.is_searching
-        if is_needed:
-            area, size = self._area.rect(), self.sizeHint()
-            left, top = area.center().x() - size.width() // 2, area.bottom() - size.height() - Space.M
-            self.setGeometry(left, top, size.width(), size.height())
-            self.raise_()
-        self.setVisible(is_needed)

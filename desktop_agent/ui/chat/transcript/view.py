@@ -23,7 +23,7 @@ from desktop_agent.ui.chat.conversation_search import Finder
 from desktop_agent.ui.chat.entries.entry import EntryActions, EntryPlace, EntryRow, EntryWidget
 from desktop_agent.ui.chat.transcript.conversation_status import ConversationStatus
 from desktop_agent.ui.chat.transcript.mouse_and_keyboard import KeyboardOrder, MessageMenu, Pointer
-from desktop_agent.ui.chat.transcript.navigation import JumpButton, Navigation
+from desktop_agent.ui.chat.transcript.navigation import Navigation
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.transcript_selection import SelectedText
 from desktop_agent.ui.part_keys import PartKeys
@@ -63,9 +63,8 @@ class TranscriptView(QAbstractScrollArea):
         self.finder = Finder(self.row_layout, self.viewport())
         self.row_layout.widgets.made.connect(self.finder.decorate)
         self.row_layout.widgets.changed.connect(self.finder.row_changed)
-        JumpButton(self, self.row_layout, self.finder)
         self.row_layout.laid_out.connect(self._on_laid_out)
-        self.navigation = Navigation(self.row_layout, self.finder, self.viewport())
+        self.navigation = Navigation(self, self.row_layout, self.finder)
         self._keyboard = KeyboardOrder(self, self.row_layout)
         self.status = ConversationStatus(self, theme, self.row_layout, self.entry_actions)
         self.setFrameShape(QFrame.Shape.NoFrame)
