@@ -25,7 +25,7 @@ from desktop_agent.app.startup.desktop_wishes import follow_desktop
 from desktop_agent.app.startup.first_sight import first_session
 from desktop_agent.app.startup.news import News
 from desktop_agent.app.startup.preloading import preload
-from desktop_agent.app.startup.tidying import Tidying
+from desktop_agent.app.startup.tidying import tidy
 from desktop_agent.app.usage_display import UsageDisplay
 from desktop_agent.app.user_terminal import TerminalControl
 from desktop_agent.app.window_panels import WindowPanels
@@ -163,7 +163,7 @@ class WindowController:
         spawner.spawn(follow_desktop(self._theme.follow_wishes))
         # Not beside the imports of the review: each step of that would take half as long again.
         self._panels.review.prepare(lambda: spawner.spawn(preload(bench, self._make_ahead)))
-        spawner.spawn(Tidying(bench.blobs, bench.paths.sessions, bench.paths.cache, SystemClock()).run())
+        spawner.spawn(tidy(bench.blobs, bench.paths.sessions, bench.paths.cache, SystemClock()))
 
     @property
     def shown(self) -> SignalInstance:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import time
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Event
@@ -27,52 +28,41 @@ _BREATH_S: Final = 0.002
 _log = logging.getLogger(__name__)
 
 
-class Tidying:
-    """Does what `desktop-agent storage collect` does. Other processes can run and collect, too."""
+async def tidy(blobs: Blobs, sessions: Path, cache: Path, clock: Clock) -> None:
+    """Do what `desktop-agent storage collect` does, after a delay, unless a process has done it within a day.
 
-    def __init__(self, blobs: Blobs, sessions: Path, cache: Path, clock: Clock) -> None:
-        self._blobs = blobs
-        self._sessions = sessions
-        self._stamp = cache / _STAMP_NAME
-        self._clock = clock
+    After a failure it is retried the next day.
+    """
+    await clock.sleep(DELAY_S)
+    is_stopped = Event()
+    try:
+        done = await asyncio.to_thread(_collected, blobs, sessions, cache / _STAMP_NAME, clock.now(), is_stopped)
+    except (StorageError, OSError) as error:
+        _log.warning("Stored contents could not be collected: %s", error)
+    else:
+        if done is not None:
+            counts = (done.removed, done.removed_bytes, done.kept_young)
+            _log.info("Removed %d stored contents of %d bytes; %d are too young", *counts)
+            await return_memory()  # long sessions were read for it
+    finally:
+        is_stopped.set()
 
-    async def run(self) -> None:
-        """Collect after a delay, unless that was done within a day. After a failure it is retried the next day."""
-        await self._clock.sleep(DELAY_S)
-        is_stopped = Event()
-        try:
-            done = await asyncio.to_thread(self._collected, is_stopped)
-        except (StorageError, OSError) as error:
-            _log.warning("Stored contents could not be collected: %s", error)
-        else:
-            if done is not None:
-                counts = (done.removed, done.removed_bytes, done.kept_young)
-                _log.info("Removed %d stored contents of %d bytes; %d are too young", *counts)
-                await return_memory()  # long sessions were read for it
-        finally:
-            is_stopped.set()
 
-    def _collected(self, is_stopped: Event) -> Collected | None:
-        now = self._clock.now()
-        if not self._is_due(now):
+def _collected(blobs: Blobs, sessions: Path, stamp: Path, now: datetime, is_stopped: Event) -> Collected | None:
+    with suppress(FileNotFoundError):
+        age_s = now.timestamp() - stamp.stat().st_mtime
+        if 0 <= age_s < _INTERVAL.total_seconds():  # a time to come is that of a clock that was wrong
             return None
-        # Said before it is done: what fails today must not be tried at each start.
-        make_private_folder(self._stamp.parent)
-        self._stamp.touch(PRIVATE_FILE)
-        os.utime(self._stamp, (now.timestamp(), now.timestamp()))
+    # Said before it is done: what fails today must not be tried at each start.
+    make_private_folder(stamp.parent)
+    stamp.touch(PRIVATE_FILE)
+    os.utime(stamp, (now.timestamp(), now.timestamp()))
 
-        def pause() -> None:
-            if is_stopped.is_set():
-                raise StorageError("The collection was stopped.")
-            time.sleep(_BREATH_S)  # noqa: TID251 - hands the interpreter lock to the window's thread
+    def pause() -> None:
+        if is_stopped.is_set():
+            raise StorageError("The collection was stopped.")
+        time.sleep(_BREATH_S)  # noqa: TID251 - hands the interpreter lock to the window's thread
 
-        empty_trash(self._sessions)
-        drop_stranded(self._stamp.parent / BASELINES, now.timestamp())
-        return collect(self._blobs, self._sessions, now=now, pause=pause)
-
-    def _is_due(self, now: datetime) -> bool:
-        try:
-            age_s = now.timestamp() - self._stamp.stat().st_mtime
-        except FileNotFoundError:
-            return True
-        return not 0 <= age_s < _INTERVAL.total_seconds()  # a time to come is that of a clock that was wrong
+    empty_trash(sessions)
+    drop_stranded(stamp.parent / BASELINES, now.timestamp())
+    return collect(blobs, sessions, now=now, pause=pause)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.app.startup.tidying import DELAY_S, Tidying
+from desktop_agent.app.startup.tidying import DELAY_S, tidy
 from desktop_agent.core.store.blobs import Blobs
 
 NOW = datetime(2026, 11, 22, 9, tzinfo=UTC)
@@ -41,7 +41,9 @@ class Store:
         self.sessions.mkdir()
         self.cache = folder / "cache"
         self.clock = StillClock()
-        self.tidying = Tidying(self.blobs, self.sessions, self.cache, self.clock)
+
+    async def tidy(self) -> None:
+        await tidy(self.blobs, self.sessions, self.cache, self.clock)
 
     def keep(self, content: bytes, age: timedelta) -> str:
         digest = self.blobs.put(content)
@@ -64,29 +66,29 @@ async def test_what_nobody_names_is_removed_after_a_while_and_that_is_logged(
     named = store.keep(b"named", timedelta(days=2))
     (store.sessions / "one").mkdir()
     (store.sessions / "one" / "events.jsonl").write_text(f'{{"blob": "{named}"}}\n')
-    await store.tidying.run()
+    await store.tidy()
     assert store.clock.waited == [DELAY_S]
     assert [store.blobs.has(digest) for digest in (lost, young, named)] == [False, True, True]
     assert "Removed 1 stored contents" in caplog.text
 
 
 async def test_it_is_done_once_a_day(store: Store) -> None:
-    await store.tidying.run()
+    await store.tidy()
     lost = store.keep(b"lost", timedelta(days=2))
     store.clock.time += timedelta(hours=23)
-    await store.tidying.run()
+    await store.tidy()
     assert store.blobs.has(lost)
     store.clock.time += timedelta(hours=2)
-    await store.tidying.run()
+    await store.tidy()
     assert not store.blobs.has(lost)
 
 
 async def test_it_is_done_after_a_clock_was_wrong(store: Store) -> None:
     store.clock.time += timedelta(days=400)
-    await store.tidying.run()
+    await store.tidy()
     store.clock.time = NOW
     lost = store.keep(b"lost", timedelta(days=2))
-    await store.tidying.run()
+    await store.tidy()
     assert not store.blobs.has(lost)
 
 
@@ -96,7 +98,7 @@ async def test_a_session_that_cannot_be_read_keeps_everything_and_is_logged(
     expected_logs.append("could not be collected")
     lost = store.keep(b"lost", timedelta(days=2))
     (store.sessions / "elsewhere").symlink_to(store.sessions / "nowhere")
-    await store.tidying.run()
+    await store.tidy()
     assert store.blobs.has(lost)
     assert "could not be collected" in caplog.text
 
@@ -113,7 +115,7 @@ async def test_closing_the_window_ends_it(store: Store, monkeypatch: pytest.Monk
         return real(path)
 
     monkeypatch.setattr(store.blobs, "file_at", file_at)
-    task = asyncio.create_task(store.tidying.run())
+    task = asyncio.create_task(store.tidy())
     await has_begun.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
