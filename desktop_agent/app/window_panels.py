@@ -7,12 +7,16 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from desktop_agent.app.review.diffs import BlobDiffs
-from desktop_agent.app.review.rule_judges import RuleJudges
-from desktop_agent.app.settings.look import apply_keys, apply_look
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.settings.keyboard import keys_in_force, keys_of
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.sections import ExecutionSettings, Settings, UiSettings
+from desktop_agent.core.settings.values import setting_values
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.system.processes.shell import ShellKind
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.approvals.rule_judging import RuleMaths
 from desktop_agent.ui.chat.cards.tool_body import CardLoader
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.transcript.view import TranscriptView
@@ -23,14 +27,43 @@ from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.sessions.session_panel import SessionPanel
 from desktop_agent.ui.sessions.session_search import SearchPanel
-from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.theme import TextSizes, Theme
 from desktop_agent.ui.widgets.account_fields import PastedKeys
 from desktop_agent.ui.widgets.focus import FocusKeeper
 from desktop_agent.ui.widgets.icons import Icons
+from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.conversation_pane import ConversationPane
 from desktop_agent.ui.window.main_window import MainWindow
 from desktop_agent.ui.window.mode_pickers import ModePickers
-from desktop_agent.ui.window.session_controller import SessionController, SessionPanels
+from desktop_agent.ui.window.panel_controllers import SessionPanels
+from desktop_agent.ui.window.session_controller import SessionController
+
+
+def apply_look(theme: Theme, settings: UiSettings) -> None:
+    theme.choose_sizes(TextSizes(settings.chat_font_px, settings.code_font_px, settings.diff_font_px))
+    theme.choose_density(settings.density)
+    theme.choose_motion(settings.motion)
+    theme.choose(settings.theme, is_colour_blind_safe=settings.colour_blind_safe_diff)
+
+
+def apply_keys(actions: Actions, settings: Settings) -> None:
+    wanted, defaults = keys_of(setting_values(settings)), keys_of(setting_values(Settings()))
+    actions.set_keys(keys_in_force(wanted, defaults))
+
+
+class RuleJudges:
+    """Makes the judges of rules, one for each session that asks. The policy is imported with the first one."""
+
+    def __init__(self, execution_in: Callable[[str], ExecutionSettings]) -> None:
+        self.is_sandbox_available = False
+        """Whether commands can be confined on this machine; false until a search for a sandbox found one."""
+        self.shell: ShellKind = "bash"
+        self.execution_in = execution_in
+
+    def judge(self, transcript: Transcript) -> RuleMaths:
+        from desktop_agent.app.review.rule_judge import RuleJudge
+
+        return RuleJudge(transcript, self.is_sandbox_available, self.shell, self.execution_in)
 
 
 class WindowPanels(Struct, frozen=True):
@@ -79,7 +112,7 @@ def build_panels(
     files, jobs = FileTree(theme, spawner.spawn), JobsPanel(theme, _now)
     conversation = ConversationPane(transcript)
     window.set_panels(sessions, files, conversation, composer, review, jobs)
-    shown = SessionPanels(transcript, composer, pickers, review, files, jobs)
+    shown = SessionPanels(window, theme, transcript, composer, pickers, review, files, jobs)
     panels = WindowPanels(
         window=window,
         sessions=sessions,
@@ -92,7 +125,7 @@ def build_panels(
         models=ModelPicker(window, pickers.model_button, composer, theme, icons, window.memory, now=_now),
         review=review,
         jobs=jobs,
-        session=SessionController(window, theme, shown, diffs, spawner.spawn, _now, judges.judge),
+        session=SessionController(shown, diffs, spawner.spawn, _now, judges.judge),
         judges=judges,
         pasted_keys=PastedKeys(window),
         diffs=diffs,

@@ -25,7 +25,8 @@ from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.main_window import MainWindow
 from desktop_agent.ui.window.mode_pickers import ModePickers
-from desktop_agent.ui.window.session_controller import SessionController, SessionPanels
+from desktop_agent.ui.window.panel_controllers import SessionPanels
+from desktop_agent.ui.window.session_controller import SessionController
 from desktop_agent.ui.window.session_handle import SessionHandle
 from tests.harness import Ground, Open
 from tests.parts import part
@@ -47,10 +48,8 @@ class Room:
         self.review = ReviewPanel(theme, self.source, self._spawn)
         jobs, files, pickers = JobsPanel(theme, lambda: NOW), FileTree(theme, self._leave), ModePickers(composer)
         self.frame.set_panels(QWidget(), files, transcript, composer, self.review, jobs)
-        panels = SessionPanels(transcript, composer, pickers, self.review, files, jobs)
+        panels = SessionPanels(self.frame, theme, transcript, composer, pickers, self.review, files, jobs)
         self.session = SessionController(
-            self.frame,
-            theme,
             panels,
             self.source,
             self._spawn,

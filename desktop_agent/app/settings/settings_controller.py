@@ -9,8 +9,8 @@ from PySide6.QtGui import QGuiApplication
 
 from desktop_agent.app.controller import Controller, WindowContext
 from desktop_agent.app.file_opening import open_in_editor
-from desktop_agent.app.settings.look import apply_keys, apply_look
 from desktop_agent.app.settings.settings_dialog import Setup
+from desktop_agent.app.window_panels import apply_keys, apply_look
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.settings.live_settings import LiveSettings

@@ -5,9 +5,9 @@ from datetime import datetime
 from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -20,12 +20,13 @@ from desktop_agent.ui.chat.rewind_dialog import RewindDialog, rewind_choices
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.file_history import FileTurn, turns_of
 from desktop_agent.ui.files.file_panel import FileTree
+from desktop_agent.ui.jobs_panel import JobsPanel
 from desktop_agent.ui.review.diff_source import DiffSource, FileDiffs, Spawn
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.runtime.pacing import FRAME_MS, GradualWork
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.main_window import MainWindow
+from desktop_agent.ui.window.mode_pickers import ModePickers
 from desktop_agent.ui.window.session_handle import ShownSession
 
 if TYPE_CHECKING:
@@ -34,7 +35,30 @@ if TYPE_CHECKING:
     from desktop_agent.ui.review.review_content import ReviewContent
 
 
-class PromptController(QObject):
+class SessionPanels(Struct, frozen=True):
+    """The panels that show a session, and the window that they are in."""
+
+    window: MainWindow
+    theme: Theme
+    transcript: TranscriptView
+    composer: Composer
+    pickers: ModePickers
+    review: ReviewPanel
+    files: FileTree
+    jobs: JobsPanel
+
+
+class PanelController(QObject):
+    """Lets panels act on the session that is shown."""
+
+    def __init__(self, session: ShownSession, panels: SessionPanels) -> None:
+        super().__init__(session)
+        self._session = session
+        self._window, self._theme = panels.window, panels.theme
+        self._view, self._composer = panels.transcript, panels.composer
+
+
+class PromptController(PanelController):
     """Sends what the user writes to the session, and puts back into the composer what was not taken.
 
     Signals:
@@ -45,11 +69,9 @@ class PromptController(QObject):
     retry_requested = Signal()
     folder_requested = Signal(str)
 
-    def __init__(self, session: ShownSession, composer: Composer, view: TranscriptView, actions: Actions) -> None:
-        super().__init__(session)
-        self._session = session
-        self._composer = composer
-        self._view = view
+    def __init__(self, session: ShownSession, panels: SessionPanels) -> None:
+        super().__init__(session, panels)
+        view, composer, actions = self._view, self._composer, self._window.actions_
         entries, waiting = view.entry_actions, composer.waiting
         composer.prompt_submitted.connect(self._submit)
         composer.command_submitted.connect(self._run_command)
@@ -136,35 +158,23 @@ class PromptController(QObject):
                 self._composer.setFocus()
 
 
-class ReviewController(QObject):
+class ReviewController(PanelController):
     """Leads to the review from calls, files and keys, and back; undoes and redoes."""
 
-    def __init__(
-        self,
-        session: ShownSession,
-        window: MainWindow,
-        theme: Theme,
-        review: ReviewPanel,
-        view: TranscriptView,
-        files: FileTree,
-        diffs: FileDiffs,
-        spawn: Spawn,
-    ) -> None:
-        super().__init__(session)
-        self._session = session
-        self._window = window
-        self._theme = theme
-        self._review = review
+    def __init__(self, session: ShownSession, panels: SessionPanels, diffs: FileDiffs, spawn: Spawn) -> None:
+        super().__init__(session, panels)
+        view, files = panels.transcript, panels.files
+        self._review = panels.review
         self._diffs = diffs
         self._spawn = spawn
-        review.call_requested.connect(view.navigation.show_call)
+        self._review.call_requested.connect(view.navigation.show_call)
         view.entry_actions.changes_requested.connect(self._show_call)
         view.entry_actions.rewind_requested.connect(self._ask_how_to_rewind)
         view.entry_actions.recover_requested.connect(self._recover)
         files.file_actions.history = self._history_of
         files.file_actions.turn_requested.connect(self._show_turn)
         files.file_actions.show_changes_requested.connect(self._show_changes_of)
-        actions = window.actions_
+        actions = self._window.actions_
         self._on_review(actions.choose_changes, lambda content: content.offer_baselines(), is_shown=True)
         self._on_review(actions.next_undecided, lambda content: content.go_to_undecided(backwards=False), is_shown=True)
         self._on_review(
@@ -239,19 +249,14 @@ class ReviewController(QObject):
             dialog.open()
 
 
-class ContextController(QObject):
+class ContextController(PanelController):
     """Opens the inspector on request, and keeps it up to date while it is open."""
 
-    def __init__(
-        self, session: ShownSession, window: MainWindow, theme: Theme, composer: Composer, view: TranscriptView
-    ) -> None:
-        super().__init__(session)
-        self._session = session
-        self._window = window
-        self._theme = theme
+    def __init__(self, session: ShownSession, panels: SessionPanels) -> None:
+        super().__init__(session, panels)
         self._inspector: ContextInspector | None = None
-        actions, entries = window.actions_, view.entry_actions
-        composer.controls.meter.clicked.connect(self._inspect)
+        actions, entries = self._window.actions_, self._view.entry_actions
+        self._composer.controls.meter.clicked.connect(self._inspect)
         actions.inspect_context.setEnabled(False)  # until a session is shown
         actions.compact.setEnabled(False)
         actions.inspect_context.triggered.connect(self._inspect)
@@ -319,27 +324,21 @@ _ROW_FIRST: Final = FRAME_MS // _PAUSE_MS + 1
 """After this many pauses the card of the question has been drawn: row updates come at most a frame apart."""
 
 
-class ApprovalController(QObject):
+class ApprovalController(PanelController):
     """Opens the dialog of a question, one at a time, and submits the answer."""
 
     def __init__(
         self,
         session: ShownSession,
-        window: QWidget,
-        theme: Theme,
-        composer: Composer,
-        view: TranscriptView,
+        panels: SessionPanels,
         diffs: DiffSource,
         spawn: Spawn,
         now: Callable[[], datetime],
         rule_maths: Callable[[Transcript], RuleMaths],
     ) -> None:
         """`rule_maths` returns the judge of rules for a session; it is called when a question is shown."""
-        super().__init__(session)
-        self._session = session
-        self._window = window
-        self._theme = theme
-        self._view = view
+        super().__init__(session, panels)
+        entries = self._view.entry_actions
         self._diffs = diffs
         self._spawn = spawn
         self._now = now
@@ -348,10 +347,10 @@ class ApprovalController(QObject):
         self._call_id = ""
         """The call that the dialog asks about, also while the dialog is being made."""
         self._opening = GradualWork(self, slice_s=0, pause_ms=_PAUSE_MS)
-        composer.denied.connect(self._deny)
-        session.submit_on(view.entry_actions.approval_answered, ops.AnswerApproval, "call_id", "decision")
-        session.submit_on(view.entry_actions.approval_edited, ops.JudgeCommand, "call_id", "command")
-        view.entry_actions.approval_opened.connect(self.open)
+        self._composer.denied.connect(self._deny)
+        session.submit_on(entries.approval_answered, ops.AnswerApproval, "call_id", "decision")
+        session.submit_on(entries.approval_edited, ops.JudgeCommand, "call_id", "command")
+        entries.approval_opened.connect(self.open)
 
     def close(self) -> None:
         """Close the dialog; its question still waits."""

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from msgspec import Struct
 from PySide6.QtCore import QUrl, Signal, SignalInstance
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication
@@ -15,35 +14,17 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.slash.declarations import typed_prompt
 from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.approvals.rule_judging import RuleMaths
-from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.message_edit import PromptHistory
-from desktop_agent.ui.chat.transcript.view import TranscriptView
-from desktop_agent.ui.files.file_panel import FileTree
-from desktop_agent.ui.jobs_panel import JobsPanel
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn
-from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.runtime.pacing import GradualWork
-from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.window.main_window import MainWindow
-from desktop_agent.ui.window.mode_pickers import ModePickers
 from desktop_agent.ui.window.panel_controllers import (
     ApprovalController,
     ContextController,
     PromptController,
     ReviewController,
+    SessionPanels,
 )
 from desktop_agent.ui.window.session_handle import ReadingPlaces, SessionHandle, ShownSession
-
-
-class SessionPanels(Struct, frozen=True):
-    """The panels that show a session."""
-
-    transcript: TranscriptView
-    composer: Composer
-    pickers: ModePickers
-    review: ReviewPanel
-    files: FileTree
-    jobs: JobsPanel
 
 
 class SessionController(ShownSession):
@@ -57,8 +38,6 @@ class SessionController(ShownSession):
 
     def __init__(
         self,
-        window: MainWindow,
-        theme: Theme,
         panels: SessionPanels,
         diffs: DiffSource,
         spawn: Spawn,
@@ -66,19 +45,17 @@ class SessionController(ShownSession):
         rule_maths: Callable[[Transcript], RuleMaths],
     ) -> None:
         """`rule_maths` returns the judge of rules for a session; it is called when a question is shown."""
-        super().__init__(window)
-        self._window = window
+        super().__init__(panels.window)
+        self._window = panels.window
         self._panels = panels
-        view, composer = panels.transcript, panels.composer
+        view = panels.transcript
         self._places = ReadingPlaces(view.navigation)
         self._replacing = GradualWork(self, slice_s=0)
         """Shows the rest of a session of which only the end was shown."""
-        self.prompts = PromptController(self, composer, view, window.actions_)
-        self._context = ContextController(self, window, theme, composer, view)
-        self._approvals = ApprovalController(
-            self, window, theme, composer, view, diffs, spawn, now, rule_maths=rule_maths
-        )
-        self._review = ReviewController(self, window, theme, panels.review, view, panels.files, diffs, spawn)
+        self.prompts = PromptController(self, panels)
+        self._context = ContextController(self, panels)
+        self._approvals = ApprovalController(self, panels, diffs, spawn, now, rule_maths=rule_maths)
+        self._review = ReviewController(self, panels, diffs, spawn)
         self._last: dict[str, object] = {}
         """The last values shown, by part of the panels."""
         self.opens_questions = False

@@ -39,7 +39,8 @@ from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.main_window import MainWindow
 from desktop_agent.ui.window.mode_pickers import ModePickers
-from desktop_agent.ui.window.session_controller import SessionController, SessionPanels
+from desktop_agent.ui.window.panel_controllers import SessionPanels
+from desktop_agent.ui.window.session_controller import SessionController
 from desktop_agent.ui.window.session_handle import SessionHandle
 from tests.parts import part
 from tests.ui.approvals.stage import NOW, WordRules, push
@@ -479,10 +480,8 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
     review, jobs = ReviewPanel(theme, Source(Session()), Tasks().spawn), JobsPanel(theme, lambda: NOW)
     files, pickers = FileTree(theme, Tasks().spawn), ModePickers(composer)
     frame.set_panels(QWidget(), files, transcript, composer, review, jobs)
-    panels = SessionPanels(transcript, composer, pickers, review, files, jobs)
+    panels = SessionPanels(frame, theme, transcript, composer, pickers, review, files, jobs)
     session = SessionController(
-        frame,
-        theme,
         panels,
         Source(Session()),
         Tasks().spawn,
