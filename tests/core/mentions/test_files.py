@@ -158,13 +158,17 @@ async def test_an_edit_of_a_mentioned_file_that_changed_since_is_refused(ground:
     assert "changed on disk since you last read it" in result.content
 
 
-async def test_a_picture_is_refused_for_a_model_that_takes_none(ground: Ground) -> None:
+@pytest.mark.parametrize("mention", ["@dot.png", "@pasted:picture-1.png"])
+async def test_a_picture_is_refused_for_a_model_that_takes_none(ground: Ground, mention: str) -> None:
     list_models(ground, GPT, takes_images=False)
+    (ground.paths.data / "pasted").mkdir(parents=True)
+    (ground.paths.data / "pasted" / "picture-1.png").write_bytes(PNG)
     async with ground.session([[Say("ok")]]) as s:
         s.submit(ops.SetMode(model=GPT))
-        notice = await refused(s, "@dot.png")
+        notice = await refused(s, mention)
 
     assert "It is a picture, and the model of this session takes none." in notice.title
+    assert "Choose another model." in notice.hint
 
 
 async def test_another_session_comes_as_its_transcript(ground: Ground) -> None:

@@ -8,11 +8,9 @@ import pytest
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.mentions.pasted import KEPT, LARGEST_BYTES, PastedContents
-from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Say
 from tests.core.mentions.test_files import PNG, attached
 from tests.core.mentions.test_resources import refused
-from tests.core.session.test_switching import GPT, list_models
 from tests.harness import Ground
 
 NOW = datetime(2026, 11, 25, 23, 45, 1, tzinfo=UTC)
@@ -40,17 +38,6 @@ async def test_a_picture_and_a_text_come_with_the_message(ground: Ground) -> Non
     assert (read.kind, read.size, len(read.text) < 400_001) == ("file", 500_000, True)
     assert read.content is not None
     assert (read.content.size, read.text.count("omitted")) == (500_000, 1)
-
-
-async def test_a_picture_is_refused_for_a_model_that_takes_none(ground: Ground) -> None:
-    list_models(ground, GPT, takes_images=False)
-    name = kept(ground, PNG, "picture", "png")
-    async with ground.session([[Say("ok")]]) as s:
-        s.submit(ops.SetMode(model=GPT))
-        notice = await refused(s, f"@pasted:{name}")
-
-    assert "It is a picture, and the model of this session takes none." in notice.title
-    assert "Choose another model." in notice.hint
 
 
 def test_two_of_one_second_have_names_of_their_own_and_are_private(ground: Ground) -> None:
