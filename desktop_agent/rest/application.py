@@ -102,10 +102,7 @@ def document_of(endpoints: Iterable[Endpoint]) -> JsonObject:
     _, components = schema_components(kinds, schema_hook=_foreign, ref_template=_REF)
     schemas = cast("dict[str, JsonObject]", components)
     for kind in _OPS:
-        # Which op it is must be said, and what is not of it is refused.
-        schema = schemas[kind.__name__]
-        schema["required"] = [*cast("list[str]", schema.get("required", [])), "type"]
-        schema["additionalProperties"] = False
+        schemas[kind.__name__]["additionalProperties"] = False  # a field that an op does not have is refused
     schemas["Op"] = _one_of(_OPS)
     schemas["Decision"] = _one_of(_DECISIONS, "outcome")
     schemas["Event"] = _one_of(_EVENTS)

@@ -26,6 +26,9 @@ async def test_every_op_event_and_decision_is_in_the_document_as_the_codec_has_i
     assert set(schemas["Decision"]["discriminator"]["mapping"]) == {"allowed", "denied", "aborted"}
     for kind in get_args(ops.Op):
         assert set(schemas[kind.__name__]["properties"]) == {"type", *kind.__struct_fields__}
+        required = schemas[kind.__name__]["required"]
+        assert "type" in required
+        assert len(required) == len(set(required))
     assert document["security"] == [{"token": []}]
 
 
