@@ -210,11 +210,10 @@ def is_only_endings(diff: FileDiff, edit: Edit) -> bool:
 
 
 def _matched(before: bytes, after: bytes) -> list[Edit]:
-    from pygit2 import Patch  # 90 ms to import, and nothing needs it before the first change is looked at
-    from pygit2.enums import DiffOption
+    import pygit2.enums  # 90 ms to import, and nothing needs it before the first change is looked at
 
-    options = DiffOption.FORCE_TEXT | DiffOption.INDENT_HEURISTIC
-    patch = Patch.create_from(before, after, flag=options, context_lines=0)
+    options = pygit2.enums.DiffOption.FORCE_TEXT | pygit2.enums.DiffOption.INDENT_HEURISTIC
+    patch = pygit2.Patch.create_from(before, after, flag=options, context_lines=0)
     edits: list[Edit] = []
     for hunk in patch.hunks:
         # As in every unified diff, an empty side is named by the line before it.
