@@ -189,7 +189,8 @@ def build_filter(
     _guard_new_files(program, known, is_supervised=is_supervised)
     if is_alone:
         program.refuse(_column(_SHARED_OBJECTS, known), errno.EPERM)
-        _guard_processes(program, known)
+        for *numbers, argument in _OF_A_PROCESS.values():  # only itself: 0 is the caller or its group
+            program.when(numbers[known.column], argument, [(_EQUAL, 0, _ALLOW)], otherwise=_ERRNO | errno.EPERM)
         _guard_metadata(program, known, is_supervised=is_supervised, is_read_only=is_read_only)
     else:
         _guard_modes(program, known, is_supervised=is_supervised)
@@ -247,12 +248,6 @@ def _guard_metadata(program: "_Program", machine: _Machine, *, is_supervised: bo
             program.answer(number, _ASK)
         elif not call.is_of_times:
             program.answer(number, refused)
-
-
-def _guard_processes(program: "_Program", machine: _Machine) -> None:
-    """Let a process change only itself: the target must be 0, which is the caller or its group."""
-    for *numbers, argument in _OF_A_PROCESS.values():
-        program.when(numbers[machine.column], argument, [(_EQUAL, 0, _ALLOW)], otherwise=_ERRNO | errno.EPERM)
 
 
 def _column(calls: Mapping[str, tuple[int | None, int | None]], machine: _Machine) -> list[int]:

@@ -77,19 +77,12 @@ class ToolOffer(Struct, frozen=True, kw_only=True):
     deferred_tokens: float = 0.0
 
 
-class Access:
-    def __init__(
-        self,
-        registry: ToolRegistry,
-        rules: CallRules,
-        sandbox: Callable[[], SandboxMode],
-        runs_there: Callable[[], bool] = lambda: False,
-    ) -> None:
-        """`runs_there` returns whether the user lets the provider run tools that it hosts itself."""
-        self._registry = registry
-        self._rules = rules
-        self._sandbox = sandbox
-        self._runs_there = runs_there
+class Access(Struct, frozen=True, eq=False):
+    _registry: ToolRegistry
+    _rules: CallRules
+    _sandbox: Callable[[], SandboxMode]
+    _runs_there: Callable[[], bool] = lambda: False
+    """Whether the user lets the provider run tools that it hosts itself."""
 
     @property
     def is_dry_run(self) -> bool:

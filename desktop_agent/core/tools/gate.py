@@ -7,7 +7,7 @@ never stale.
 import asyncio
 from contextlib import suppress
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.approvals import Approvals, HeldQuestion
@@ -77,15 +77,14 @@ class _Settled(Struct, frozen=True):
     """Why the call must not run in spite of the answer."""
 
 
-class ApprovalGate:
+class ApprovalGate(Struct, frozen=True, eq=False):
     """Decides by the policy and the current rules; asks the user when it must."""
 
-    def __init__(self, approvals: Approvals, log: EventLog, policies: Policies, judge: Judge) -> None:
-        self._approvals = approvals
-        self._log = log
-        self._policies = policies
-        self._judge = judge
-        self.asked: dict[CallId, Case] = {}
+    _approvals: Approvals
+    _log: EventLog
+    _policies: Policies
+    _judge: Judge
+    asked: dict[CallId, Case] = field(default_factory=dict[CallId, Case])
 
     async def enter(self, turn: int, case: Case) -> Permit:
         """Return when the call may run. Raises `ToolError` when it may not, with what the model should know.
@@ -251,16 +250,15 @@ def _require_allowed(decision: Decision, request: ApprovalRequest) -> Allowed:
             raise NotApprovedError(text, is_unanswered=True)
 
 
-class LiveJudging:
+class LiveJudging(Struct, frozen=True, eq=False):
     """One judgement at a time for each question; texts that come meanwhile wait, and only the last of them counts."""
 
-    def __init__(self, gate: ApprovalGate, approvals: Approvals, judge: Judge, log: EventLog) -> None:
-        self._gate = gate
-        self._approvals = approvals
-        self._judge = judge
-        self._log = log
-        self._wanted: dict[CallId, str] = {}
-        self._tasks: dict[CallId, asyncio.Task[None]] = {}
+    _gate: ApprovalGate
+    _approvals: Approvals
+    _judge: Judge
+    _log: EventLog
+    _wanted: dict[CallId, str] = field(default_factory=dict[CallId, str])
+    _tasks: dict[CallId, asyncio.Task[None]] = field(default_factory=dict[CallId, "asyncio.Task[None]"])
 
     def want(self, call_id: CallId, command: str) -> None:
         """Judge `command` instead of the one that `call_id` asks about; `CommandJudged` reports the result."""

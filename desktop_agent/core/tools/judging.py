@@ -82,10 +82,9 @@ class Judged(Struct, frozen=True):
     confinement: SandboxMode | None = None
 
 
-class Judge:
-    def __init__(self, policies: Policies, safeguard: Safeguard) -> None:
-        self._policies = policies
-        self._safeguard = safeguard
+class Judge(Struct, frozen=True, eq=False):
+    _policies: Policies
+    _safeguard: Safeguard
 
     async def verdict(self, facts: CallFacts) -> Verdict:
         context = await self._policies.context_for(facts)

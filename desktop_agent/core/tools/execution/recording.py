@@ -31,14 +31,13 @@ LastImages = Callable[[], Mapping[str, FileImage | None]]
 """Returns how the session's records left each file that they name."""
 
 
-class Recording:
-    def __init__(self, ledger: Ledger, log: EventLog, last_number: LastNumber) -> None:
-        self._ledger = ledger
-        self._log = log
-        self._last_number = last_number
-        self._reserved: dict[int, int] = {}
-        """The largest reserved number of each turn, which may not be recorded yet."""
-        self._guard = threading.Lock()
+class Recording(Struct, frozen=True, eq=False):
+    _ledger: Ledger
+    _log: EventLog
+    _last_number: LastNumber
+    _reserved: dict[int, int] = field(default_factory=dict[int, int])
+    """The largest reserved number of each turn, which may not be recorded yet."""
+    _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def reserve_ids(self, turn: int, count: int) -> tuple[ChangeId, ...]:
         """Reserve unique ids for changes of `turn`. Reads the journal each time, because recovery adds to it."""

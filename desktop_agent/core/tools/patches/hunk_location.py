@@ -96,11 +96,9 @@ class _File:
         if expected in found:
             return expected, 0
         if len(found) > 1:
-            named = ", ".join(str(start + 1) for start in found[:_MOST_PLACES_NAMED])
-            more = ", …" if len(found) > _MOST_PLACES_NAMED else ""
             raise PatchError(
-                f"its lines stand at {len(found)} places (lines {named}{more}). Add lines around the right one, or an "
-                "'@@ ' line with the function or class it is in."
+                f"its lines stand at {_places(found)}. Add lines around the right one, or an '@@ ' line with the "
+                "function or class it is in."
             )
         moved = 0 if expected is None else found[0] - expected
         if abs(moved) > MOST_LINES_MOVED:
@@ -122,10 +120,7 @@ class _File:
         elif hunk.anchors:
             anchors = self._anchor_lines(hunk.anchors)
             if len(anchors) > 1:
-                named = ", ".join(str(line + 1) for line in anchors[:_MOST_PLACES_NAMED])
-                raise PatchError(
-                    f"its '@@' line stands at {len(anchors)} places (lines {named}). Name an outer one too."
-                )
+                raise PatchError(f"its '@@' line stands at {_places(anchors)}. Name an outer one too.")
             at = anchors[0] + 1
         if at is None:
             raise PatchError(
@@ -227,6 +222,11 @@ class _File:
         similar = similar_lines("\n".join(wanted), text)
         shown = "; ".join(f"line {number}: {_shown(self._lines[number - 1])}" for number in similar)
         return f" The most similar ones are: {shown}." if similar else ""
+
+
+def _places(lines: Sequence[int]) -> str:
+    named = ", ".join(str(line + 1) for line in lines[:_MOST_PLACES_NAMED])
+    return f"{len(lines)} places (lines {named}{', …' if len(lines) > _MOST_PLACES_NAMED else ''})"
 
 
 def _shown(line: str) -> str:

@@ -8,7 +8,7 @@ gets the answer. The user is asked one question at a time, within a call that wa
 import asyncio
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.base.errors import AgentError, StorageError
@@ -71,14 +71,13 @@ class AsideModel(Protocol):
         ...
 
 
-class ServerSampling:
-    def __init__(self, model: AsideModel, log: EventLog, policies: Policies) -> None:
-        self._model = model
-        self._log = log
-        self._policies = policies
-        self._one_at_a_time = asyncio.Lock()
-        self._allowed: set[str] = set()
-        """Fingerprints of the definitions of the servers that may ask the model without the user's approval."""
+class ServerSampling(Struct, frozen=True, eq=False):
+    _model: AsideModel
+    _log: EventLog
+    _policies: Policies
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _allowed: set[str] = field(default_factory=set[str])
+    """Fingerprints of the definitions of the servers that may ask the model without the user's approval."""
 
     def during(self, turn: int, ask: AskUser) -> SampleModel:
         """Return the function that asks the model during one call. `ask` asks the user."""
@@ -181,12 +180,11 @@ def _notice(turn: int, question: ServerQuestion, answer: str, allowed: str) -> e
     )
 
 
-class ServerQuestions:
-    def __init__(self, approvals: Approvals, log: EventLog, policies: Policies) -> None:
-        self._approvals = approvals
-        self._log = log
-        self._policies = policies
-        self._one_at_a_time = asyncio.Lock()
+class ServerQuestions(Struct, frozen=True, eq=False):
+    _approvals: Approvals
+    _log: EventLog
+    _policies: Policies
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def ask(self, turn: int, call: ToolCall, question: ServerQuestion) -> Decision:
         if self._policies.approval() == "never":

@@ -39,8 +39,7 @@ def read_parts(parts: Iterable[Part], keep: Keep) -> ReadParts:
 
 def is_plain(reply: CallReply) -> bool:
     """Whether a reply is only text, so that `result_of` stores nothing and compares nothing."""
-    parts, structured = reply.parts, reply.structured
-    return structured is None and all(isinstance(part, TextPart) for part in parts)
+    return reply.structured is None and all(isinstance(part, TextPart) for part in reply.parts)
 
 
 def result_of(reply: CallReply, context: ToolContext) -> ToolResult:

@@ -134,9 +134,9 @@ class _Reader(HtmlReader):
         return "".join(self._parts).strip("\n")
 
     def handle_start(self, tag: str, attributes: dict[str, str]) -> None:
-        if self.skipping or tag in self._skipped:
-            if tag in self._skipped:
-                self.skipping.append(tag)
+        if tag in self._skipped:
+            self.skipping.append(tag)
+        if self.skipping:
             return
         match tag:
             case "title":
