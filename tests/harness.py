@@ -160,6 +160,12 @@ class Open:
         self.submit(ops.SubmitPrompt(text="go"))
         return await self.answer(decision)
 
+    async def turn(self, decision: Decision | None = None) -> ev.ApprovalRequested:
+        """Run a turn with this answer to its only question to its end; return the question."""
+        asked = await self.begin(decision)
+        await self.rx.expect(ev.TurnEnded)
+        return asked
+
     async def answer(self, decision: Decision | None = None) -> ev.ApprovalRequested:
         """Wait for the next question and answer it; yes by default."""
         asked = await self.rx.expect(ev.ApprovalRequested)

@@ -60,14 +60,6 @@ async def test_paths_for_the_window_are_relative_to_the_workspace(project: "Work
     }
 
 
-async def test_what_is_cut_is_said(project: "Workspace") -> None:
-    result = await project.call(TOOL, glob_pattern="*.py", limit=2)
-    *paths, note = json.loads(result.content)
-    assert paths == ["a.py", "src/b.py"]
-    assert note.startswith("[2 of 3 files.")
-    assert result.metadata["truncated"] is True
-
-
 async def test_an_answer_has_a_limit_in_bytes(work: "Workspace") -> None:
     for number in range(600):
         work.write(f"{'long-name-' * 20}{number:04}.txt")

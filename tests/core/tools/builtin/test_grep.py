@@ -92,14 +92,6 @@ async def test_every_parameter_counts(project: "Workspace", arguments: dict[str,
     assert await grep(project, pattern="find", **arguments) == expected
 
 
-async def test_a_pattern_may_span_lines_when_asked(project: "Workspace") -> None:
-    assert await grep(project, pattern=r"x\):.*?return x", path="src/a.py") == []
-    assert await grep(project, pattern=r"x\):.*?return x", path="src/a.py", multiline=True) == [
-        "src/a.py:3:def find(x):",
-        "src/a.py:4:    return x",
-    ]
-
-
 async def test_only_paths_or_counts_can_be_asked_for(project: "Workspace") -> None:
     """T-26, Z-23: each form is JSON of its own kind."""
     paths = ["lib/c.ts", "src/a.py", "src/sub/b.py"]

@@ -1,7 +1,6 @@
 """`web_fetch`: one page of the public internet, bounded, checked at every hop, and framed."""
 
 import asyncio
-import datetime
 import gzip
 import ipaddress
 import ssl
@@ -15,6 +14,7 @@ import pytest
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.tools.builtin.web_fetch import WebFetch
 from desktop_agent.core.tools.web.download import MOST_REDIRECTS, AddressBook
+from tests.certificates import Authority
 from tests.servers.web_server import Canned, WebServer, loopback_too, redirect
 
 if TYPE_CHECKING:
@@ -262,52 +262,35 @@ async def test_a_page_cannot_end_its_own_frame(web: WebServer, work: "Workspace"
 # --- https --------------------------------------------------------------------------------------------------------
 
 
-def _certificate(folder: Path, name: str) -> tuple[ssl.SSLContext, Path]:
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-    now = datetime.datetime.now(datetime.UTC)
-    certificate = (
-        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    file = folder / "server.pem"
-    plain = serialization.NoEncryption()
-    secret = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
-    file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM) + secret)
+def _tls(folder: Path) -> tuple[ssl.SSLContext, Path]:
+    """Return what serves as `localhost`, and the file of the authority that says so."""
+    authority = Authority(folder)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(file)
-    return context, file
+    context.load_cert_chain(*authority.issue("server"))
+    return context, authority.file
 
 
 async def test_over_tls_the_certificate_must_be_the_names_although_the_address_was_chosen_here(
     tmp_path: Path, work: "Workspace"
 ) -> None:
-    tls, certificate = _certificate(tmp_path, "docs.example")
+    tls, certificate = _tls(tmp_path)
 
     def trusting(_proxy: object) -> httpx2.AsyncClient:
         verify = ssl.create_default_context(cafile=str(certificate))
         return httpx2.AsyncClient(trust_env=False, verify=verify)
 
-    book = AddressBook(resolve=Names(docs_example=["127.0.0.1"], evil_example=["127.0.0.1"]), is_allowed=loopback_too)
+    book = AddressBook(resolve=Names(localhost=["127.0.0.1"], evil_example=["127.0.0.1"]), is_allowed=loopback_too)
     fetch = WebFetch(book=book, client_factory=trusting)
     async with WebServer({"/": Canned("<p>Here.")}, tls=tls) as server:
-        assert "Here." in (await work.call(fetch, url=f"https://docs.example:{server.port}/")).content
+        assert "Here." in (await work.call(fetch, url=f"https://localhost:{server.port}/")).content
         with pytest.raises(ToolError, match=r"evil\.example could not be read.*certificate"):
             await work.call(fetch, url=f"https://evil.example:{server.port}/")
 
 
 async def test_the_usual_client_trusts_no_certificate_of_its_own_making(tmp_path: Path, work: "Workspace") -> None:
-    tls, _ = _certificate(tmp_path, "docs.example")
-    book = AddressBook(resolve=Names(docs_example=["127.0.0.1"]), is_allowed=loopback_too)
+    tls, _ = _tls(tmp_path)
+    book = AddressBook(resolve=Names(localhost=["127.0.0.1"]), is_allowed=loopback_too)
     fetch = WebFetch(book=book)
     async with WebServer({"/": Canned("x")}, tls=tls) as server:
         with pytest.raises(ToolError, match="certificate"):
-            await work.call(fetch, url=f"https://docs.example:{server.port}/")
+            await work.call(fetch, url=f"https://localhost:{server.port}/")

@@ -134,8 +134,7 @@ async def test_a_rule_for_the_session_answers_the_next_question_until_it_is_take
         rule = Rule(
             id="r-1", effect="allow", kind="command", pattern="touch", scope="session", created_at=walled.clock.now()
         )
-        await s.begin(Allowed(scope="session", rules=(rule,)))
-        await s.rx.expect(ev.TurnEnded)
+        await s.turn(Allowed(scope="session", rules=(rule,)))
         assert len(s.rx.all(ev.ApprovalRequested)) == 1
         assert s.rx.all(ev.RulesReported)[-1].rules == (rule,)
         await s.carry_out(ops.RevokeRule(rule_id="r-1"), ev.RuleRevoked)
@@ -148,8 +147,7 @@ async def test_a_rule_for_the_session_answers_the_next_question_until_it_is_take
 
 async def test_a_rule_of_a_session_holds_after_it_was_opened_again(walled: Ground) -> None:
     async with walled.session([[run("touch a.txt")], [Say("ok")]]) as s:
-        await s.begin(Allowed(scope="session"))
-        await s.rx.expect(ev.TurnEnded)
+        await s.turn(Allowed(scope="session"))
         session_id = s.id
     async with walled.session([[run("touch a.txt")], [Say("ok")]], resume=session_id) as s:
         await s.prompt()
@@ -158,8 +156,7 @@ async def test_a_rule_of_a_session_holds_after_it_was_opened_again(walled: Groun
 
 async def test_a_lasting_rule_is_kept_in_the_file_and_holds_in_the_next_session(walled: Ground) -> None:
     async with walled.session([[run("touch a.txt")], [Say("ok")]]) as s:
-        await s.begin(Allowed(scope="project"))
-        await s.rx.expect(ev.TurnEnded)
+        await s.turn(Allowed(scope="project"))
     [kept] = RulesFile(walled.paths.config / RULES_NAME).load().rules
     assert (kept.scope, kept.workspace) == ("project", str(walled.workspace))
     async with walled.session([[run("touch a.txt")], [Say("ok")]]) as s:
@@ -228,8 +225,7 @@ async def test_edits_allowed_for_the_session_do_not_ask_again(ground: Ground) ->
 
 async def test_a_background_command_is_reported_and_stopped_from_the_front(ground: Ground) -> None:
     async with ground.session([[run("echo ready; sleep 1000", is_background=True)], [Say("ok")]]) as s:
-        await s.begin()
-        await s.rx.expect(ev.TurnEnded)
+        await s.turn()
         running = await s.rx.expect(ev.JobsReported, lambda event: event.jobs[0].last_line == "ready")
         assert running.jobs[0].state == "running"
         s.submit(ops.StopJob(job_id="job-unknown"))

@@ -54,8 +54,7 @@ def changed(**tools: JsonObject) -> Reply:
 
 async def allowed_before(ground: Ground, answer: Allowed) -> None:
     async with ground.session([[ECHO], DONE]) as s:
-        await s.begin(answer)
-        await s.rx.expect(ev.TurnEnded)
+        await s.turn(answer)
 
 
 def asked(s: Open) -> list[str]:
@@ -78,8 +77,7 @@ async def test_a_tool_that_changed_is_asked_about_with_what_changed(ground: Grou
     ground.write("tools.json", json.dumps(POISONED))
 
     async with ground.session([[ECHO], DONE]) as s:
-        request = (await s.begin(Denied())).request
-        await s.rx.expect(ev.TurnEnded)
+        request = (await s.turn(Denied())).request
 
     change = request.tool_change
     assert change is not None
@@ -99,8 +97,7 @@ async def test_allowing_it_as_it_is_now_lets_the_rule_hold_again_and_makes_no_ot
     ground.write("tools.json", json.dumps(POISONED))
 
     async with ground.session([[ECHO], [ECHO], DONE]) as s:
-        await s.begin(Allowed(scope="always"))
-        await s.rx.expect(ev.TurnEnded)
+        await s.turn(Allowed(scope="always"))
     async with ground.session([[ECHO], DONE]) as later:
         await later.prompt()
         rules = later.rx.all(ev.RulesReported)[-1].rules
@@ -143,8 +140,7 @@ async def test_a_tool_that_changes_in_a_turn_is_asked_about_in_that_turn(ground:
     script = [changed(echo={"description": "Another."}), [ECHO], DONE]
 
     async with ground.session(script) as s:
-        request = (await s.begin()).request
-        await s.rx.expect(ev.TurnEnded)
+        request = (await s.turn()).request
 
         said = [notice.title for notice in s.rx.all(ev.Notice)]
 
@@ -160,8 +156,7 @@ async def test_arguments_for_the_schema_of_before_are_answered_with_the_new_one(
     ground.write("tools.json", json.dumps({"echo": {"inputSchema": schema}}))
 
     async with ground.session([[ECHO], [Call("program__echo", {"words": "x"})], DONE]) as s:
-        await s.begin(Allowed(scope="always"))
-        await s.rx.expect(ev.TurnEnded)
+        await s.turn(Allowed(scope="always"))
         first, second = s.rx.all(ev.ToolCallFinished)
 
     assert "by its new schema these are no arguments for it: input: 'words' is a required property" in (
@@ -174,8 +169,7 @@ async def test_a_new_tool_of_an_allowed_server_is_asked_about(ground: Ground) ->
     await allowed_before(ground, for_the_server())
 
     async with ground.session([[Call("program__more", {})], [Call("program__extra0", {})], DONE]) as s:
-        request = (await s.begin()).request
-        await s.rx.expect(ev.TurnEnded)
+        request = (await s.turn()).request
 
     assert request.tool == "program__extra0"
     assert request.risks == ("This tool is not on record as one that you allowed. It may be new.",)
@@ -202,8 +196,7 @@ async def test_a_rule_written_by_hand_asks_once_about_each_tool(ground: Ground) 
     rules.write_text('[[rule]]\nid = "x"\neffect = "allow"\nkind = "tool"\npattern = "program__*"\nscope = "always"\n')
 
     async with ground.session([[ECHO], [ECHO], DONE]) as s:
-        await s.begin(Allowed(scope="always"))
-        await s.rx.expect(ev.TurnEnded)
+        await s.turn(Allowed(scope="always"))
 
     assert asked(s) == ["program__echo"]
 
@@ -215,8 +208,7 @@ async def test_a_torn_record_allows_nothing_and_is_mended_by_a_yes(ground: Groun
     record.write_bytes(record.read_bytes()[:kept])
 
     async with ground.session([[ECHO], [ECHO], DONE]) as s:
-        await s.begin(Allowed(scope="always"))
-        await s.rx.expect(ev.TurnEnded)
+        await s.turn(Allowed(scope="always"))
 
     assert asked(s) == ["program__echo"]
 
@@ -226,8 +218,7 @@ async def test_another_program_under_the_same_name_has_nothing_allowed(ground: G
     with_servers(ground, program("tell"))
 
     async with ground.session([[ECHO], DONE]) as s:
-        request = (await s.begin(Denied())).request
-        await s.rx.expect(ev.TurnEnded)
+        request = (await s.turn(Denied())).request
 
     assert request.tool_change is not None
     assert request.tool_change.kind == "unknown"
@@ -314,8 +305,7 @@ async def test_a_hostile_definition_is_shown_cut_and_with_nothing_hidden(ground:
     ground.write("tools.json", json.dumps({"echo": poisoned}))
 
     async with ground.session([[ECHO], DONE]) as s:
-        asked = await s.begin()
-        await s.rx.expect(ev.TurnEnded)
+        asked = await s.turn()
 
     shown = asked.request.tool_definition
     assert len(shown) < MOST_INTRODUCED_CHARS + 100

@@ -33,8 +33,7 @@ async def test_the_model_is_offered_what_servers_have_behind_our_own_tools(groun
 
 async def test_a_call_is_asked_about_with_what_runs_and_comes_back(ground: Ground) -> None:
     async with ground.session([[Call("program__echo", {"text": "hello"})], [Say("ok")]]) as s:
-        asked = (await s.begin()).request
-        await s.rx.expect(ev.TurnEnded)
+        asked = (await s.turn()).request
         (result,) = s.results()
         (started,) = s.rx.all(ev.ToolCallStarted)
 
@@ -189,8 +188,7 @@ async def test_wrong_arguments_are_answered_without_asking_or_calling(ground: Gr
 
 async def test_a_no_leaves_the_server_uncalled(ground: Ground) -> None:
     async with ground.session([[Call("program__write", {"path": "x", "text": "x"})], [Say("ok")]]) as s:
-        await s.begin(Denied())
-        await s.rx.expect(ev.TurnEnded)
+        await s.turn(Denied())
 
     assert not (ground.workspace / "x").exists()
 
