@@ -1,7 +1,7 @@
 """The upper part of the review: the baseline, the listed files, and the totals of their changed lines."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple, cast, get_args
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from PySide6.QtCore import QAbstractListModel, QObject, Qt, Signal
 from PySide6.QtGui import QAction, QActionGroup
@@ -284,10 +284,9 @@ class FilterButton(QPushButton):
         return group
 
     def _on_chosen(self) -> None:
-        author, state = _value(self._authors), _value(self._states)
-        assert author in get_args(AuthorFilter)
-        assert state in get_args(StateFilter)
-        chosen = FileFilter(cast("AuthorFilter", author), cast("StateFilter", state))
+        author = cast("AuthorFilter", self._authors.checkedAction().data())
+        state = cast("StateFilter", self._states.checkedAction().data())
+        chosen = FileFilter(author, state)
         if chosen != self._chosen:
             self._chosen = chosen
             self._show()
@@ -300,10 +299,6 @@ class FilterButton(QPushButton):
         text = ", ".join(words)
         self.setText(f"{text} ▾")
         self.setAccessibleName(self.tr("Files listed: {0}").format(text))
-
-
-def _value(group: QActionGroup) -> str:
-    return str(group.checkedAction().data())
 
 
 _FIELD_FROM_FILES = 9

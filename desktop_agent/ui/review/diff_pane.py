@@ -114,7 +114,7 @@ class DiffPane(QWidget):
 
     def set_decisions(self, decisions: HunkDecisions) -> None:
         self.review.hunks.set_decisions(decisions)
-        self.bar.set_can_revert(decisions.reason, can_revert=decisions.can_revert)
+        self.bar.set_undo_obstacle(decisions.obstacle)
         self._show_counts()
 
     def _show_message(self, heading: str, detail: str = "") -> None:

@@ -86,10 +86,10 @@ class FileBar(QWidget):
         self._is_text_shown = is_shown
         self._show_widgets()
 
-    def set_can_revert(self, reason: str, *, can_revert: bool) -> None:
+    def set_undo_obstacle(self, obstacle: str) -> None:
         for button, words in ((self._undo, self.tr("Undo this file")), (self._redo, self.tr("Make this change again"))):
-            button.setEnabled(can_revert)
-            button.setToolTip(words if can_revert else reason or words)
+            button.setEnabled(not obstacle)
+            button.setToolTip(obstacle or words)
 
     def attach(self, view: DiffView) -> None:
         """Show the mode of this view, and let the user choose the other one."""

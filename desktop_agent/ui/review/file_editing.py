@@ -58,8 +58,8 @@ class FileEditing(DiffOverlay):
         self._is_stale = False
         self._drafts: dict[str, _Draft] = {}
         self._path = ""
-        self._is_editable = False
-        self._reason = ""
+        self._known_obstacle: str | None = None
+        """Why the file cannot be edited, whatever is shown of it; None as long as that is not known."""
         bar.edit.clicked.connect(self.start)
         bar.save.clicked.connect(self.save)
         bar.cancel.clicked.connect(self.cancel)
@@ -81,9 +81,8 @@ class FileEditing(DiffOverlay):
             self.leave()
             self._show_offer()
 
-    def set_editable(self, is_editable: bool, reason: str = "") -> None:
-        self._is_editable = is_editable
-        self._reason = reason
+    def set_obstacle(self, obstacle: str) -> None:
+        self._known_obstacle = obstacle
         self._show_offer()
 
     def on_diff_shown(self) -> None:
@@ -213,12 +212,14 @@ class FileEditing(DiffOverlay):
             self._bar.show_editing("editing")
 
     def _show_offer(self) -> None:
-        self._bar.set_edit_obstacle(self._obstacle(), is_offered=self._is_editable or bool(self._reason))
+        self._bar.set_edit_obstacle(self._obstacle(), is_offered=self._known_obstacle is not None)
 
     def _obstacle(self) -> str:
         diff = self._review.view.document.diff if self._review else None
-        if not self._is_editable:
-            return self._reason or self.tr("The file has changed since it was shown")
+        if self._known_obstacle is None:
+            return self.tr("The file has changed since it was shown")
+        if self._known_obstacle:
+            return self._known_obstacle
         if diff is None or diff.path != self._path:
             return self.tr("The file is being loaded")
         if diff.kind == "deleted":

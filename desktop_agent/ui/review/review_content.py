@@ -289,13 +289,11 @@ class ReviewContent(QWidget):
             return
         tool = reviewed.tool_behind(file)
         self._pane.show_file(file, _tr("turn {0} · {1}").format(*tool) if tool is not None else "")
-        obstacle = self._undo_obstacle(file)
         kept, undone = frozenset(reviewed.kept(file)), reviewed.undone(file)
-        pane.set_decisions(HunkDecisions(kept, undone, can_revert=not obstacle, reason=obstacle))
+        pane.set_decisions(HunkDecisions(kept, undone, self._undo_obstacle(file)))
         comments = reviewed.transcript.changed.comments.values()
         pane.review.comments.set_comments(tuple(comment for comment in comments if comment.path == file.path))
-        obstacle = edit_obstacle(reviewed.transcript, file)
-        pane.editing.set_editable(not obstacle, obstacle)
+        pane.editing.set_obstacle(edit_obstacle(reviewed.transcript, file))
 
     def _undo_obstacle(self, file: ChangedFile) -> str:
         if obstacle := turn_obstacle(is_running=self._reviewed.transcript.turns.is_running):

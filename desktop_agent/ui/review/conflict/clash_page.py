@@ -178,7 +178,8 @@ class ClashPage(QWidget):
     def __init__(self, theme: Theme, path: str, three: ThreeWay, purpose: Purpose, names: Names) -> None:
         super().__init__()
         self._three = three
-        self._current = 0
+        self.current = 0
+        """The clash that the user is at."""
         is_undo = purpose == "undo"
         self._columns = ThreeColumns(theme, (names.base, names.wanted, names.there))
         set_names(self._columns, "clashColumns", self.tr("The three versions"))
@@ -207,10 +208,6 @@ class ClashPage(QWidget):
         self.go_to(0)
 
     @property
-    def current(self) -> int:
-        return self._current
-
-    @property
     def merged_count(self) -> int:
         return self._three.merged_count
 
@@ -220,36 +217,34 @@ class ClashPage(QWidget):
         return count - len(self.editor.undecided), count
 
     def choose(self, choice: Choice) -> None:
-        self.editor.choose(self._current, choice)
+        self.editor.choose(self.current, choice)
 
     def go_to_next(self) -> None:
-        self.go_to((self._current + 1) % len(self._three.clashes))
+        self.go_to((self.current + 1) % len(self._three.clashes))
 
     def go_to_previous(self) -> None:
-        self.go_to((self._current - 1) % len(self._three.clashes))
+        self.go_to((self.current - 1) % len(self._three.clashes))
 
     def go_to(self, number: int) -> None:
-        self._current = number
-        self.editor.show_clash(number)
+        self._show_clash(number)
         self._columns.scroll_to_clash(number)
-        self._show_decisions()
 
-    def _on_clash_clicked(self, number: int) -> None:
-        self._current = number
+    def _show_clash(self, number: int) -> None:
+        self.current = number
         self.editor.show_clash(number)
         self._show_decisions()
 
     def _show_decisions(self) -> None:
         edited = self.editor.edited
-        chosen = self.editor.choices[self._current]
+        chosen = self.editor.choices[self.current]
         self._group.setExclusive(False)
         for choice, button in self._buttons.items():
-            button.setChecked(choice == chosen and self._current not in edited)
+            button.setChecked(choice == chosen and self.current not in edited)
         self._group.setExclusive(True)
-        self._columns.show_decisions(self.editor.choices, edited, self._current)
+        self._columns.show_decisions(self.editor.choices, edited, self.current)
         count = len(self._three.clashes)
-        words = self.tr("Clash {0} of {1}").format(self._current + 1, count)
-        state = self.tr("edited by hand") if self._current in edited else ""
+        words = self.tr("Clash {0} of {1}").format(self.current + 1, count)
+        state = self.tr("edited by hand") if self.current in edited else ""
         self._where.setText(f"{words} · {state}" if state else words)
         self._columns.setAccessibleDescription(self._where.text())
         for button in (self._previous, self._next):
@@ -259,7 +254,7 @@ class ClashPage(QWidget):
         self.choose(next(choice for choice, button in self._buttons.items() if button is pressed))
 
     def _connect(self) -> None:
-        self._columns.clash_clicked.connect(self._on_clash_clicked)
+        self._columns.clash_clicked.connect(self._show_clash)
         self.editor.decided.connect(self._show_decisions)
         self.editor.decided.connect(self.decided)
         self._group.buttonClicked.connect(self._on_chosen)

@@ -1,9 +1,10 @@
 """Paints the rows of a diff and the bars between them. It knows nothing of scrolling, focus or the mouse."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
-from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
+from PySide6.QtCore import QCoreApplication, QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QFontMetricsF, QPainter, QPen, QPixmap, QPolygonF
 
 from desktop_agent.core.diff.hunks import Moves
@@ -20,13 +21,13 @@ from desktop_agent.ui.review.diff.diff_words import (
     gap_label,
     moved_label,
     notes_label,
-    show_label,
-    undone_label,
 )
 from desktop_agent.ui.review.diff.highlighter import Highlighter
 from desktop_agent.ui.review.diff.line_layouts import Columns, LaidLine, LineLayouts, LineWords
 from desktop_agent.ui.theme import Theme, TypeSize
 from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
+
+_tr = partial(QCoreApplication.translate, "DiffView")
 
 _MARK_RADIUS = 3.5
 _MARK_ROOM = 16
@@ -207,7 +208,7 @@ class DiffPainter:
         if gap:
             painter.setFont(self._bar_font)
             painter.setPen(self._colour("accent_text" if is_hovered else "muted"))
-            painter.drawText(inner, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, show_label())
+            painter.drawText(inner, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, _tr("Show"))
             self._paint_label(painter, inner, f"⋯ {gap_label(gap)}", "accent_text" if is_hovered else "muted")
         elif key is not None and scene.bars is not None:
             self._paint_decided(painter, rows, index, inner, scene.bars)
@@ -229,7 +230,7 @@ class DiffPainter:
         self._paint_label(painter, label, text, "muted", is_struck=True)
         behind = label.adjusted(self._bar_metrics.horizontalAdvance(text) + _LABEL_GAP, 0, 0, 0)
         if behind.width() > 0:
-            self._paint_label(painter, behind, undone_label(), "text")
+            self._paint_label(painter, behind, _tr("undone"), "text")
 
     def _paint_label(self, painter: QPainter, rect: QRect, text: str, role: str, *, is_struck: bool = False) -> None:
         painter.setFont(self._struck_font if is_struck else self._bar_font)

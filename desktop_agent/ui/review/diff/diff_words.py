@@ -20,12 +20,11 @@ HunkState = Literal["undecided", "kept", "undone"]
 
 
 class HunkDecisions(NamedTuple):
-    """The kept and the undone hunks, and whether more can be undone now; if not, `reason` says why."""
+    """The kept and the undone hunks, and why nothing can be undone or redone now (empty if it can)."""
 
     kept: frozenset[HunkKey] = frozenset()
     undone: frozenset[HunkKey] = frozenset()
-    can_revert: bool = True
-    reason: str = ""
+    obstacle: str = ""
 
     def state(self, key: HunkKey) -> HunkState:
         """Return the state of a hunk. An undone hunk counts as undone even if it was kept before."""
@@ -64,10 +63,6 @@ def _head_label(rows: DiffRows, index: int) -> str:
             return _tr("The whole file")
 
 
-def undone_label() -> str:
-    return _tr("undone")
-
-
 def moved_label(block: MovedBlock, side: LineSide) -> str:
     if side == "old":
         return _tr("moved to line {0}").format(block.new_start + 1)
@@ -98,10 +93,6 @@ def gap_label(gap: Gap) -> str:
 def notes_label(notes: tuple[str, ...]) -> str:
     text = " · ".join(notes)
     return text[:1].upper() + text[1:]
-
-
-def show_label() -> str:
-    return _tr("Show")
 
 
 def ending_label(diff: FileDiff, row: DiffRow, side: LineSide) -> str:

@@ -58,7 +58,7 @@ class HunkActions(QWidget):
 
     def show_hunk(self, row: int, key: HunkKey, place: str, state: HunkState, decisions: HunkDecisions) -> None:
         self.row, self.key = row, key
-        shown = (place, state, decisions.can_revert, decisions.reason)
+        shown = (place, state, decisions.obstacle)
         if shown == self._shown:
             return
         self._shown = shown
@@ -74,8 +74,8 @@ class HunkActions(QWidget):
             (self._undo, keys.hint(self.tr("Undo this change"), "undo")),
             (self._redo, keys.hint(self.tr("Make this change again"), "redo")),
         ):
-            button.setEnabled(decisions.can_revert)
-            button.setToolTip(words if decisions.can_revert else decisions.reason or words)
+            button.setEnabled(not decisions.obstacle)
+            button.setToolTip(decisions.obstacle or words)
         self._comment.setAccessibleName(self.tr("Comment on {0}").format(place))
         self._undo.setAccessibleName(self.tr("Undo {0}").format(place))
         self._redo.setAccessibleName(self.tr("Redo {0}").format(place))
@@ -198,8 +198,9 @@ class HunkOverlay(DiffOverlay):
 
     def decorate(self, scene: Scene) -> Scene:
         decisions = self.decisions
-        if not self._pictures or self._can_revert != decisions.can_revert:
-            self._can_revert = decisions.can_revert
+        can_revert = not decisions.obstacle
+        if not self._pictures or self._can_revert != can_revert:
+            self._can_revert = can_revert
             for state in _STATES:
                 self._template.show_hunk(-1, "", "", state, decisions)
                 self._pictures[state] = self._template.picture()
@@ -260,7 +261,7 @@ class HunkOverlay(DiffOverlay):
             return False
         key = self.current_key
         state = self.decisions.state(key) if key is not None else None
-        can_revert = self.decisions.can_revert
+        can_revert = not self.decisions.obstacle
         match action:  # what cannot be done now is left undone
             case "keep" if key is not None and state != "undone":
                 self.requested.emit("undecide" if state == "kept" else "keep", (key,))

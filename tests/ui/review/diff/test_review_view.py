@@ -127,7 +127,7 @@ def test_the_current_hunk_is_decided_by_button_and_by_letter(
 def test_an_undone_hunk_can_only_be_made_again(
     review: DiffReview, view: DiffView, keys: list[str], asked: Requests
 ) -> None:
-    review.hunks.set_decisions(HunkDecisions(frozenset(), frozenset(keys[:1]), can_revert=True))
+    review.hunks.set_decisions(HunkDecisions(frozenset(), frozenset(keys[:1])))
     QTest.keyClick(view, Qt.Key.Key_K)
     QTest.keyClick(view, Qt.Key.Key_U)
     assert asked == []
@@ -148,7 +148,7 @@ def test_what_the_diff_knows_to_be_undone_is_undone(review: DiffReview, view: Di
 def test_a_kept_hunk_can_be_left_undecided_again(
     review: DiffReview, view: DiffView, keys: list[str], asked: Requests
 ) -> None:
-    review.hunks.set_decisions(HunkDecisions(frozenset(keys), frozenset(), can_revert=True))
+    review.hunks.set_decisions(HunkDecisions(frozenset(keys)))
     QTest.keyClick(view, Qt.Key.Key_K)
     assert asked.pop() == ("undecide", (keys[0],))
     assert button(view, "keepHunkButton").text() == "✓ Kept"
@@ -156,7 +156,7 @@ def test_a_kept_hunk_can_be_left_undecided_again(
 
 def test_what_cannot_be_undone_now_says_why(review: DiffReview, view: DiffView, asked: Requests) -> None:
     why = "Wait until the turn has ended"
-    review.hunks.set_decisions(HunkDecisions(can_revert=False, reason=why))
+    review.hunks.set_decisions(HunkDecisions(obstacle=why))
     undo = button(view, "undoHunkButton")
     assert (undo.isEnabled(), undo.toolTip()) == (False, "Wait until the turn has ended")
     QTest.keyClick(view, Qt.Key.Key_U)
@@ -184,15 +184,15 @@ def test_painted_buttons_look_as_the_real_ones(view: DiffView) -> None:
 
 def test_states_are_drawn_differently(review: DiffReview, view: DiffView, keys: list[str]) -> None:
     pictures = [picture(view)]
-    review.hunks.set_decisions(HunkDecisions(frozenset(keys[1:]), frozenset(), can_revert=True))
+    review.hunks.set_decisions(HunkDecisions(frozenset(keys[1:])))
     pictures.append(picture(view))
-    review.hunks.set_decisions(HunkDecisions(frozenset(), frozenset(keys[1:]), can_revert=True))
+    review.hunks.set_decisions(HunkDecisions(frozenset(), frozenset(keys[1:])))
     pictures.append(picture(view))
     assert all(one != other for number, one in enumerate(pictures) for other in pictures[:number])
 
 
 def test_states_are_read_out_with_the_row(review: DiffReview, view: DiffView, keys: list[str]) -> None:
-    review.hunks.set_decisions(HunkDecisions(frozenset(keys[:1]), frozenset(keys[1:]), can_revert=True))
+    review.hunks.set_decisions(HunkDecisions(frozenset(keys[:1]), frozenset(keys[1:])))
     assert view.accessibleDescription() == "Change 1 of 2: line 11, kept"
     view.navigation.next_change()
     QTest.keyClick(view, Qt.Key.Key_Down, delay=-1)
@@ -205,11 +205,11 @@ def test_states_are_read_out_with_the_row(review: DiffReview, view: DiffView, ke
 def test_going_to_the_next_undecided_hunk_passes_the_decided_ones(review: DiffReview, keys: list[str]) -> None:
     assert review.hunks.go_to_undecided(from_edge=True)
     assert review.hunks.current_key == keys[0]
-    review.hunks.set_decisions(HunkDecisions(frozenset(keys[:1]), frozenset(), can_revert=True))
+    review.hunks.set_decisions(HunkDecisions(frozenset(keys[:1])))
     assert review.hunks.go_to_undecided()
     assert review.hunks.current_key == keys[1]
     assert not review.hunks.go_to_undecided()
-    review.hunks.set_decisions(HunkDecisions(frozenset(keys[:1]), frozenset(keys[1:]), can_revert=True))
+    review.hunks.set_decisions(HunkDecisions(frozenset(keys[:1]), frozenset(keys[1:])))
     assert not review.hunks.go_to_undecided(from_edge=True)
 
 
@@ -420,9 +420,9 @@ def test_moved_lines_have_their_own_colour(
 
 def test_the_keyboard_stays_at_a_hunk_whose_buttons_change(review: DiffReview, view: DiffView, keys: list[str]) -> None:
     button(view, "undoHunkButton").setFocus()
-    review.hunks.set_decisions(HunkDecisions(frozenset(), frozenset(keys[:1]), can_revert=True))
+    review.hunks.set_decisions(HunkDecisions(frozenset(), frozenset(keys[:1])))
     assert button(view, "redoHunkButton").hasFocus()
-    review.hunks.set_decisions(HunkDecisions(frozenset(), frozenset(), can_revert=True))
+    review.hunks.set_decisions(HunkDecisions())
     assert button(view, "undoHunkButton").hasFocus()
 
 

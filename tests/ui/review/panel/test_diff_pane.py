@@ -72,7 +72,7 @@ def stage(qtbot: QtBot, theme: Theme, session: Session, source: Source, tasks: T
     session.change(1, "c3", "gone.txt", b"x\n", None)
     stage = Stage(pane, session)
     stage.show("a.txt")
-    pane.editing.set_editable(True)
+    pane.editing.set_obstacle("")
     return stage
 
 
@@ -174,7 +174,7 @@ def test_what_cannot_be_edited_says_why(stage: Stage, path: str, why: str) -> No
 
 
 def test_a_file_that_is_not_as_shown_cannot_be_edited(stage: Stage) -> None:
-    stage.pane.editing.set_editable(False, "You changed the file since")
+    stage.pane.editing.set_obstacle("You changed the file since")
     assert stage.button("editFileButton").toolTip() == "You changed the file since"
     stage.pane.view.setFocus()
     QTest.keyClick(stage.pane.view, Qt.Key.Key_E)
@@ -207,7 +207,7 @@ def test_too_large_files_are_not_edited(stage: Stage) -> None:
     diff = stage.pane.view.document.diff
     assert diff
     stage.pane.view.show_diff(replace(diff, new_size=3_000_000))
-    stage.pane.editing.set_editable(True)
+    stage.pane.editing.set_obstacle("")
     assert stage.button("editFileButton").toolTip() == "Too large to edit here"
 
 
@@ -237,7 +237,7 @@ def test_decisions_are_passed_on_and_counted(qtbot: QtBot, stage: Stage) -> None
         QTest.keyClick(stage.pane.view, Qt.Key.Key_K)
     choice, keys = carried(asked)
     assert choice == "keep"
-    stage.pane.set_decisions(HunkDecisions(frozenset(keys), frozenset(), can_revert=True))
+    stage.pane.set_decisions(HunkDecisions(frozenset(keys)))
     labels = [label.text() for label in stage.pane.findChildren(QLabel) if label.isVisible()]
     assert "1 change · 1 kept" in labels
     assert not stage.pane.go_to_undecided()
@@ -254,7 +254,7 @@ def test_the_first_undecided_change_is_gone_to_when_the_diff_is_there(
     stage.show("a.txt")
     source.is_held = True
     stage.show("long.txt")
-    stage.pane.set_decisions(HunkDecisions(frozenset([first]), frozenset(), can_revert=True))
+    stage.pane.set_decisions(HunkDecisions(frozenset([first])))
     stage.pane.start_at_undecided()
     tasks.let_go()
     assert stage.pane.view.navigation.change == 1
@@ -294,17 +294,17 @@ def test_a_picture_is_shown_and_decided_about_as_a_whole(qtbot: QtBot, gallery: 
     keep, undo = gallery.button("keepShownFileButton"), gallery.button("undoShownFileButton")
     with qtbot.waitSignal(gallery.pane.bar.decided) as kept:
         keep.click()
-    gallery.pane.set_decisions(HunkDecisions(frozenset({"file"}), frozenset(), can_revert=True))
+    gallery.pane.set_decisions(HunkDecisions(frozenset({"file"})))
     assert keep.text() == "✓ Kept"
     with qtbot.waitSignal(gallery.pane.bar.decided) as undone:
         undo.click()
     assert (payload(kept), payload(undone), gallery.pane.review.hunks.keys) == ("keep", "undo", ("file",))
-    gallery.pane.set_decisions(HunkDecisions(frozenset(), frozenset({"file"}), can_revert=True))
+    gallery.pane.set_decisions(HunkDecisions(frozenset(), frozenset({"file"})))
     assert not keep.isVisible()
     with qtbot.waitSignal(gallery.pane.bar.decided) as redone:
         gallery.button("redoShownFileButton").click()
     assert (payload(redone), gallery.pane.review.hunks.keys) == ("redo", ("file",))
-    gallery.pane.set_decisions(HunkDecisions(frozenset(), frozenset({"file"}), can_revert=False, reason="A turn runs"))
+    gallery.pane.set_decisions(HunkDecisions(frozenset(), frozenset({"file"}), obstacle="A turn runs"))
     redo = gallery.button("redoShownFileButton")
     assert (redo.isEnabled(), redo.toolTip()) == (False, "A turn runs")
 
@@ -340,9 +340,9 @@ def test_a_picture_that_cannot_be_had_is_a_line_of_text(gallery: Stage, source: 
 
 def test_the_bar_never_asks_for_more_room_than_it_has(qtbot: QtBot, gallery: Stage) -> None:
     gallery.pane.resize(gallery.pane.minimumSizeHint().width() + 150, 600)
-    gallery.pane.editing.set_editable(True)
+    gallery.pane.editing.set_obstacle("")
     for path in ("c.txt", "a.png", "c.txt"):
         gallery.show(path)
-        gallery.pane.set_decisions(HunkDecisions(frozenset(), frozenset(), can_revert=True))
+        gallery.pane.set_decisions(HunkDecisions())
         assert gallery.pane.minimumSizeHint().width() <= gallery.pane.width()
         assert gallery.button("keepShownFileButton").isVisible() is (path == "a.png")
