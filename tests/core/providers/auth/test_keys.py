@@ -26,12 +26,6 @@ def test_a_kept_key_is_found_again() -> None:
     assert store.get("openai") is None
 
 
-def test_every_key_is_an_entry_of_the_application() -> None:
-    backend = MemoryKeyring()
-    SystemKeyStore(backend).set("xai", KEY)
-    assert backend.entries == {("desktop-agent", "xai"): KEY}
-
-
 def test_a_pasted_line_break_is_not_part_of_the_key() -> None:
     store = SystemKeyStore(MemoryKeyring())
     store.set("anthropic", f" {KEY}\n")

@@ -64,23 +64,6 @@ async def test_each_token_has_entries_of_the_account_s_own(keyring: FileKeyring)
     assert "openai/work/refresh" in keyring.entries
 
 
-async def test_a_shorter_token_leaves_nothing_of_a_longer_one(keyring: FileKeyring) -> None:
-    kept = KeyringTokens(SystemKeyStore(keyring), "openai/work")
-    await kept.keep(LONG)
-    assert len(keyring.entries) == 5
-    await kept.keep(SHORT)
-    assert set(keyring.entries) == {"openai/work/refresh", "openai/work/access"}
-
-
-async def test_dropped_tokens_are_gone_and_may_be_dropped_again(keyring: FileKeyring) -> None:
-    kept = KeyringTokens(SystemKeyStore(keyring), "openai/work")
-    await kept.keep(LONG)
-    await kept.drop()
-    await kept.drop()
-    assert keyring.entries == {}
-    assert await kept.load() is None
-
-
 async def test_a_refresh_token_alone_is_good_for_a_renewal(keyring: FileKeyring) -> None:
     """What a crash between the two writings leaves."""
     kept = KeyringTokens(SystemKeyStore(keyring), "openai/work")
@@ -101,14 +84,6 @@ async def test_an_access_token_that_cannot_be_read_is_renewed(keyring: FileKeyri
     tokens = await kept.load()
     assert tokens is not None
     assert not tokens.is_fresh(END)
-
-
-async def test_a_locked_keyring_is_explained_without_the_tokens(keyring: FileKeyring) -> None:
-    kept = KeyringTokens(SystemKeyStore(keyring), "openai/work")
-    keyring.is_locked = True
-    with pytest.raises(CredentialsError, match="locked") as caught:
-        await kept.keep(LONG)
-    assert "rrrr" not in f"{caught.value!r}{caught.value.detail}"
 
 
 def test_the_representation_of_tokens_shows_none() -> None:
@@ -191,13 +166,6 @@ class Desk:
 async def desk(tmp_path: Path) -> AsyncGenerator[Desk]:
     async with AuthorizationServer() as server:
         yield Desk(tmp_path, server)
-
-
-async def test_a_token_that_is_good_is_not_renewed(desk: Desk) -> None:
-    tokens = await desk.sign_in()
-    source = desk.source()
-    assert [await source.access_token() for _ in range(3)] == [tokens.access] * 3
-    assert desk.server.token_requests == []
 
 
 async def test_it_is_renewed_two_minutes_before_its_end_and_kept(desk: Desk) -> None:

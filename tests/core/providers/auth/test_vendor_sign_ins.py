@@ -162,20 +162,6 @@ async def test_the_user_does_not_finish_it_in_time() -> None:
         await ask(query_of(browser.opened[0])["redirect_uri"])
 
 
-async def test_the_browser_is_closed_and_the_user_cancels() -> None:
-    browser = ClosedBrowser()
-    async with AuthorizationServer() as server:
-        running = asyncio.ensure_future(
-            sign_in_with_chatgpt(browser, host_id=HOST_ID, clock=SystemClock(), service=server.chatgpt())
-        )
-        await browser.is_open.wait()
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
-    with pytest.raises(ConnectionError):
-        await ask(query_of(browser.opened[0])["redirect_uri"])
-
-
 async def test_what_opening_the_browser_raises_is_not_lost() -> None:
     class Broken(UserInBrowser):
         async def open(self, address: str) -> bool:
