@@ -15,7 +15,7 @@ from desktop_agent.core.models.vendors import DEMO, LocalServer, SignInWay, vend
 from desktop_agent.core.providers.auth.anthropic_profiles import active_name, profiles
 from desktop_agent.core.providers.auth.browser_sign_in import Browser
 from desktop_agent.core.providers.auth.credential import Credential
-from desktop_agent.core.providers.auth.keys import ResolvedKey, beside, entry_of, resolve_key
+from desktop_agent.core.providers.auth.keys import ResolvedKey, entry_of, in_daemon_thread, resolve_key
 from desktop_agent.core.providers.auth.sign_ins import CHATGPT_NAME, other_sign_ins
 from desktop_agent.core.providers.catalog import account_provider, key_credential
 from desktop_agent.core.providers.local import Place, is_here, local_places, look_at, look_for_servers
@@ -101,14 +101,14 @@ def _active_profile(bench: Workbench) -> str:
     others = (each for each in other_sign_ins(bench.environ) if each.program == "Claude Code")
     raise CredentialsError(
         "Anthropic's tools have no profile with a sign-in.",
-        hint=" ".join(["Make one with `ant auth login`, or use a key.", *(each.why_not for each in others)]),
+        hint=" ".join(["Make one with `ant auth login`, or use a key.", *(each.reason for each in others)]),
     )
 
 
 async def keep_key(bench: Workbench, account: Account, key: str) -> str:
     """Store a key in the keyring, or else for this run only; return why it is for this run only, if it is."""
     try:
-        await beside(lambda: bench.keys.set(entry_of(account), key))
+        await in_daemon_thread(lambda: bench.keys.set(entry_of(account), key))
     except CredentialsError as error:
         bench.keys.keep_for_now(entry_of(account), key)
         text = QCoreApplication.translate("Connections", "{0} The key is kept for this run only.")
@@ -129,7 +129,7 @@ async def has_key(bench: Workbench) -> bool:
 
 
 async def key_of(bench: Workbench, account: Account) -> ResolvedKey:
-    return await beside(lambda: resolve_key(account, bench.environ, bench.keys))
+    return await in_daemon_thread(lambda: resolve_key(account, bench.environ, bench.keys))
 
 
 async def all_local_servers(bench: Workbench) -> tuple[LocalServer, ...]:

@@ -197,5 +197,5 @@ def _found(bench: Workbench) -> Found:
         provider=bench.settings.model.provider,
         keys={vendor.id: vendor.key_variable for vendor in VENDORS if environ.get(vendor.key_variable)},
         profiles=tuple(profile.name for profile in profiles(environ)),
-        others=tuple(f"{other.why_not} {other.instead}" for other in other_sign_ins(environ)),
+        others=tuple(f"{other.reason} {other.instead}" for other in other_sign_ins(environ)),
     )

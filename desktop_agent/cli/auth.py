@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from desktop_agent.cli.console import Console, table
 from desktop_agent.core.base.errors import CredentialsError, UnsafeSettingsError, UsageError
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.models.account import Account, AccountKind, is_same_name, named, usual_account, why_unusable
+from desktop_agent.core.models.account import Account, AccountKind, account_problem, is_same_name, named, usual_account
 from desktop_agent.core.models.vendors import VENDORS, LocalServer, vendor_of
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile, LoadedAccounts
@@ -152,7 +152,7 @@ def _meant(args: argparse.Namespace, loaded: LoadedAccounts) -> Account:
             "The usual account has no address of its own.",
             hint="Give the account a name with --account, or set model.base_url.",
         )
-    if reason := why_unusable(account):
+    if reason := account_problem(account):
         raise UsageError(f"The account cannot be used: {reason}.")
     return account
 

@@ -19,7 +19,7 @@ from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.providers.auth.anthropic_profiles import active_name, profiles
-from desktop_agent.core.providers.auth.keys import SystemKeyStore, beside
+from desktop_agent.core.providers.auth.keys import SystemKeyStore, in_daemon_thread
 from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
 from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns
 from desktop_agent.core.providers.auth.sign_ins import (
@@ -123,7 +123,7 @@ class Signing:
     def _explain_others(self, program: str) -> None:
         for other in other_sign_ins(self._environ):
             if other.program == program:
-                self._console.say(f"{other.why_not} {other.instead}")
+                self._console.say(f"{other.reason} {other.instead}")
 
     def _tell(self, account: Account, words: str) -> None:
         document: JsonObject = {
@@ -146,7 +146,7 @@ class TerminalsBrowser:
         if not self._has_windows():
             return False
         self._console.say(f"If no browser opens, open this address on this machine:\n{address}\n{_WAITING}")
-        return await beside(lambda: webbrowser.open(address))
+        return await in_daemon_thread(lambda: webbrowser.open(address))
 
     def show(self, address: str) -> None:
         self._console.say(f"Open this address in a browser on this machine:\n{address}\n{_WAITING}")

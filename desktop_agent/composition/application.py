@@ -10,20 +10,21 @@ from typing import TypedDict
 from desktop_agent.composition.stored_sessions import StoredSessions
 from desktop_agent.core.approvals import RULES_NAME, LiveRules, RulesFile
 from desktop_agent.core.base.clock import Clock, SystemClock
-from desktop_agent.core.base.errors import UnsafeSettingsError
+from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.context.tokens import Calibration
 from desktop_agent.core.mcp.server_pool import ServerPool
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.catalogue import MODELS_NAME, ModelCatalogue
-from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.known_model import KnownModel, ListedModel
+from desktop_agent.core.models.vendors import known_vendor
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.server_credentials import KeyringCredentials, ServerKeyring
 from desktop_agent.core.providers.auth.sign_ins import SignIns
-from desktop_agent.core.providers.catalog import KnownModels, ProviderCatalog
+from desktop_agent.core.providers.catalog import ProviderCatalog
 from desktop_agent.core.providers.provider import ProviderSource, RetryPolicy
 from desktop_agent.core.search.session_search import SessionSearch
 from desktop_agent.core.settings.live_settings import LiveSettings
@@ -133,7 +134,6 @@ class Application:
             clock=self.clock,
             stated=lambda: self.models_file.load().models,
         )
-        self.known_models = KnownModels(self.models, self.accounts)
         self._providers = ProviderCatalog(
             self.environ,
             self.keys,
@@ -188,6 +188,17 @@ class Application:
     def model_meant(self, meant: NamedModel, now: ModelRef | None = None) -> ModelRef:
         """The model that the user means; what they leave open comes from `now`, or from the settings."""
         return model_meant(meant, self.live.loaded, self.environ, now)
+
+    async def known_model(self, model: ModelRef) -> KnownModel | None:
+        """Return the metadata of a model; `None` for one without a vendor, and while its account does not exist."""
+        if known_vendor(model.provider) is None:
+            return None
+        try:
+            account = await asyncio.to_thread(lambda: self.accounts.load().of_model(model))
+        except AgentError:
+            return None
+        await self.models.read(account)
+        return self.models.model(account, model.model)
 
     async def _listed_models(self, account: Account) -> Sequence[ListedModel]:
         return await self._providers.list_models(account)

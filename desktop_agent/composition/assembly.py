@@ -70,7 +70,7 @@ def assemble(context: SessionContext) -> Session:
     model = SessionModel(
         state=context.state,
         provider_source=app.provider_source,
-        known=app.known_models.of,
+        known=app.known_model,
         retries=retries,
         spending=spending,
         log=recorder,
@@ -105,7 +105,7 @@ def assemble(context: SessionContext) -> Session:
             clock=app.clock,
             provider_source=app.provider_source,
             model_meant=app.model_meant,
-            known=app.known_models.of,
+            known=app.known_model,
             accounts=app.accounts,
             read_history=partial(_read_history, context),
             release=partial(_release, context),
@@ -126,7 +126,7 @@ def _context_manager(context: SessionContext, retries: Retries) -> ContextManage
     async def pictured(request: ModelRequest, model: ModelRef) -> ModelRequest:
         if not image_digests(request.messages):
             return request
-        known = await app.known_models.of(model)
+        known = await app.known_model(model)
         if known is not None and known.takes_images is False:
             return replace(request, messages=without_pictures(request.messages))
         return await with_pictures(request, app.blobs)
@@ -146,7 +146,7 @@ def _context_manager(context: SessionContext, retries: Retries) -> ContextManage
         with_pictures=pictured,
         read_history=partial(_read_history, context),
         max_tokens=lambda: context.limits.max_tokens or settings.current.model.max_tokens,
-        known=app.known_models.of,
+        known=app.known_model,
         # What a provider's cache knows the requests by: a digest, so that no id of ours leaves.
         conversation=blake2b(context.id.encode(), digest_size=16).hexdigest(),
     )
@@ -206,7 +206,7 @@ def _mentions(context: SessionContext) -> PromptMentions:
 
     async def takes_pictures() -> bool | None:
         model = context.state.transcript.session.model
-        known = await app.known_models.of(model) if model is not None else None
+        known = await app.known_model(model) if model is not None else None
         return known.takes_images if known is not None else None
 
     files = FileMentions(context.toolbox, context.policies)

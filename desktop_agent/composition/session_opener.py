@@ -253,7 +253,7 @@ class SessionOpener:
         """Return the model with the effort that was named, if any. Raises `UsageError` for a level it does not know."""
         if effort is None:
             return model
-        known = await self._app.known_models.of(model)
+        known = await self._app.known_model(model)
         if known is None:
             raise UsageError(f"No effort can be asked of {model.provider}/{model.model}.")
         return replace(model, effort=effort_meant(effort, known))

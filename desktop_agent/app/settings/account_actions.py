@@ -11,7 +11,7 @@ from desktop_agent.app.controller import Controller, OneAtATime, WindowContext, 
 from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.models.account import Account, is_same_name, named, usual_account
 from desktop_agent.core.models.vendors import SignInWay, vendor_of
-from desktop_agent.core.providers.auth.keys import beside, entry_of
+from desktop_agent.core.providers.auth.keys import entry_of, in_daemon_thread
 from desktop_agent.ui.runtime.eventloop import idle
 from desktop_agent.ui.settings.accounts import KeyEditor, KeyStatus
 from desktop_agent.ui.settings.settings_view import AccountsView
@@ -82,7 +82,7 @@ class AccountActions(Controller):
     async def remove_key(self, account: Account) -> None:
         self._show_busy(account, self.tr("Removing the key…"))
         try:
-            await beside(lambda: self._bench.keys.delete(entry_of(account)))
+            await in_daemon_thread(lambda: self._bench.keys.delete(entry_of(account)))
         except CredentialsError as error:
             self._show_result(account, str(error), is_good=False)
         else:
@@ -118,13 +118,13 @@ class AccountActions(Controller):
                 case "environment":
                     status = KeyStatus(source="environment", place=vendor_of(account.provider).key_variable)
                 case "keyring":
-                    status = KeyStatus(source="keyring", place=await beside(keys.name))
+                    status = KeyStatus(source="keyring", place=await in_daemon_thread(keys.name))
                 case "run":
                     status = KeyStatus(source="run")
                 case None if account.kind == "none":
                     status = KeyStatus()
                 case None:  # whether one could be kept is worth trying only now
-                    report = await beside(keys.probe)
+                    report = await in_daemon_thread(keys.probe)
                     status = KeyStatus(place=report.backend, problem=f"{report.problem} {report.hint}".strip())
         except CredentialsError as error:
             status = KeyStatus(problem=str(error))

@@ -19,7 +19,7 @@ from desktop_agent.core.models.vendors import DEMO, VENDORS, LocalServer, known_
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.protocol.ops import SetMode
 from desktop_agent.core.providers.auth.accounts import LoadedAccounts
-from desktop_agent.core.providers.auth.keys import beside, entry_of, resolve_key
+from desktop_agent.core.providers.auth.keys import entry_of, in_daemon_thread, resolve_key
 from desktop_agent.core.providers.local import Place, is_here, look_at
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.ui.models.model_offers import AccountOffers, ModelKey, ModelOffer
@@ -210,7 +210,7 @@ class ModelOffering(Controller):
         await self._lists.read(self._accounts)
         self._show()
         if asked := [account for account in self._accounts if not self._needs_no_keyring(account)]:
-            self._has_key = await beside(lambda: self._keys_of(asked))
+            self._has_key = await in_daemon_thread(lambda: self._keys_of(asked))
             self._show()
         await self._lists.look_around(self._accounts)
 

@@ -75,7 +75,7 @@ def is_same_name(one: str, other: str) -> bool:
     return one.casefold() == other.casefold()
 
 
-def why_not(name: str) -> str:
+def name_problem(name: str) -> str:
     """Return why an account cannot have this name, in words; empty if it can."""
     if mask(name) != name:
         return "it looks like a key, and a name is shown everywhere"
@@ -86,7 +86,7 @@ def why_not(name: str) -> str:
     return ""
 
 
-def why_no_header(name: str, value: str) -> str:
+def header_problem(name: str, value: str) -> str:
     """Return why this header cannot be sent with an account's requests, in words; empty if it can."""
     if not _HEADER.fullmatch(name):
         return "it is no name of a header"
@@ -100,17 +100,17 @@ def why_no_header(name: str, value: str) -> str:
     return ""
 
 
-def why_unusable(account: Account) -> str:
+def account_problem(account: Account) -> str:
     """Return what is wrong with an account, in words; empty if it can be used."""
     if known_vendor(account.provider) is None:
         return "its provider is not known"
     if account.is_usual and account.address:
         return "only an account with a name has an address of its own"
-    if account.name and (reason := why_not(account.name)):
+    if account.name and (reason := name_problem(account.name)):
         return f"name {account.name!r}: {reason}" if mask(account.name) == account.name else f"name: {reason}"
     if account.address and (reason := why_no_address(account.address)):
         return f"address: {reason}"
-    wrong = ((name, why_no_header(name, value)) for name, value in account.headers.items())
+    wrong = ((name, header_problem(name, value)) for name, value in account.headers.items())
     return next((f"header {mask(name)}: {reason}" for name, reason in wrong if reason), "")
 
 

@@ -10,16 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.base.errors import AccountGoneError, AgentError, CredentialsError
+from desktop_agent.core.base.errors import AccountGoneError, CredentialsError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.catalogue import ModelCatalogue
-from desktop_agent.core.models.known_model import KnownModel, ListedModel
-from desktop_agent.core.models.vendors import DEMO, Vendor, known_vendor, vendor_of
+from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.vendors import DEMO, Vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.anthropic import ONLY_AT_HOME, AnthropicFormat
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.credential import Credential, KeyCredential, NoCredential
-from desktop_agent.core.providers.auth.keys import SystemKeyStore, beside, entry_of, resolve_key
+from desktop_agent.core.providers.auth.keys import SystemKeyStore, entry_of, in_daemon_thread, resolve_key
 from desktop_agent.core.providers.auth.sign_ins import SignIns
 from desktop_agent.core.providers.chat import ChatFormat
 from desktop_agent.core.providers.demo import demo_provider
@@ -29,25 +29,6 @@ from desktop_agent.core.providers.responses import NOT_ON_A_PLAN, ResponsesForma
 from desktop_agent.core.providers.responses_stream import CACHE_FIELDS
 from desktop_agent.core.providers.wire_format import WireFormat
 from desktop_agent.core.system.private_files import FileStamp, is_unchanged, stamp_of
-
-
-class KnownModels:
-    """Metadata of the models that sessions name. Reads files, off the event loop, and uses no network."""
-
-    def __init__(self, catalogue: ModelCatalogue, accounts: AccountsFile) -> None:
-        self._catalogue = catalogue
-        self._accounts = accounts
-
-    async def of(self, model: ModelRef) -> KnownModel | None:
-        """Return the metadata of a model; `None` for one without a vendor, and while its account does not exist."""
-        if known_vendor(model.provider) is None:
-            return None
-        try:
-            account = await asyncio.to_thread(lambda: self._accounts.load().of_model(model))
-        except AgentError:
-            return None
-        await self._catalogue.read(account)
-        return self._catalogue.model(account, model.model)
 
 
 def account_provider(
@@ -178,12 +159,12 @@ class ProviderCatalog:
         )
 
     async def account_of(self, model: ModelRef) -> Account:
-        return await beside(lambda: self.accounts.load().of_model(model))
+        return await in_daemon_thread(lambda: self.accounts.load().of_model(model))
 
     async def credential_of(self, account: Account) -> Credential:
         if account.kind in ("oauth", "profile"):
             return await self._sign_ins.credential(account)
-        return key_credential(account, await beside(lambda: self._key_of(account)))
+        return key_credential(account, await in_daemon_thread(lambda: self._key_of(account)))
 
     def _key_of(self, account: Account) -> str | None:
         key = resolve_key(account, self._environ, self.keys).value

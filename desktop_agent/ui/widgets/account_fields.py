@@ -7,7 +7,7 @@ from PySide6.QtGui import QGuiApplication, QValidator
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from desktop_agent.core.base.secrets import is_provider_key
-from desktop_agent.core.models.account import Account, is_same_name, why_unusable
+from desktop_agent.core.models.account import Account, account_problem, is_same_name
 from desktop_agent.core.models.vendors import Vendor
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
@@ -155,7 +155,7 @@ class AccountFields(QObject):
             return self.tr("Give the account a name.")
         if any(is_same_name(account.name, other.name) for other in others):
             return self.tr("An account with this name already exists.")
-        reason = why_unusable(account)
+        reason = account_problem(account)
         return self.tr("The account cannot be used: {0}.").format(reason) if reason else ""
 
 

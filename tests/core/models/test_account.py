@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.models.account import (
     Account,
+    account_problem,
+    header_problem,
+    name_problem,
     named,
     usual_account,
-    why_no_header,
-    why_not,
-    why_unusable,
 )
 
 KEY = "sk-ant-test-0123456789abcdef"
@@ -19,7 +19,7 @@ KEY = "sk-ant-test-0123456789abcdef"
 
 @pytest.mark.parametrize("name", ["work", "Work-2", "me@work.example", "größe", "a", "x" * 40])
 def test_plain_names_are_taken(name: str) -> None:
-    assert why_not(name) == ""
+    assert name_problem(name) == ""
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,12 @@ def test_plain_names_are_taken(name: str) -> None:
     ],
 )
 def test_other_names_are_refused_in_words(name: str, word: str) -> None:
-    assert word in why_not(name)
+    assert word in name_problem(name)
 
 
 @given(st.text(max_size=60))
 def test_no_name_that_is_taken_can_break_out_of_a_line_or_an_entry(name: str) -> None:
-    if why_not(name) == "":
+    if name_problem(name) == "":
         assert name.isprintable()
         assert not set(name) & set(":/\\\"' ")
         assert named(name) == name
@@ -72,7 +72,7 @@ def test_an_unknown_provider_is_named_with_the_known_ones() -> None:
 
 def test_an_account_has_no_address_that_nothing_can_be_sent_to() -> None:
     account = Account(provider="xai", name="work", address="https://models.example/v1?key=x")
-    assert "before ? and #" in why_unusable(account)
+    assert "before ? and #" in account_problem(account)
 
 
 @pytest.mark.parametrize(
@@ -91,12 +91,12 @@ def test_an_account_has_no_address_that_nothing_can_be_sent_to() -> None:
     ],
 )
 def test_a_header_that_holds_a_secret_or_breaks_a_request_is_refused(name: str, value: str, word: str) -> None:
-    assert word in why_no_header(name, value)
+    assert word in header_problem(name, value)
 
 
 def test_other_headers_are_taken() -> None:
     for name, value in (("X-Team", "search"), ("HTTP-Referer", "https://a.example"), ("OpenAI-Organization", "org-1")):
-        assert why_no_header(name, value) == ""
+        assert header_problem(name, value) == ""
 
 
 def test_what_is_wrong_with_an_account_is_said_without_what_may_be_a_key() -> None:
@@ -106,8 +106,8 @@ def test_what_is_wrong_with_an_account_is_said_without_what_may_be_a_key() -> No
         Account(provider="anthropic", name="a", headers={f"X-{KEY}": "b"}),
     )
     for account in wrong:
-        reason = why_unusable(account)
+        reason = account_problem(account)
         assert reason
         assert KEY not in reason
-    assert "only an account with a name" in why_unusable(Account(provider="anthropic", address="https://a.example"))
-    assert "not known" in why_unusable(Account(provider="demo"))
+    assert "only an account with a name" in account_problem(Account(provider="anthropic", address="https://a.example"))
+    assert "not known" in account_problem(Account(provider="demo"))

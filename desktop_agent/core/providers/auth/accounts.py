@@ -24,10 +24,10 @@ from desktop_agent.core.base.errors import AccountGoneError, UnsafeSettingsError
 from desktop_agent.core.models.account import (
     Account,
     AccountKind,
+    account_problem,
     accounts_of,
     is_same_name,
     usual_account,
-    why_unusable,
 )
 from desktop_agent.core.models.vendors import VENDORS, KeyHeader, known_vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
@@ -106,7 +106,7 @@ class AccountsFile:
     def put(self, account: Account) -> None:
         """Add an account, or replace the one with its name. Blocks. Raises `UsageError` and `StorageError`."""
         self._require_sound()
-        if reason := why_unusable(account):
+        if reason := account_problem(account):
             raise UsageError(f"The account cannot be used: {reason}.")
 
         usual = usual_account(account.provider)
@@ -163,7 +163,7 @@ def _account(entry: object, others: Collection[Account]) -> Account:
         header=cast("KeyHeader", choice_in(values, "header", get_args(KeyHeader), usual.header)),
         headers=_headers(values.get("headers", {})),
     )
-    if reason := why_unusable(account):
+    if reason := account_problem(account):
         raise ValueError(reason)
     if any(other.provider == provider and is_same_name(other.name, account.name) for other in others):
         raise ValueError(f"another account of {provider} is called {account.label!r}, too")

@@ -1,10 +1,11 @@
 """API keys: the environment first, then the system's keyring; never a file of ours, never in a representation.
 
-A keyring call is synchronous and can wait for a user who is asked to unlock it: callers on the event loop use `beside`,
-never an executor, because the process waits for an executor's threads at its end. `keyring` is imported at the first
-call (75 ms). A call can hang for ever: the service is silent, or its prompt is out of sight. It runs in a daemon
-thread, for which the process does not wait when it exits; this closes its connection, and the prompt with it. A
-separate process was rejected: each call would cost the start of an interpreter, and the key would pass through a pipe.
+A keyring call is synchronous and can wait for a user who is asked to unlock it: callers on the event loop use
+`in_daemon_thread`, never an executor, because the process waits for an executor's threads at its end. `keyring` is
+imported at the first call (75 ms). A call can hang for ever: the service is silent, or its prompt is out of sight. It
+runs in a daemon thread, for which the process does not wait when it exits; this closes its connection, and the prompt
+with it. A separate process was rejected: each call would cost the start of an interpreter, and the key would pass
+through a pipe.
 """
 
 import asyncio
@@ -48,7 +49,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """For one that prompts the user, or might."""
 
 
-async def beside(work: Callable[[], T]) -> T:
+async def in_daemon_thread(work: Callable[[], T]) -> T:
     """Return the result of the blocking `work`. Cancelling does not stop it; no loop or process waits for its end."""
     return await asyncio.wrap_future(_started(work, "key"))
 

@@ -32,8 +32,8 @@ from desktop_agent.core.mcp.definition_file import read_secret_headers
 from desktop_agent.core.providers.auth.keys import (
     USE_ENVIRONMENT,
     SystemKeyStore,
-    beside,
     delete_long,
+    in_daemon_thread,
     read_long,
     read_record,
     write_long,
@@ -146,7 +146,7 @@ class KeptSignIn:
         """Store the result of a sign-in, replacing the previous one and the server's `challenge`."""
         async with self.lock():
             await self.tokens.drop()
-            await beside(lambda: self._write(granted.registration))
+            await in_daemon_thread(lambda: self._write(granted.registration))
             await self.tokens.keep(tokens_of(granted, self._clock.now()))
 
     async def keep_tokens(self, granted: GrantedAccess) -> None:
@@ -157,7 +157,7 @@ class KeptSignIn:
     async def forget(self) -> None:
         async with self.lock():
             await self.tokens.drop()
-            await beside(self._delete)
+            await in_daemon_thread(self._delete)
 
     def _write(self, registration: ServerRegistration) -> None:
         write_record(self._keyring, f"{self._name}/registration", registration)
@@ -190,14 +190,14 @@ async def granted(
     """
     address = definition.reached_by
     assert isinstance(address, Address)
-    headers = await beside(lambda: read_secret_headers(keyring, definition))
-    challenge = await beside(kept.read_challenge)
+    headers = await in_daemon_thread(lambda: read_secret_headers(keyring, definition))
+    challenge = await in_daemon_thread(kept.read_challenge)
     before = await kept.tokens.load() if challenge else None
     request = SignInRequest(
         address=address,
         headers={**address.headers, **headers},
         redirect=redirect,
-        client_secret=await beside(lambda: read_client_secret(keyring, definition)),
+        client_secret=await in_daemon_thread(lambda: read_client_secret(keyring, definition)),
         granted=before.scopes if before is not None else frozenset(),
         challenge=challenge,
     )
@@ -278,7 +278,7 @@ class ServerTokens:
                     "It refuses this, although you allowed all that it asks for.",
                     hint="Your account there may lack a right. Signing in again does not help.",
                 )
-            await beside(lambda: self._kept.write_challenge(challenge.header))
+            await in_daemon_thread(lambda: self._kept.write_challenge(challenge.header))
             if not self._asks_user:
                 return await self._source.refused(token)
         raise SignInNeededError(self._name, challenge.scopes)
@@ -293,7 +293,7 @@ class KeyringCredentials:
     async def headers(self, definition: ServerDefinition) -> Mapping[str, str]:
         """Return the secret headers of a server with their values. Raises `ServerError` when a value is missing."""
         with _as_server_errors(definition.name):
-            return await beside(lambda: read_secret_headers(self._keyring, definition))
+            return await in_daemon_thread(lambda: read_secret_headers(self._keyring, definition))
 
     async def tokens(self, definition: ServerDefinition) -> ServerTokens | None:
         """Return the tokens of the user's sign-in, or `None` without one. Raises `ServerError`."""
@@ -304,7 +304,7 @@ class KeyringCredentials:
             source = RenewingSource(kept.tokens, renewal, clock=self._clock, lock=kept.lock)
             return ServerTokens(source, kept, definition.name, asks_user=False)
         with _as_server_errors(definition.name):
-            registration = await beside(kept.read_registration)
+            registration = await in_daemon_thread(kept.read_registration)
         if registration is None:
             return None
         renewal = _refresh_grant(definition.name, registration, self._clock)

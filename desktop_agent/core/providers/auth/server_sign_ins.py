@@ -14,7 +14,7 @@ from desktop_agent.core.mcp.definition import Address, ServerDefinition
 from desktop_agent.core.mcp.definition_file import add_definitions, forget_secret_headers
 from desktop_agent.core.mcp.trust import ToolTrust
 from desktop_agent.core.providers.auth.browser_sign_in import Attempt, Browser, RedirectReceiver, code_from_browser
-from desktop_agent.core.providers.auth.keys import beside
+from desktop_agent.core.providers.auth.keys import in_daemon_thread
 from desktop_agent.core.providers.auth.server_credentials import (
     KeptSignIn,
     ServerKeyring,
@@ -41,7 +41,7 @@ class ServerSignIns:
                 f"{definition.name} has a credential already: its header Authorization.",
                 hint="To sign in instead, remove it and add it again without that header.",
             )
-        await beside(self._keyring.require)  # before the user goes to the browser
+        await in_daemon_thread(self._keyring.require)  # before the user goes to the browser
         kept = self._kept(address)
         if address.grant == "client_credentials":
             await kept.keep_tokens(await granted(self._keyring, definition, kept))
@@ -54,8 +54,8 @@ class ServerSignIns:
 
     async def forget(self, definition: ServerDefinition) -> None:
         """Remove all keyring entries of a server that is no longer defined. Raises `CredentialsError`."""
-        await beside(lambda: forget_secret_headers(self._keyring, definition))
-        await beside(lambda: forget_client_secret(self._keyring, definition))
+        await in_daemon_thread(lambda: forget_secret_headers(self._keyring, definition))
+        await in_daemon_thread(lambda: forget_client_secret(self._keyring, definition))
         await self.sign_out(definition)
 
     async def _by_browser(

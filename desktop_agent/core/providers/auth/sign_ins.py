@@ -23,9 +23,9 @@ from desktop_agent.core.providers.auth.browser_sign_in import Browser
 from desktop_agent.core.providers.auth.credential import TokenCredential
 from desktop_agent.core.providers.auth.keys import (
     SystemKeyStore,
-    beside,
     delete_long,
     entry_of,
+    in_daemon_thread,
     read_record,
     write_record,
 )
@@ -42,19 +42,19 @@ from desktop_agent.core.providers.auth.vendor_sign_ins import (
 
 class OtherSignIn(Struct, frozen=True, kw_only=True):
     program: str
-    why_not: str
+    reason: str
     instead: str
 
 
 _CODEX = OtherSignIn(
     program="Codex",
-    why_not="Codex is signed in with ChatGPT on this machine. Its tokens can be used once each: another program that "
+    reason="Codex is signed in with ChatGPT on this machine. Its tokens can be used once each: another program that "
     "uses them signs Codex out.",
     instead="Sign in with ChatGPT here as well. It uses the same plan, and Codex stays signed in.",
 )
 _CLAUDE_CODE = OtherSignIn(
     program="Claude Code",
-    why_not="Claude Code is signed in on this machine. Anthropic does not permit other applications to use the sign-in "
+    reason="Claude Code is signed in on this machine. Anthropic does not permit other applications to use the sign-in "
     "of a Claude subscription, so it is not read.",
     instead="Use an API key, or a profile of Anthropic's own tools (`ant auth login`).",
 )
@@ -121,7 +121,7 @@ class SignIns:
         account = await self._new_or_same(Account(provider=CHATGPT_PROVIDER, name=name, address=address, kind="oauth"))
         await self._require_keyring()
         entry = entry_of(account)
-        earlier = await beside(lambda: self._read_registration(entry))
+        earlier = await in_daemon_thread(lambda: self._read_registration(entry))
         registration, tokens = await vendor_sign_ins.sign_in_with_chatgpt(
             browser,
             host_id=await asyncio.to_thread(host_id, self._data),
@@ -130,7 +130,7 @@ class SignIns:
             service=self._services.chatgpt,
         )
         async with self._lock(entry):
-            await beside(lambda: write_record(self._keys, f"{entry}/registration", registration))
+            await in_daemon_thread(lambda: write_record(self._keys, f"{entry}/registration", registration))
             await self._kept(account).keep(tokens)
         self._sources.pop(entry, None)
         await asyncio.to_thread(self._accounts.put, account)
@@ -143,7 +143,7 @@ class SignIns:
         key = await vendor_sign_ins.sign_in_with_openrouter(
             browser, clock=self._clock, service=self._services.openrouter
         )
-        await beside(lambda: self._keys.set(entry_of(account), key))
+        await in_daemon_thread(lambda: self._keys.set(entry_of(account), key))
         if not account.is_usual:
             await asyncio.to_thread(self._accounts.put, account)
         return account
@@ -166,16 +166,16 @@ class SignIns:
         if account.kind == "oauth":
             async with self._lock(entry):
                 await self._kept(account).drop()
-                await beside(lambda: delete_long(self._keys, f"{entry}/registration"))
+                await in_daemon_thread(lambda: delete_long(self._keys, f"{entry}/registration"))
         elif account.kind == "key":
-            await beside(lambda: self._keys.delete(entry))
+            await in_daemon_thread(lambda: self._keys.delete(entry))
         self._sources.pop(entry, None)
         if not account.is_usual:
             await asyncio.to_thread(self._accounts.remove, account)
 
     async def registration(self, account: Account) -> Registration | None:
         """Return the registration of the user who signed in, or `None`. Raises `CredentialsError`."""
-        return await beside(lambda: self._read_registration(entry_of(account)))
+        return await in_daemon_thread(lambda: self._read_registration(entry_of(account)))
 
     async def credential(self, account: Account) -> TokenCredential:
         """Return the credential of an account of the kind `oauth` or `profile`. Raises `CredentialsError`."""
@@ -238,7 +238,7 @@ class SignIns:
         return known
 
     async def _require_keyring(self) -> None:
-        report = await beside(self._keys.probe)
+        report = await in_daemon_thread(self._keys.probe)
         if not report.is_usable:
             raise CredentialsError(report.problem, hint=report.hint)
 

@@ -16,8 +16,8 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import CredentialsError, ProviderError, SignedOutError
 from desktop_agent.core.base.secrets import Keyring
 from desktop_agent.core.providers.auth.keys import (
-    beside,
     delete_long,
+    in_daemon_thread,
     read_long,
     read_record,
     write_long,
@@ -47,18 +47,18 @@ class KeyringTokens:
 
     async def load(self) -> Tokens | None:
         """Return the stored tokens, or `None`. With a refresh token alone, the access token counts as expired."""
-        return await beside(self._load)
+        return await in_daemon_thread(self._load)
 
     async def keep(self, tokens: Tokens) -> None:
         """Store `tokens`: the refresh token first, as its predecessor is used up."""
-        await beside(lambda: self._keep(tokens))
+        await in_daemon_thread(lambda: self._keep(tokens))
 
     async def drop(self) -> None:
         def drop() -> None:
             delete_long(self._keyring, self._access)
             delete_long(self._keyring, self._refresh)
 
-        await beside(drop)
+        await in_daemon_thread(drop)
 
     def _load(self) -> Tokens | None:
         refresh = read_long(self._keyring, self._refresh)

@@ -21,9 +21,9 @@ def test_each_is_explained_with_what_to_do_instead(isolated_home: Path) -> None:
         file.write_text("{}")
     codex, claude = other_sign_ins()
     assert codex.program == "Codex"
-    assert "once" in codex.why_not
+    assert "once" in codex.reason
     assert claude.program == "Claude Code"
-    assert "does not permit" in claude.why_not
+    assert "does not permit" in claude.reason
     assert "API key" in claude.instead
 
 
