@@ -75,16 +75,6 @@ _NOWHERE: Final = str(Path(os.sep, "nonexistent"))
 """Used in place of an empty `PATH`, which would mean the current folder."""
 
 
-class _Look(Struct, frozen=True, kw_only=True):
-    """The state of a repository just before git is asked about it."""
-
-    why_not: NoStatus | None = None
-    stranger: Path | None = None
-    common: Path = Path()
-    settings: bytes | None = None
-    """In the format of `LISTING`; None where the file needs git to parse it."""
-
-
 class PinnedGit(Struct, frozen=True):
     """Git bound to one repository: it searches for no other, and runs no program but itself."""
 
@@ -108,15 +98,15 @@ class PinnedGit(Struct, frozen=True):
 async def pinned(repository: Repository) -> AsyncGenerator["PinnedGit | NoStatus"]:
     """Yield git bound to `repository`, or why not: the repository was replaced, or belongs to another user."""
     look = await asyncio.to_thread(_look_at, repository)
-    if look.why_not is not None:
-        yield look.why_not
+    if isinstance(look, NoStatus):
+        yield look
         return
-    if look.stranger is not None and not await _is_trusted(repository):
-        yield NoStatus(reason="failed", detail=_STRANGER.format(look.stranger, repository.root))
+    stranger, common, listed = look
+    if stranger is not None and not await _is_trusted(repository):
+        yield NoStatus(reason="failed", detail=_STRANGER.format(stranger, repository.root))
         return
-    listed = look.settings
     if listed is None:  # git is started only for what is not written plainly
-        listed = await _ask_about_settings(repository, *LISTING, str(look.common / "config"))
+        listed = await _ask_about_settings(repository, *LISTING, str(common / "config"))
     if isinstance(listed, NoStatus):
         yield listed
         return
@@ -124,9 +114,7 @@ async def pinned(repository: Repository) -> AsyncGenerator["PinnedGit | NoStatus
     in_thread = asyncio.get_running_loop().run_in_executor  # not in tasks, which the end of the application cancels
     try:
         try:
-            await unhurried(
-                in_thread(None, make_stand_in, folder, look.common, listed)
-            )  # cancelled, it would still write
+            await unhurried(in_thread(None, make_stand_in, folder, common, listed))  # cancelled, it would still write
         except OSError as error:
             yield NoStatus(reason="failed", detail=error.strerror or str(error))
         else:
@@ -141,15 +129,19 @@ async def run_git(repository: Repository, *arguments: str, limit_bytes: int) -> 
         return git if isinstance(git, NoStatus) else await git.run(*arguments, limit_bytes=limit_bytes)
 
 
-def _look_at(repository: Repository) -> _Look:
+def _look_at(repository: Repository) -> tuple[Path | None, Path, bytes | None] | NoStatus:
+    """Return what of it is another user's, its common folder, and its settings as `LISTING` prints them.
+
+    There are no settings where the file needs git to parse it.
+    """
     if not is_still_there(repository):
-        return _Look(why_not=NoStatus(reason="replaced", detail=_REPLACED.format(repository.root / ".git")))
+        return NoStatus(reason="replaced", detail=_REPLACED.format(repository.root / ".git"))
     try:
         stranger = stranger_of(repository)
     except OSError as error:
-        return _Look(why_not=NoStatus(reason="failed", detail=error.strerror or str(error)))
+        return NoStatus(reason="failed", detail=error.strerror or str(error))
     common = common_folder(repository.git_dir)
-    return _Look(stranger=stranger, common=common, settings=read_plain_settings(common / "config"))
+    return stranger, common, read_plain_settings(common / "config")
 
 
 async def _is_trusted(repository: Repository) -> bool:

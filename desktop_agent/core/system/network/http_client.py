@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 import httpx2
-from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.web_address import address_of
@@ -157,7 +156,9 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             await response.aclose()
             raise
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _Bounded(response.stream, _bound_of(response))
+        is_stream = response.headers.get("content-type", "").startswith(_STREAM_TYPE)
+        most = MAX_ERROR_BYTES if not response.is_success else MAX_STREAM_BYTES if is_stream else MAX_BODY_BYTES
+        response.stream = _Bounded(response.stream, most, is_cut=not response.is_success)
         return response
 
     async def aclose(self) -> None:
@@ -181,16 +182,12 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             raise httpx2.ReadTimeout("no answer in time", request=request) from None
 
 
-class _Bound(Struct, frozen=True):
-    size: int
-    is_cut: bool
-    """Whether the excess is cut off instead of being an error."""
-
-
 class _Bounded(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream, bound: _Bound) -> None:
+    def __init__(self, inner: httpx2.AsyncByteStream, most_bytes: int, *, is_cut: bool) -> None:
+        """With `is_cut`, the excess is cut off instead of being an error."""
         self._inner = inner
-        self._bound = bound
+        self._most_bytes = most_bytes
+        self._is_cut = is_cut
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         loop = asyncio.get_running_loop()
@@ -198,24 +195,17 @@ class _Bounded(httpx2.AsyncByteStream):
         size = 0
         async for piece in self._inner:
             size += len(piece)
-            if size > self._bound.size and self._bound.is_cut:
-                yield piece[: len(piece) - (size - self._bound.size)]
+            if size > self._most_bytes and self._is_cut:
+                yield piece[: len(piece) - (size - self._most_bytes)]
                 return
-            if size > self._bound.size:
-                raise oversized(f"more than {self._bound.size:,} bytes")
+            if size > self._most_bytes:
+                raise oversized(f"more than {self._most_bytes:,} bytes")
             if loop.time() - began > MAX_STREAM_S:
                 raise oversized(f"more than {MAX_STREAM_S:,.0f} seconds")
             yield piece
 
     async def aclose(self) -> None:
         await self._inner.aclose()
-
-
-def _bound_of(response: httpx2.Response) -> _Bound:
-    if not response.is_success:
-        return _Bound(MAX_ERROR_BYTES, is_cut=True)
-    is_stream = response.headers.get("content-type", "").startswith(_STREAM_TYPE)
-    return _Bound(MAX_STREAM_BYTES if is_stream else MAX_BODY_BYTES, is_cut=False)
 
 
 def _require_acceptable(request: httpx2.Request, response: httpx2.Response) -> None:

@@ -243,7 +243,7 @@ class ShownOutput:
 
 
 class OutputCapture:
-    """A sink for one command's output. Feed it, then `finish` or `discard` it on the loop's thread."""
+    """A sink for one command's output. Feed it, then `finish` it on the loop's thread."""
 
     def __init__(self, *, spool_folder: Path | None = None, on_text: Callable[[str], None] | None = None) -> None:
         self._written = Ends()
@@ -278,12 +278,6 @@ class OutputCapture:
             spooled_bytes=spool.written_bytes if spool is not None else 0,
             spool_error=spool.error if spool is not None else "",
         )
-
-    async def discard(self) -> None:
-        if self._live is not None:
-            self._live.finish()
-        if self._spool is not None:
-            await asyncio.to_thread(self._spool.discard)
 
     def _spool_from_the_start(self, spool: Spool, chunk: bytes) -> None:
         before = self._written.total_bytes

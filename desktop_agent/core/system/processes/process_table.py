@@ -8,6 +8,7 @@ Commands have a lower processor priority than the window: a build uses all of th
 
 import asyncio
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -40,7 +41,7 @@ class ProcessEntry(Struct, frozen=True):
 
 def process_table() -> dict[int, ProcessEntry]:
     """Return all living processes by number, without those that have ended but were not waited for."""
-    entries = _read_proc() if sys.platform == "linux" else _ask_psutil()
+    entries = _look_at_proc() if sys.platform == "linux" else _ask_psutil()
     return {entry.pid: entry for entry in entries}
 
 
@@ -51,12 +52,20 @@ def started_now() -> float:
     return time.time() - 1
 
 
-def task_count() -> int:
-    """Return how many processes and threads this machine has, in one system call; 0 where that is unknown."""
+def read_proc(path: str, most_bytes: int = -1) -> bytes:
+    """Return the beginning of a file below `/proc`; empty where it cannot be read."""
     try:
-        with open("/proc/loadavg", "rb", buffering=0) as file:  # noqa: PTH123 - several times a second
-            return int(file.read(100).split()[3].rpartition(b"/")[2])
-    except (OSError, ValueError, IndexError):
+        with open(f"/proc/{path}", "rb", buffering=0) as file:  # noqa: PTH123 - several times a second
+            return file.read(most_bytes)
+    except OSError:  # also for a process that has ended meanwhile
+        return b""
+
+
+def task_count() -> int:
+    """Return how many processes and threads this machine has; 0 where that is unknown."""
+    try:
+        return int(read_proc("loadavg", 100).split()[3].rpartition(b"/")[2])
+    except (ValueError, IndexError):
         return 0
 
 
@@ -69,23 +78,14 @@ def environment_value(pid: int, variable: str) -> str:
             return psutil.Process(pid).environ().get(variable, "")
         except (psutil.Error, OSError):
             return ""
-    try:
-        with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:  # noqa: PTH123 - several times a second
-            content = b"\0" + file.readall()
-    except OSError:
-        return ""
+    content = b"\0" + read_proc(f"{pid}/environ")
     _, _, rest = content.partition(b"\0" + variable.encode() + b"=")
     return rest.partition(b"\0")[0].decode(errors="replace")
 
 
 def resident_limit(pid: int) -> int:
     """Return another process's hard limit of its resident set, in bytes; 0 if there is none or it is unknown."""
-    try:
-        with open(f"/proc/{pid}/limits", "rb", buffering=0) as file:  # noqa: PTH123 - several times a second
-            content = file.read(4096)
-    except OSError:
-        return 0
-    _, _, rest = content.partition(b"Max resident set")
+    _, _, rest = read_proc(f"{pid}/limits", 4096).partition(b"Max resident set")
     hard = rest.partition(b"\n")[0].split()[1:2]
     return int(hard[0]) if hard and hard[0].isdigit() else 0
 
@@ -98,15 +98,8 @@ def runs(pid: int) -> bool:
         threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - many times a second
     except OSError:
         return False
-    for thread in threads:
-        try:
-            with open(f"/proc/{pid}/task/{thread}/stat", "rb", buffering=0) as file:  # noqa: PTH123 - as above
-                state = file.read(1024).rpartition(b") ")[2][:1]
-        except OSError:
-            continue
-        if state not in b"TtZXx":
-            return True
-    return False
+    states = (read_proc(f"{pid}/task/{thread}/stat", 1024).rpartition(b") ")[2][:1] for thread in threads)
+    return any(state not in b"TtZXx" for state in states)  # it has none once it has ended
 
 
 def has_open_for_writing(pid: int, folder: str) -> bool:
@@ -114,8 +107,8 @@ def has_open_for_writing(pid: int, folder: str) -> bool:
     try:
         for entry in os.scandir(f"/proc/{pid}/fd"):
             if os.readlink(entry.path).startswith(f"{folder}/"):  # noqa: PTH115 - it may be no path at all
-                with open(f"/proc/{pid}/fdinfo/{entry.name}", "rb", buffering=0) as file:  # noqa: PTH123 - short
-                    flags = next(line for line in file.read(1024).splitlines() if line.startswith(b"flags:"))
+                lines = read_proc(f"{pid}/fdinfo/{entry.name}", 1024).splitlines()
+                flags = next(line for line in lines if line.startswith(b"flags:"))
                 if int(flags.split()[1], 8) & os.O_ACCMODE != os.O_RDONLY:
                     return True
     except (OSError, StopIteration):
@@ -125,25 +118,16 @@ def has_open_for_writing(pid: int, folder: str) -> bool:
 
 def unshared_bytes(pid: int) -> int | None:
     """Return the memory of one process, with only its part of shared memory; None where that cannot be read."""
-    try:
-        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:  # noqa: PTH123 - several times a second
-            line = next(line for line in file if line.startswith(b"Pss:"))
-        return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError, StopIteration):
-        return None
+    found = re.search(rb"^Pss:\s+(\d+)", read_proc(f"{pid}/smaps_rollup"), re.MULTILINE)
+    return int(found[1]) * 1024 if found else None
 
 
-def _read_proc() -> Iterator[ProcessEntry]:
+def _look_at_proc() -> Iterator[ProcessEntry]:
     for name in os.listdir("/proc"):  # noqa: PTH208 - several times a second
         if not name.isdecimal():
             continue
-        try:
-            with open(f"/proc/{name}/stat", "rb", buffering=0) as file:  # noqa: PTH123 - several times a second
-                content = file.read(1024)
-        except OSError:  # it has ended meanwhile
-            continue
         # The name is in parentheses and may hold any sign; what follows the last one is numbers.
-        begun, _, rest = content.rpartition(b") ")
+        begun, _, rest = read_proc(f"{name}/stat", 1024).rpartition(b") ")
         fields = rest.split()
         if len(fields) < 22 or fields[0].decode() in _GONE:
             continue

@@ -14,6 +14,7 @@ Everything here reads the process table and blocks, so call it in a thread. Noth
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -36,6 +37,7 @@ from desktop_agent.core.system.processes.process_table import (
     go_first,
     has_open_for_writing,
     process_table,
+    read_proc,
     resident_limit,
     runs,
 )
@@ -425,12 +427,8 @@ def _written_by(pid: int) -> int | None:
     """Return how many bytes a process has written by any call; None where that is not known."""
     if sys.platform != "linux":
         return None
-    try:
-        with open(f"/proc/{pid}/io", "rb", buffering=0) as file:  # noqa: PTH123 -- several times a second
-            fields = dict(line.split(b": ") for line in file.read(1024).splitlines())
-        return int(fields[b"wchar"])
-    except (OSError, ValueError, KeyError):
-        return None
+    found = re.search(rb"^wchar: (\d+)", read_proc(f"{pid}/io", 1024), re.MULTILINE)
+    return int(found[1]) if found else None
 
 
 _SHELL = Path("/bin/sh")
