@@ -272,16 +272,12 @@ class MentionOffers(FieldOffers["MentionPopup"]):
 
         popup = self._popup = MentionPopup(self._theme, self._composer.window())
         popup.chosen.connect(self._on_chosen)
+        popup.dismissed.connect(self._on_dismissed)
         return popup
 
-    def _takes_key(self, event: QKeyEvent) -> bool:
-        if self._popup is None or self._popup.isHidden():
-            return False
-        if event.key() == Qt.Key.Key_Escape and not event.modifiers():
-            self._dismissed_at = self.typed.start if self.typed is not None else -1
-            self._close()
-            return True
-        return super()._takes_key(event)
+    def _on_dismissed(self) -> None:
+        self._dismissed_at = self.typed.start if self.typed is not None else -1
+        self._close()
 
     def _on_chosen(self, offer: "MentionOffer", goes_on: bool) -> None:
         """Replace what was typed with a mention; no space follows it if the user has more to type."""

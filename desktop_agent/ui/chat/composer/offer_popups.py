@@ -19,7 +19,7 @@ from desktop_agent.ui.widgets.popup import ChoiceModel
 from desktop_agent.ui.widgets.rows import (
     RIGHT,
     AnyIndex,
-    RowDelegate,
+    ModelDelegate,
     draw_area,
     draw_emphasised,
     draw_ground,
@@ -35,6 +35,8 @@ class ListPopup(QListView):
     """A raised list inside the window, as high as its rows but no higher than the room for it."""
 
     row_height = Height.LIST_ROW
+    is_choice = True
+    """Whether there is something to choose; otherwise it only says what can be written."""
 
     def __init__(self, theme: Theme, parent: QWidget, name: str, model: ChoiceModel[Any]) -> None:
         super().__init__(parent)
@@ -59,6 +61,11 @@ class ListPopup(QListView):
         if self.isHidden() or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             return False
         match event.key():
+            case Qt.Key.Key_Escape:
+                self._dismiss()
+                return True
+            case _ if not self.is_choice:
+                return False
             case Qt.Key.Key_Up | Qt.Key.Key_Down as key:
                 self._is_moved = True
                 by = -1 if key == Qt.Key.Key_Up else 1
@@ -70,6 +77,9 @@ class ListPopup(QListView):
                 return (self._is_moved or not self._enter_sends) and self._choose()
             case _:
                 return False
+
+    def _dismiss(self) -> None:
+        raise NotImplementedError
 
     @property
     def _enter_sends(self) -> bool:
@@ -180,7 +190,7 @@ class CommandPopup(ListPopup):
         self.setAccessibleName(self.tr("Commands"))
         self._offer: Offer | None = None
         self._is_dismissed = False
-        self._delegate = _CommandDelegate(theme, self.ring, self)
+        self._delegate = _CommandDelegate(self._commands, theme, self.ring, self)
         self.setItemDelegate(self._delegate)
         self.entered.connect(self._on_entered)
 
@@ -190,6 +200,7 @@ class CommandPopup(ListPopup):
         if shown == self._offer:
             return
         self._offer = shown
+        self.is_choice = shown is not None and shown.is_choice
         self._is_moved = False
         if shown is None or self._is_dismissed:
             self.hide()
@@ -205,18 +216,9 @@ class CommandPopup(ListPopup):
     def place(self, area: QRect, bottom: int) -> None:
         self._place_above(area.x(), area.width(), bottom)
 
-    def takes(self, event: QKeyEvent) -> bool:
-        if self.isHidden() or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
-            return False
-        if event.key() == Qt.Key.Key_Escape:
-            self._is_dismissed = True
-            self.hide()
-            return True
-        return self._is_choice and super().takes(event)
-
-    @property
-    def _is_choice(self) -> bool:
-        return self._offer is not None and self._offer.is_choice
+    def _dismiss(self) -> None:
+        self._is_dismissed = True
+        self.hide()
 
     @property
     def _enter_sends(self) -> bool:
@@ -224,18 +226,18 @@ class CommandPopup(ListPopup):
 
     def _choose(self, *, goes_on: bool = False) -> bool:
         index = self.currentIndex()
-        if not self._is_choice or not index.flags() & Qt.ItemFlag.ItemIsEnabled:
+        if not self.is_choice or not index.flags() & Qt.ItemFlag.ItemIsEnabled:
             return False
         self.chosen.emit(self._commands.rows[index.row()].name)
         return True
 
     def _on_entered(self, index: QModelIndex) -> None:
-        if self._is_choice and index.flags() & Qt.ItemFlag.ItemIsEnabled:
+        if self.is_choice and index.flags() & Qt.ItemFlag.ItemIsEnabled:
             self.setCurrentIndex(index)
             self._is_moved = True
 
 
-class _CommandDelegate(RowDelegate):
+class _CommandDelegate(ModelDelegate[_Commands]):
     """A row: the command and its arguments on the left, what it does on the right. A hint has two lines."""
 
     is_hint = False
@@ -247,12 +249,10 @@ class _CommandDelegate(RowDelegate):
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return QSize(0, self.row_height)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        model = index.model()
-        assert isinstance(model, _Commands)
+    def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        model = self.model
         command = model.rows[index.row()]
         area, state = option.rect, option.state
-        painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         is_current = bool(state & QStyle.StateFlag.State_Selected) and not self.is_hint
         if is_current:
@@ -274,7 +274,6 @@ class _CommandDelegate(RowDelegate):
             self._text(painter, QRect(rest.right() - tag, rest.y(), tag + 1, rest.height()), origin, colour)
             rest.setWidth(rest.width() - tag - 12)
         self._text(painter, rest, model.effect(command), colour)
-        painter.restore()
 
     def _text(self, painter: QPainter, area: QRect, text: str, colour: str) -> int:
         painter.setPen(self.theme.colour(colour))
@@ -323,6 +322,7 @@ class _Offers(ChoiceModel[MentionOffer]):
 class MentionPopup(ListPopup):
     """Shows the matching mentions and which one is chosen."""
 
+    dismissed = Signal()
     chosen = Signal(object, bool)  # a `MentionOffer`, and whether typing goes on in it: Tab on a folder
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -332,7 +332,7 @@ class MentionPopup(ListPopup):
         self._window = parent
         self._typed = ""
         self._is_pointed_at = False
-        self.setItemDelegate(_MentionDelegate(theme, self.ring, self))
+        self.setItemDelegate(_MentionDelegate(self._offers, theme, self.ring, self))
 
     @property
     def offers(self) -> tuple[MentionOffer, ...]:
@@ -374,6 +374,9 @@ class MentionPopup(ListPopup):
         self._is_pointed_at = False
         super().leaveEvent(event)
 
+    def _dismiss(self) -> None:
+        self.dismissed.emit()
+
     @property
     def _enter_sends(self) -> bool:
         return not self.offers[0].is_close or self.offers[0].written == self._typed
@@ -383,19 +386,16 @@ class MentionPopup(ListPopup):
         return True
 
 
-class _MentionDelegate(RowDelegate):
+class _MentionDelegate(ModelDelegate[_Offers]):
     """A row: the name with the matched letters, then its location, and its kind on the right."""
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        model = index.model()
-        assert isinstance(model, _Offers)
-        offer = model.rows[index.row()]
-        painter.save()
+    def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        offer = self.model.rows[index.row()]
         colour = draw_ground(painter, self.theme, option, self.ring)
         area = QRectF(option.rect).adjusted(Space.S, 0, -Space.S, 0)
         small, muted = self.fonts.small, self.theme.colour("muted")
         if offer.kind not in ("file", "folder"):
-            words = model.kind_words(offer.kind)
+            words = self.model.kind_words(offer.kind)
             draw_line(painter, area, words, small, muted, RIGHT)
             area.setRight(area.right() - QFontMetricsF(small).horizontalAdvance(words) - Space.M)
         name, spans, detail, detail_spans = _parts(offer)
@@ -404,7 +404,6 @@ class _MentionDelegate(RowDelegate):
         metrics = QFontMetricsF(small)
         shown = metrics.elidedText(detail, Qt.TextElideMode.ElideMiddle, max(area.width(), 0))
         draw_emphasised(painter, self.theme, area, shown, detail_spans if shown == detail else (), muted, small)
-        painter.restore()
 
 
 def _parts(offer: MentionOffer) -> tuple[str, Sequence[Span], str, Sequence[Span]]:
