@@ -27,7 +27,7 @@ from desktop_agent.core.protocol.model import Denied
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.chat.question.approval import ApprovalCard
-from desktop_agent.ui.chat.question.request_card import CardCommand
+from desktop_agent.ui.chat.question.request_card import CardField
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.runtime import eventloop
 from desktop_agent.ui.theme import Theme
@@ -75,13 +75,13 @@ class Typing:
                     self._view.apply(self._transcript.apply(event))
                 await asyncio.sleep(0.001)  # the thread that judges has its share, too
 
-    async def begin(self) -> tuple[ApprovalCard, CardCommand]:
+    async def begin(self) -> tuple[ApprovalCard, CardField]:
         """Have the session ask, and open the command on the card for editing."""
         self._session.submit(ops.SubmitPrompt(text="go"))
         await self.until(lambda: bool(self._view.findChildren(ApprovalCard)))
         card = self._view.findChildren(ApprovalCard)[0]
         next(button for button in card.findChildren(QPushButton) if button.text() == "Edit").click()
-        command = card.findChildren(CardCommand)[0]
+        command = card.findChildren(CardField)[0]
         command.moveCursor(QTextCursor.MoveOperation.End)
         return card, command
 

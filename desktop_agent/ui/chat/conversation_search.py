@@ -13,7 +13,7 @@ from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Stee
 from desktop_agent.core.transcript import PageEntry, TextEntry, ToolEntry
 from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.entries.entry import EntryRow
-from desktop_agent.ui.chat.entries.markdown_entries import READ_S, is_behind, read_on
+from desktop_agent.ui.chat.entries.markdown_entries import READ_S, is_behind, parse_more
 from desktop_agent.ui.chat.markdown.block_parser import References
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
@@ -161,10 +161,10 @@ def _read_markdown(row: EntryRow) -> Iterator[None]:
     entry = row.entry
     if not isinstance(entry, TextEntry | CommandRun) or (row.widget is not None and row.stream is not None):
         return
-    read_on(row, entry, Slice(READ_S))
+    parse_more(row, entry, Slice(READ_S))
     while row.widget is None and is_behind(row, entry):
         yield
-        read_on(row, entry, Slice(READ_S))
+        parse_more(row, entry, Slice(READ_S))
 
 
 def _texts(row: EntryRow) -> Iterator[tuple[str | None, str]]:
@@ -211,7 +211,7 @@ class Finder(QObject):
         self._sought: _Sought | None = None
         self._steps: Iterator[None] | None = None
         self._timer = QTimer(self, interval=0, singleShot=True)
-        self._timer.timeout.connect(self._go_on)
+        self._timer.timeout.connect(self._continue)
 
     @property
     def is_searching(self) -> bool:
@@ -227,7 +227,7 @@ class Finder(QObject):
             self._sought = None
             self._search = Search(text)
             self._steps = self._search.read(list(self._layout.rows))
-            self._go_on()
+            self._continue()
         else:
             self.clear()
         self.pages_sought.emit(text)
@@ -337,7 +337,7 @@ class Finder(QObject):
         for row in list(self._layout.widgets.live):
             self.decorate(row)
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         if self._steps is not None and _run(self._steps):
             self._steps = None
         assert self._search is not None

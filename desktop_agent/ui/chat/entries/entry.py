@@ -173,7 +173,7 @@ class EntryWidget(QWidget):
     def set_shortcut(self, *, is_enabled: bool) -> None:
         """Let its question, if any, listen to the keys that answer."""
 
-    def hold_off(self) -> None:
+    def rearm(self) -> None:
         """Let its question ignore answers for a moment: they were meant for another one."""
 
     def follow(self, href: str) -> None: ...

@@ -105,7 +105,7 @@ _FIRST_LINES = 80
 """Lines always parsed first: nearly every answer is then shown whole at once."""
 
 
-def read_on(row: EntryRow, entry: TextEntry | CommandRun, time: Slice | None = None) -> int:
+def parse_more(row: EntryRow, entry: TextEntry | CommandRun, time: Slice | None = None) -> int:
     """Bring the row's stream up to date with its entry; return the first block that changed.
 
     With a `time`, stop when it is over; call it again while `is_behind`.
@@ -164,7 +164,7 @@ class MarkdownWidget(LinkedEntry):
 
     def read(self) -> None:
         changed = 0 if self._is_new else len(self.column.text.blocks)
-        changed = min(changed, read_on(self.row, self._written(), Slice(READ_S)))
+        changed = min(changed, parse_more(self.row, self._written(), Slice(READ_S)))
         self._is_new = False
         stream = self.row.stream
         assert stream is not None

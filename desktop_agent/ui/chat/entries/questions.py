@@ -80,7 +80,7 @@ class QuestionCard(QWidget):
         self._arming.restart()
         super().hideEvent(event)
 
-    def hold_off(self) -> None:
+    def rearm(self) -> None:
         """Wait again: another question was just answered, and a second press was not meant for this one."""
         self._arming.restart()
         self.update()

@@ -131,9 +131,9 @@ class ToolWidget(LinkedEntry):
         if self._question is not None:
             self._question.set_shortcut(is_enabled=is_enabled)
 
-    def hold_off(self) -> None:
+    def rearm(self) -> None:
         if self._question is not None:
-            self._question.hold_off()
+            self._question.rearm()
 
     def tab_stops(self) -> list[QWidget]:
         stops = [self._line, *self._buttons.tab_stops(), self]

@@ -16,7 +16,7 @@ from desktop_agent.ui.chat.entries.entry import EntryActions
 from desktop_agent.ui.chat.entries.questions import PADDING, QuestionCard
 from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.question.card_answers import CardAnswers
-from desktop_agent.ui.chat.question.request_card import CardCommand, card_notes, shown_lines
+from desktop_agent.ui.chat.question.request_card import CardField, card_notes, shown_lines
 from desktop_agent.ui.chat.question.server_question import SamplingCard, ServerQuestionCard
 from desktop_agent.ui.chat.text.passage import Paragraph, read_code_spans
 from desktop_agent.ui.chat.text.styles import TextStyles
@@ -70,9 +70,9 @@ class ApprovalCard(QuestionCard):
         self._title = Paragraph(title, styles, self, font=styles.strong)
         purpose = explained(request.explanation)
         self._explanation = Paragraph(purpose, styles, self, role="muted", font=styles.body) if purpose else None
-        self._command: CardCommand | None = None
+        self._command: CardField | None = None
         if request.command is not None:
-            self._command = CardCommand(drafts.get(COMMAND, request.command), styles, self, self.tr("Command"))
+            self._command = CardField(drafts.get(COMMAND, request.command), styles, self, self.tr("Command"))
             self._command.setReadOnly(COMMAND not in drafts)
             self._command.mark(_causes(request))
             question.take_command(self._command)
@@ -83,12 +83,12 @@ class ApprovalCard(QuestionCard):
         self._edit_shortcut.activated.connect(self._start_editing)
         self._name_edit()
         shown = [(question.called, self.tr("What would be called")), (question.details, self.tr("Details"))]
-        self._others = [CardCommand(text, styles, self, name) for text, name in shown if text]
+        self._others = [CardField(text, styles, self, name) for text, name in shown if text]
         if request.tool_change is not None:
-            change = CardCommand(request.tool_change.diff, styles, self, self.tr("What changed"))
+            change = CardField(request.tool_change.diff, styles, self, self.tr("What changed"))
             change.most_lines = _MOST_CHANGE_LINES
             self._others.append(change)
-        self._definition: CardCommand | None = None
+        self._definition: CardField | None = None
         """What the server says of the tool: made when the user wants to see it."""
         self._unfold = make_button(
             object_name="toolDefinitionButton", clicked=self._on_unfold, variant="flat", parent=self, is_compact=True
@@ -219,7 +219,7 @@ class ApprovalCard(QuestionCard):
     def _on_unfold(self) -> None:
         if self._definition is None:
             text, name = self.request.tool_definition, self.tr("What the server says of the tool")
-            self._definition = CardCommand(text, self.styles, self, name)
+            self._definition = CardField(text, self.styles, self, name)
             self._definition.most_lines = _MOST_CHANGE_LINES
             self._definition.fold.stay_away()
             self._definition.show()

@@ -35,7 +35,7 @@ _SIDES = 22
 """Width of border, padding and margins together."""
 
 
-class CardCommand(ExactField):
+class CardField(ExactField):
     """A field as high as its text, up to a limit, read-only at first. `fold` stands below it."""
 
     def __init__(self, text: str, styles: TextStyles, parent: QWidget, name: str) -> None:
@@ -123,7 +123,7 @@ class RequestCard(QuestionCard):
     def __init__(self, request: ApprovalRequest, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
         super().__init__(request, styles, actions, parent)
         self.parts: list[tuple[CardPart, int]] = []
-        self._must_see: CardCommand | None = None
+        self._must_see: CardField | None = None
         self._consents: Sequence[QPushButton] = ()
         self._buttons: Sequence[QPushButton] = ()
         self._yes_words = ""
@@ -146,9 +146,9 @@ class RequestCard(QuestionCard):
         self.parts.append((paragraph, gap))
         return paragraph.accessibleName()
 
-    def add_whole_text(self, text: str, name: str) -> CardCommand:
+    def add_whole_text(self, text: str, name: str) -> CardField:
         """Add a text that must be seen whole before a yes is possible."""
-        field = self._must_see = CardCommand(text, self.styles, self, name)
+        field = self._must_see = CardField(text, self.styles, self, name)
         field.fold.changed.connect(self._update_answers)
         field.fold.resize_wanted.connect(self.fit)
         self.parts.append((field, Space.S))

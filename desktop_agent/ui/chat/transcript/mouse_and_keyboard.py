@@ -234,7 +234,7 @@ class KeyboardOrder(QObject):
                 row.widget.set_shortcut(is_enabled=self._asking is None)
                 self._asking = self._asking or row.entry
                 if before is not None and self._asking is not before:
-                    row.widget.hold_off()
+                    row.widget.rearm()
 
     def _on_focus_changed(self, _old: object, new: object) -> None:
         self.mark()

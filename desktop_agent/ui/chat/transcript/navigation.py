@@ -38,8 +38,8 @@ class Navigation(QObject):
         self._sought_place: KeptPlace | None = None
         self._reached: KeptPlace | None = None
         """The place that the view has reached on its way to `_sought_place`."""
-        self._going_on = QTimer(layout, interval=0, singleShot=True)
-        self._going_on.timeout.connect(self._go_on)
+        self._continue_timer = QTimer(layout, interval=0, singleShot=True)
+        self._continue_timer.timeout.connect(self._continue)
         layout.laid_out.connect(self._on_laid_out)
         finder.page_sought.connect(self.ask_for_pages)
         self._jump = QPushButton(self.tr("Jump to latest ↓"), area)
@@ -99,7 +99,7 @@ class Navigation(QObject):
     def _on_laid_out(self) -> None:
         self._update_jump()
         if self._reached is not None:
-            self._going_on.start()
+            self._continue_timer.start()
 
     def _update_jump(self) -> None:
         bar = self._area.verticalScrollBar()
@@ -112,7 +112,7 @@ class Navigation(QObject):
             self._jump.raise_()
         self._jump.setVisible(is_needed)
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         """Move on to a place in a long text as more of it is parsed, unless the user has scrolled."""
         if self._reached is None or self._sought_place is None:
             return

@@ -236,8 +236,8 @@ class RowLayout(QObject):
         self._dirty: dict[EntryRow, None] = {}
         self._throttle = Throttle(self._update_rows, self)
         self._reading_timer = QTimer(self, interval=_READING_PAUSE_MS, singleShot=True)
-        self._reading_timer.timeout.connect(self._read_further)
-        self.widgets.made.connect(self._read_on)
+        self._reading_timer.timeout.connect(self._parse_further)
+        self.widgets.made.connect(self._parse_later)
         self._lexers = Lexers()
         self._colours_timer = QTimer(self, singleShot=True)
         self._colours_timer.timeout.connect(self._colour)
@@ -292,7 +292,7 @@ class RowLayout(QObject):
         self.widgets.clear()
         self.reading.follow_end()
         if is_gentle:
-            self.go_on_later()  # the caller shows another session and has more to do in this turn
+            self._gentle_timer.start()  # the caller shows another session and has more to do in this turn
         else:
             self._lay_out_again()
 
@@ -335,10 +335,6 @@ class RowLayout(QObject):
         """Lay out what is in view a few rows at a time, the first ones now, so that nothing else has to wait."""
         if not self._lay_out(Slice()):
             self._gentle_timer.start()
-
-    def go_on_later(self) -> None:
-        """Lay out gently, starting in the next turn of the event loop."""
-        self._gentle_timer.start()
 
     def _lay_out(self, time: Slice) -> bool:
         """Lay out until the time is over; return whether everything was laid out."""
@@ -436,7 +432,7 @@ class RowLayout(QObject):
         self._throttle.resume()
         self.lay_out()
         for row in self.widgets.live:
-            self._read_on(row)
+            self._parse_later(row)
 
     def _update_rows(self) -> None:
         dirty, self._dirty = self._dirty, {}
@@ -446,20 +442,20 @@ class RowLayout(QObject):
             row.is_dirty = False
             if row.widget is not None:
                 row.widget.refresh()
-                self._read_on(row)
+                self._parse_later(row)
             self.widgets.measure(row)
             self.widgets.changed.emit(row)
         if self._reading_timer.isActive():
-            self.go_on_later()  # reading took its share of this turn
+            self._gentle_timer.start()  # reading took its share of this turn
         elif not self.is_gentle:  # else it is being laid out
             self.lay_out()
 
-    def _read_on(self, row: EntryRow) -> None:
+    def _parse_later(self, row: EntryRow) -> None:
         """Continue parsing with the next frames if the row's widget is behind its entry."""
         if row.widget is not None and row.widget.is_behind:
             self._reading_timer.start()
 
-    def _read_further(self) -> None:
+    def _parse_further(self) -> None:
         for row in self.widgets.live:
             if row.widget is not None and row.widget.is_behind:
                 row.is_dirty = True

@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.chat.question.request_card import CardCommand
+from desktop_agent.ui.chat.question.request_card import CardField
 from tests.e2e.tour.scene import Scene
 from tests.e2e.tour.tourist import Tourist
 from tests.servers.script import reply, text, tool_use
@@ -30,7 +30,7 @@ async def _play(tour: Tourist) -> None:
 
 def _written(tour: Tourist) -> QWidget | None:
     field = tour.window.focusWidget()
-    return field if isinstance(field, CardCommand) else None
+    return field if isinstance(field, CardField) else None
 
 
 QUESTIONS = Scene(

@@ -17,7 +17,7 @@ from desktop_agent.core.protocol.model import (
     SamplingQuestion,
     ServerQuestion,
 )
-from desktop_agent.ui.chat.question.request_card import CardCommand
+from desktop_agent.ui.chat.question.request_card import CardField
 from desktop_agent.ui.chat.question.server_question import SamplingCard, ServerQuestionCard
 from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.theme import Theme
@@ -177,7 +177,7 @@ def button(stage: Stage, words: str) -> QPushButton:
 def test_everything_that_is_sent_and_who_answers_is_on_the_card(stage: Stage) -> None:
     ask_to_sample(stage, ASKED)
 
-    sent = sampling_card(stage).findChildren(CardCommand)[0].toPlainText()
+    sent = sampling_card(stage).findChildren(CardField)[0].toPlainText()
     said = " ".join(each.accessibleName() for each in sampling_card(stage).findChildren(Paragraph))
     assert sent == "— Instructions —\nBe brief.\n\n— As the user —\nName <b>a</b> colour."
     assert "travel wants to ask the model something" in said
