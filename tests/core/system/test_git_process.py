@@ -13,33 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.system.git import git_process as git_child
-from desktop_agent.core.system.git import git_process as git_status
+from desktop_agent.core.system.git import git_process
 from desktop_agent.core.system.git.git_process import LISTING, harmless_config, list_files, parse_status, query_status
 from desktop_agent.core.system.git.git_process import status_of as status_of_found
 from desktop_agent.core.system.git.repository import FileStatus, NoStatus, RepoStatus, find_repository, plain_settings
-
-Git = Callable[..., str]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    path = tmp_path / "repo"
-    path.mkdir()
-    return path
-
-
-@pytest.fixture
-def git(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-
-    def run(*arguments: str, at: Path = folder) -> str:
-        identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "protocol.file.allow=always")
-        return subprocess.check_output(["git", *identity, *arguments], cwd=at, text=True, stderr=subprocess.DEVNULL)
-
-    run("init", "-q", "-b", "main")
-    return run
+from tests.core.system.conftest import Git
 
 
 def commit(git: Git, folder: Path, **files: str) -> None:
@@ -275,21 +253,14 @@ async def test_another_repository_in_the_place_of_the_one_that_was_found_is_not_
     assert answer.reason == "replaced"
 
 
-async def test_nothing_is_left_of_the_stand_in(
-    folder: Path, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    await status_of(folder)
-    assert list((tmp_path / "temporary").iterdir()) == []
-
-
-async def test_nothing_is_left_of_the_stand_in_when_the_application_ends_meanwhile(
+async def test_nothing_is_left_of_the_stand_in_also_when_the_application_ends_meanwhile(
     folder: Path, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    await status_of(folder)
+    assert list(temporary.iterdir()) == []
     task = asyncio.create_task(query_status(folder))
     while not list(temporary.iterdir()):  # noqa: ASYNC110 - nothing tells that it is there
         await asyncio.sleep(0)
@@ -348,20 +319,28 @@ async def test_a_folder_that_is_gone_has_no_status(tmp_path: Path) -> None:
 # --- the child process --------------------------------------------------------------------------------------------
 
 
-def slow_git(folder: Path, script: str) -> None:
-    program = folder / "git"
-    program.write_text(f'#!/bin/sh\ncase "$*" in *--list*) exit;; esac\n{script}\n', encoding="utf-8")
-    program.chmod(0o755)
+StandsIn = Callable[[str], None]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in for git is a shell script")
-async def test_cancelling_kills_git_and_what_it_started(
-    folder: Path, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.fixture
+def stands_in(monkeypatch: pytest.MonkeyPatch, git: Git, tmp_path: Path) -> StandsIn:
+    """Have a shell script run in place of git, but for its reading of settings."""
+    if sys.platform == "win32":
+        pytest.skip("the stand-in for git is a shell script")
+
+    def put(script: str) -> None:
+        program = tmp_path / "git"
+        program.write_text(f'#!/bin/sh\ncase "$*" in *--list*) exit;; esac\n{script}\n', encoding="utf-8")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path))
+
+    return put
+
+
+async def test_cancelling_kills_git_and_what_it_started(folder: Path, stands_in: StandsIn, tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     os.mkfifo(ready)
-    slow_git(tmp_path, f"/bin/sleep 1000 & echo $! $$ > {ready}\nwait")
-    monkeypatch.setenv("PATH", str(tmp_path))
+    stands_in(f"/bin/sleep 1000 & echo $! $$ > {ready}\nwait")
     task = asyncio.create_task(query_status(folder))
     pids = (await asyncio.to_thread(ready.read_text)).split()
     family = [psutil.Process(int(pid)) for pid in pids]
@@ -381,37 +360,28 @@ def has_ended(process: psutil.Process) -> bool:
         return True
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in for git is a shell script")
 async def test_git_that_takes_too_long_is_ended(
-    folder: Path, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    folder: Path, stands_in: StandsIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow_git(tmp_path, "exec /bin/sleep 1000")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(git_child, "TIME_LIMIT_S", 0.01)
+    stands_in("exec /bin/sleep 1000")
+    monkeypatch.setattr(git_process, "TIME_LIMIT_S", 0.01)
     assert await query_status(folder) == NoStatus(reason="too_slow")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in for git is a shell script")
 async def test_endless_output_is_cut_and_the_whole_records_are_used(
-    folder: Path, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    folder: Path, stands_in: StandsIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow_git(tmp_path, "while :; do printf '? a file\\0? another one\\0'; done")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(git_status, "STATUS_LIMIT_BYTES", 100)
+    stands_in("while :; do printf '? a file\\0? another one\\0'; done")
+    monkeypatch.setattr(git_process, "STATUS_LIMIT_BYTES", 100)
     status = await status_of(folder)
     assert states(status) == {"a file": "untracked", "another one": "untracked"}
     assert not status.is_complete
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in for git is a shell script")
-async def test_many_complaints_do_not_stop_the_answer(
-    folder: Path, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    slow_git(
-        tmp_path,
+async def test_many_complaints_do_not_stop_the_answer(folder: Path, stands_in: StandsIn) -> None:
+    stands_in(
         'i=0; while [ $i -lt 20000 ]; do echo "warning: could not open" >&2; i=$((i+1)); done; printf "? a\\0"',
     )
-    monkeypatch.setenv("PATH", str(tmp_path))
     assert states(await status_of(folder)) == {"a": "untracked"}
 
 

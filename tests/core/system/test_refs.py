@@ -1,40 +1,22 @@
 """Refs against real repositories: read, compared, kept alive, put back."""
 
-import os
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from desktop_agent.core.protocol.model import RefChange
 from desktop_agent.core.system.git.refs import Refs, changed_refs, keep_objects, read_refs, restore_refs
-
-Git = Callable[..., str]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    path = tmp_path / "repo"
-    path.mkdir()
-    return path
+from tests.core.system.conftest import Git
 
 
 @pytest.fixture
-def git(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-
-    def run(*arguments: str, at: Path = folder) -> str:
-        identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
-        return subprocess.check_output(["git", *identity, *arguments], cwd=at, text=True, stderr=subprocess.DEVNULL)
-
-    run("init", "-q", "-b", "main")
+def git(git: Git, folder: Path) -> Git:
+    """Git in a repository with three commits."""
     for text in ("one", "two", "three"):
         (folder / "a.txt").write_text(text)
-        run("add", "-A")
-        run("commit", "-qm", text)
-    return run
+        git("add", "-A")
+        git("commit", "-qm", text)
+    return git
 
 
 def stash(git: Git, folder: Path, *texts: str) -> None:
