@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Callable
 from hashlib import blake2b
-from typing import Protocol
 
 import pytest
 
@@ -12,42 +11,25 @@ from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.protocol.model import ChangeKind, FileChange, FileDiff, FileImage, FileKind
 
 
-class MakeDiff(Protocol):
-    def __call__(
-        self,
-        before: bytes | None,
-        after: bytes | None,
-        *,
-        path: str = "src/app.py",
-        modes: tuple[int, int] = (0o644, 0o644),
-        kinds: tuple[FileKind, FileKind] = ("file", "file"),
-    ) -> FileDiff: ...
-
-
-@pytest.fixture(scope="session")
-def make_diff() -> MakeDiff:
+def make_diff(
+    before: bytes | None,
+    after: bytes | None,
+    *,
+    path: str = "src/app.py",
+    modes: tuple[int, int] = (0o644, 0o644),
+    kinds: tuple[FileKind, FileKind] = ("file", "file"),
+) -> FileDiff:
     """Compare two contents as one change of `path`; `None` means that the file is absent."""
-
-    def make(
-        before: bytes | None,
-        after: bytes | None,
-        *,
-        path: str = "src/app.py",
-        modes: tuple[int, int] = (0o644, 0o644),
-        kinds: tuple[FileKind, FileKind] = ("file", "file"),
-    ) -> FileDiff:
-        kind: ChangeKind = "created" if before is None else "deleted" if after is None else "modified"
-        change = FileChange(
-            id="1.1",
-            path=path,
-            kind=kind,
-            author="agent",
-            before=_image(before, modes[0], kinds[0]),
-            after=_image(after, modes[1], kinds[1]),
-        )
-        return diff_change(change, before, after)
-
-    return make
+    kind: ChangeKind = "created" if before is None else "deleted" if after is None else "modified"
+    change = FileChange(
+        id="1.1",
+        path=path,
+        kind=kind,
+        author="agent",
+        before=_image(before, modes[0], kinds[0]),
+        after=_image(after, modes[1], kinds[1]),
+    )
+    return diff_change(change, before, after)
 
 
 def _image(content: bytes | None, mode: int, kind: FileKind) -> FileImage | None:

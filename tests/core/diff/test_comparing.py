@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import psutil
 import pytest
@@ -20,10 +20,8 @@ from desktop_agent.core.diff.diff import TOO_DIFFERENT_NOTE, diff_change
 from desktop_agent.core.diff.hunks import landmarks_of
 from desktop_agent.core.diff.outline import assemble, outline_of
 from desktop_agent.core.protocol.model import FileChange, FileImage, FileKind
+from tests.core.diff.conftest import make_diff
 from tests.core.diff.test_diff import content
-
-if TYPE_CHECKING:
-    from tests.core.diff.conftest import MakeDiff
 
 
 def change(before: bytes | None, after: bytes | None) -> FileChange:
@@ -117,7 +115,7 @@ async def test_every_kind_of_big_file_comes_back_whole(before: bytes | None, aft
     kinds=st.sampled_from([("file", "file"), ("file", "symlink")]),
 )
 def test_a_diff_comes_out_of_its_outline_as_it_went_in(
-    make_diff: "MakeDiff", before: bytes | None, after: bytes | None, kinds: tuple[FileKind, FileKind]
+    before: bytes | None, after: bytes | None, kinds: tuple[FileKind, FileKind]
 ) -> None:
     diff = make_diff(before, after, kinds=kinds)
     again = assemble(outline_of(diff, before or b"", after or b""), before or b"", after or b"", lambda: None)

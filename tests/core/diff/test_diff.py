@@ -1,7 +1,7 @@
 """A diff says exactly what a change did to the bytes, and says so in words where lines cannot."""
 
 import io
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,9 +16,7 @@ from desktop_agent.core.diff.diff import (
 )
 from desktop_agent.core.diff.text import encode_lines
 from desktop_agent.core.protocol.model import Edit, FileDiff
-
-if TYPE_CHECKING:
-    from tests.core.diff.conftest import MakeDiff
+from tests.core.diff.conftest import make_diff
 
 line = st.sampled_from([b"a", b"b", b"  a", b"", b"\x0c", b"caf\xc3\xa9", b"\xfe!", b"x\ry", "\u2028".encode()])
 ending = st.sampled_from([b"\n", b"\n", b"\n", b"\r\n"])
@@ -44,7 +42,7 @@ def applied(diff: FileDiff) -> tuple[str, ...]:
 
 
 @given(before=content, after=content)
-def test_the_edits_turn_the_old_bytes_into_the_new_ones(make_diff: "MakeDiff", before: bytes, after: bytes) -> None:
+def test_the_edits_turn_the_old_bytes_into_the_new_ones(before: bytes, after: bytes) -> None:
     diff = make_diff(before, after)
     assert encode_lines(diff.old_lines, diff.old_encoding) == before
     assert encode_lines(applied(diff), diff.new_encoding) == after
@@ -52,9 +50,7 @@ def test_the_edits_turn_the_old_bytes_into_the_new_ones(make_diff: "MakeDiff", b
 
 
 @given(before=content, after=content)
-def test_edits_are_in_order_change_something_and_keep_the_lines_between_them(
-    make_diff: "MakeDiff", before: bytes, after: bytes
-) -> None:
+def test_edits_are_in_order_change_something_and_keep_the_lines_between_them(before: bytes, after: bytes) -> None:
     diff = make_diff(before, after)
     old_at = new_at = 0
     for edit in diff.edits:
@@ -65,36 +61,34 @@ def test_edits_are_in_order_change_something_and_keep_the_lines_between_them(
 
 
 @given(before=st.none() | content, after=st.none() | content)
-def test_the_counts_of_the_ledger_are_the_counts_of_the_diff(
-    make_diff: "MakeDiff", before: bytes | None, after: bytes | None
-) -> None:
+def test_the_counts_of_the_ledger_are_the_counts_of_the_diff(before: bytes | None, after: bytes | None) -> None:
     diff = make_diff(before, after)
     assert count_lines(before, after) == (diff.added, diff.removed)
 
 
-def test_one_edited_line_in_a_crlf_file_is_one_changed_line(make_diff: "MakeDiff") -> None:
+def test_one_edited_line_in_a_crlf_file_is_one_changed_line() -> None:
     before = b"".join(b"line %d\r\n" % number for number in range(100))
     diff = make_diff(before, before.replace(b"line 50\r\n", b"line fifty\r\n"))
     assert (diff.added, diff.removed, diff.notes) == (1, 1, ())
 
 
-def test_lines_end_at_newlines_and_nowhere_else(make_diff: "MakeDiff") -> None:
+def test_lines_end_at_newlines_and_nowhere_else() -> None:
     text = "a\x0bb\x0cc\x85d\u2028e\rf\n".encode()
     assert len(make_diff(None, text).new_lines) == 1
 
 
-def test_a_created_file_is_all_added_and_a_deleted_one_all_removed(make_diff: "MakeDiff") -> None:
+def test_a_created_file_is_all_added_and_a_deleted_one_all_removed() -> None:
     created, deleted = make_diff(None, b"a\nb\n"), make_diff(b"a\nb\n", None)
     assert (created.added, created.removed) == (2, 0)
     assert (deleted.added, deleted.removed) == (0, 2)
 
 
-def test_an_empty_created_file_has_no_lines_and_no_edits(make_diff: "MakeDiff") -> None:
+def test_an_empty_created_file_has_no_lines_and_no_edits() -> None:
     diff = make_diff(None, b"")
     assert (diff.edits, diff.new_lines, diff.notes, diff.is_binary) == ((), (), (), False)
 
 
-def test_unchanged_lines_are_kept_once_in_memory(make_diff: "MakeDiff") -> None:
+def test_unchanged_lines_are_kept_once_in_memory() -> None:
     diff = make_diff("é1\né2\né3\n".encode(), "é1\nnew\né3\n".encode())
     assert diff.old_lines[0] is diff.new_lines[0]
     assert diff.old_lines[2] is diff.new_lines[2]
@@ -103,13 +97,13 @@ def test_unchanged_lines_are_kept_once_in_memory(make_diff: "MakeDiff") -> None:
 # --- line endings -------------------------------------------------------------------------------------------------
 
 
-def test_a_mere_conversion_of_line_endings_is_named(make_diff: "MakeDiff") -> None:
+def test_a_mere_conversion_of_line_endings_is_named() -> None:
     diff = make_diff(b"a\r\nb\r\n", b"a\nb\n")
     assert diff.notes == ("only line endings changed (CRLF → LF)",)
     assert [is_only_endings(diff, edit) for edit in diff.edits] == [True]
 
 
-def test_the_one_real_edit_stands_out_of_a_conversion_of_line_endings(make_diff: "MakeDiff") -> None:
+def test_the_one_real_edit_stands_out_of_a_conversion_of_line_endings() -> None:
     lines = [b"line %d" % number for number in range(9)]
     before = b"".join(line + b"\r\n" for line in lines)
     lines[4] = b"changed"
@@ -120,7 +114,7 @@ def test_the_one_real_edit_stands_out_of_a_conversion_of_line_endings(make_diff:
     assert diff.notes == ("line endings changed (CRLF → LF)",)
 
 
-def test_one_stray_line_ending_is_one_changed_line(make_diff: "MakeDiff") -> None:
+def test_one_stray_line_ending_is_one_changed_line() -> None:
     diff = make_diff(b"a\nb\nc\n", b"a\nb\r\nc\n")
     assert (diff.added, diff.removed) == (1, 1)
     assert diff.notes == ("only line endings changed (LF → mixed)",)
@@ -146,18 +140,18 @@ def test_one_stray_line_ending_is_one_changed_line(make_diff: "MakeDiff") -> Non
     ],
 )
 def test_what_lines_do_not_show_is_said_in_words(
-    make_diff: "MakeDiff", before: bytes | None, after: bytes, facts: dict[str, Any], notes: tuple[str, ...]
+    before: bytes | None, after: bytes, facts: dict[str, Any], notes: tuple[str, ...]
 ) -> None:
     assert make_diff(before, after, **facts).notes == notes
 
 
-def test_a_changed_mode_is_said_in_words(make_diff: "MakeDiff") -> None:
+def test_a_changed_mode_is_said_in_words() -> None:
     diff = make_diff(b"a\n", b"a\n", modes=(0o644, 0o755))
     assert (diff.edits, diff.notes) == ((), ("mode 644 → 755",))
     assert (diff.old_mode, diff.new_mode) == (0o100644, 0o100755)
 
 
-def test_a_symlink_is_its_target_and_lacks_no_newline(make_diff: "MakeDiff") -> None:
+def test_a_symlink_is_its_target_and_lacks_no_newline() -> None:
     diff = make_diff(None, b"../other", kinds=("file", "symlink"))
     assert (diff.new_lines, diff.notes, diff.new_mode) == (("../other",), ("symbolic link",), 0o120644)
 
@@ -165,18 +159,18 @@ def test_a_symlink_is_its_target_and_lacks_no_newline(make_diff: "MakeDiff") -> 
 # --- what is no text ----------------------------------------------------------------------------------------------
 
 
-def test_a_binary_file_has_sizes_instead_of_lines(make_diff: "MakeDiff") -> None:
+def test_a_binary_file_has_sizes_instead_of_lines() -> None:
     diff = make_diff(b"text\n", b"\x89PNG\0\0")
     assert diff.is_binary
     assert (diff.old_size, diff.new_size, diff.old_lines, diff.edits) == (5, 6, (), ())
     assert count_lines(b"text\n", b"\x89PNG\0\0") == (0, 0)
 
 
-def test_a_nul_byte_far_into_a_text_does_not_hide_it(make_diff: "MakeDiff") -> None:
+def test_a_nul_byte_far_into_a_text_does_not_hide_it() -> None:
     assert not make_diff(None, b"a" * 9_000 + b"\0\n").is_binary
 
 
-def test_utf_16_is_text_and_comes_back_exactly(make_diff: "MakeDiff") -> None:
+def test_utf_16_is_text_and_comes_back_exactly() -> None:
     before, after = "\ufeffone\r\ntwo 🎉\r\n", "\ufeffone\r\nzwei 🎉\r\n"
     diff = make_diff(before.encode("utf-16-le"), after.encode("utf-16-le"))
     assert (diff.added, diff.removed, diff.is_binary) == (1, 1, False)
@@ -184,12 +178,12 @@ def test_utf_16_is_text_and_comes_back_exactly(make_diff: "MakeDiff") -> None:
 
 
 @pytest.mark.parametrize("broken", [b"\xff\xfea", b"\xff\xfe\x00\xd8a\0", b"\xff\xfe\0\0a\0\0\0"])
-def test_what_only_looks_like_utf_16_is_binary(make_diff: "MakeDiff", broken: bytes) -> None:
+def test_what_only_looks_like_utf_16_is_binary(broken: bytes) -> None:
     assert make_diff(None, broken).is_binary
     assert count_lines(None, broken) == (0, 0)
 
 
-def test_a_file_too_large_to_compare_says_so_and_is_not_called_binary(make_diff: "MakeDiff") -> None:
+def test_a_file_too_large_to_compare_says_so_and_is_not_called_binary() -> None:
     huge = b"0123456789\n" * (MAX_COMPARED_BYTES // 11 + 1)
     diff = make_diff(b"", huge)
     assert diff.notes == ("too large to compare line by line (52 MB, 4,766,255 lines)",)
@@ -218,7 +212,7 @@ def test_the_coarse_comparison_changes_no_line_that_it_need_not() -> None:
 # --- big and odd files --------------------------------------------------------------------------------------------
 
 
-def test_a_conversion_of_a_big_file_keeps_its_one_edit_apart(make_diff: "MakeDiff") -> None:
+def test_a_conversion_of_a_big_file_keeps_its_one_edit_apart() -> None:
     before = b"".join(b"line %d\n" % number for number in range(100_000))
     diff = make_diff(before, before.replace(b"line 500\n", b"changed\n").replace(b"\n", b"\r\n"))
     real = [edit for edit in diff.edits if not is_only_endings(diff, edit)]
@@ -226,12 +220,12 @@ def test_a_conversion_of_a_big_file_keeps_its_one_edit_apart(make_diff: "MakeDif
     assert (diff.added, diff.removed, len(diff.edits)) == (100_000, 100_000, 3)
 
 
-def test_a_line_of_five_megabytes_is_one_changed_line(make_diff: "MakeDiff") -> None:
+def test_a_line_of_five_megabytes_is_one_changed_line() -> None:
     diff = make_diff(b"x" * 5_000_000, b"x" * 4_999_999 + b"y")
     assert (diff.added, diff.removed) == (1, 1)
 
 
-def test_every_other_line_of_a_big_file_is_an_edit_of_its_own(make_diff: "MakeDiff") -> None:
+def test_every_other_line_of_a_big_file_is_an_edit_of_its_own() -> None:
     lines = [b"line %d\n" % number for number in range(20_000)]
     diff = make_diff(
         b"".join(lines), b"".join(b"# " + line if number % 2 else line for number, line in enumerate(lines))
@@ -239,12 +233,12 @@ def test_every_other_line_of_a_big_file_is_an_edit_of_its_own(make_diff: "MakeDi
     assert (len(diff.edits), diff.added, diff.removed) == (10_000, 10_000, 10_000)
 
 
-def test_one_line_in_a_million_tiny_ones_is_found(make_diff: "MakeDiff") -> None:
+def test_one_line_in_a_million_tiny_ones_is_found() -> None:
     diff = make_diff(b"a\n" * 1_000_000, b"a\n" * 400_000 + b"b\n" + b"a\n" * 600_000)
     assert (diff.added, diff.removed) == (1, 0)
 
 
-def test_a_file_of_very_many_lines_is_not_compared_however_short_they_are(make_diff: "MakeDiff") -> None:
+def test_a_file_of_very_many_lines_is_not_compared_however_short_they_are() -> None:
     before, after = b"\n" * MAX_COMPARED_LINES, b"\n"
     diff = make_diff(before, after)
     assert diff.notes == ("too large to compare line by line (3 MB, 3,000,001 lines)",)

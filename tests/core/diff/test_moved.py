@@ -1,15 +1,11 @@
 """A block that was cut in one place and pasted in another is known as the same block."""
 
-from typing import TYPE_CHECKING
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.diff.hunks import MAX_CHANGED_LINES, MIN_MOVED_LINES, Moves, moved_blocks
 from desktop_agent.core.protocol.model import MovedBlock
-
-if TYPE_CHECKING:
-    from tests.core.diff.conftest import MakeDiff
+from tests.core.diff.conftest import make_diff
 
 BLOCK = ["def moved():", "    first = 1", "", "    second = 2", "    return first"]
 REST = [f"line {number}" for number in range(20)]
@@ -19,48 +15,48 @@ def text(*parts: list[str]) -> bytes:
     return "".join(f"{line}\n" for part in parts for line in part).encode()
 
 
-def test_a_block_that_was_moved_is_found_with_both_its_places(make_diff: "MakeDiff") -> None:
+def test_a_block_that_was_moved_is_found_with_both_its_places() -> None:
     diff = make_diff(text(BLOCK, REST), text(REST, BLOCK))
     assert moved_blocks(diff) == (MovedBlock(0, 20, 5),)
 
 
-def test_a_block_that_was_indented_on_its_way_is_the_same(make_diff: "MakeDiff") -> None:
+def test_a_block_that_was_indented_on_its_way_is_the_same() -> None:
     indented = [f"    {line}" if line else line for line in BLOCK]
     diff = make_diff(text(BLOCK, REST), text(REST, ["class New:"], indented))
     assert moved_blocks(diff) == (MovedBlock(0, 21, 5),)
 
 
-def test_two_lines_are_no_block(make_diff: "MakeDiff") -> None:
+def test_two_lines_are_no_block() -> None:
     diff = make_diff(text(["one", "", "two"], REST), text(REST, ["one", "", "two"]))
     assert moved_blocks(diff) == ()
 
 
-def test_brackets_and_blank_lines_do_not_make_a_block(make_diff: "MakeDiff") -> None:
+def test_brackets_and_blank_lines_do_not_make_a_block() -> None:
     closing = ["one", "    }", "", "  }", "}"]
     assert moved_blocks(make_diff(text(closing, REST), text(REST, closing))) == ()
 
 
-def test_a_block_that_only_got_another_indentation_has_not_moved(make_diff: "MakeDiff") -> None:
+def test_a_block_that_only_got_another_indentation_has_not_moved() -> None:
     diff = make_diff(text(REST, BLOCK), text(REST, [f"  {line}" for line in BLOCK]))
     assert moved_blocks(diff) == ()
 
 
-def test_a_block_that_was_pasted_twice_has_moved_once(make_diff: "MakeDiff") -> None:
+def test_a_block_that_was_pasted_twice_has_moved_once() -> None:
     diff = make_diff(text(BLOCK, REST), text(REST[:10], BLOCK, REST[10:], BLOCK))
     assert moved_blocks(diff) == (MovedBlock(0, 10, 5),)
 
 
-def test_of_several_places_the_one_where_more_lines_agree_is_taken(make_diff: "MakeDiff") -> None:
+def test_of_several_places_the_one_where_more_lines_agree_is_taken() -> None:
     diff = make_diff(text(BLOCK, REST), text(REST[:10], BLOCK[:-1], REST[10:], BLOCK))
     assert moved_blocks(diff) == (MovedBlock(0, 24, 5),)
 
 
-def test_converted_line_endings_move_nothing(make_diff: "MakeDiff") -> None:
+def test_converted_line_endings_move_nothing() -> None:
     before = text(REST, BLOCK)
     assert moved_blocks(make_diff(before, before.replace(b"\n", b"\r\n"))) == ()
 
 
-def test_a_rewrite_of_very_many_lines_has_no_marks(make_diff: "MakeDiff") -> None:
+def test_a_rewrite_of_very_many_lines_has_no_marks() -> None:
     many = [f"new {number}" for number in range(MAX_CHANGED_LINES)]
     assert moved_blocks(make_diff(text(BLOCK, REST), text(REST, many, BLOCK))) == ()
 
@@ -75,9 +71,7 @@ lines = st.lists(st.sampled_from(["a", "b", "  a", "", "}", "c", "d"]), max_size
 
 
 @given(before=lines, after=lines)
-def test_blocks_are_equal_lines_that_were_changed_and_none_is_in_two(
-    make_diff: "MakeDiff", before: list[str], after: list[str]
-) -> None:
+def test_blocks_are_equal_lines_that_were_changed_and_none_is_in_two(before: list[str], after: list[str]) -> None:
     diff = make_diff(text(before), text(after))
     removed = {line for edit in diff.edits for line in range(edit.old_start, edit.old_end)}
     added = {line for edit in diff.edits for line in range(edit.new_start, edit.new_end)}

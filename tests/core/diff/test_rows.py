@@ -1,7 +1,7 @@
 """Rows show every line once, fold what did not change, and put what belongs together side by side."""
 
 import tracemalloc
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -11,9 +11,7 @@ from msgspec.structs import replace
 from desktop_agent.core.diff.hunks import CONTEXT_LINES, MIN_FOLDED_LINES, all_keys, review_hunks, with_landmarks
 from desktop_agent.core.diff.rows import DiffRows, RowMode
 from desktop_agent.core.protocol.model import Edit, FileDiff
-
-if TYPE_CHECKING:
-    from tests.core.diff.conftest import MakeDiff
+from tests.core.diff.conftest import make_diff
 
 MODES: tuple[RowMode, ...] = ("side_by_side", "unified")
 numbered = [b"line %d\n" % number for number in range(60)]
@@ -48,9 +46,7 @@ def shown_lines(diff: FileDiff, rows: DiffRows) -> tuple[list[int], list[int]]:
 
 @pytest.mark.parametrize("mode", MODES)
 @given(texts=edited() | st.tuples(content, content), data=st.data())
-def test_every_line_is_in_exactly_one_row(
-    make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes], data: st.DataObject
-) -> None:
+def test_every_line_is_in_exactly_one_row(mode: RowMode, texts: tuple[bytes, bytes], data: st.DataObject) -> None:
     diff = make_diff(*texts)
     rows = DiffRows(diff, mode)
     names = [gap.old_start for index in rows.bars if (gap := rows.gap(index))]
@@ -61,7 +57,7 @@ def test_every_line_is_in_exactly_one_row(
 
 @pytest.mark.parametrize("mode", MODES)
 @given(texts=edited() | st.tuples(content, content))
-def test_a_row_says_what_its_lines_are(make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes]) -> None:
+def test_a_row_says_what_its_lines_are(mode: RowMode, texts: tuple[bytes, bytes]) -> None:
     diff = make_diff(*texts)
     removed = {line for edit in diff.edits for line in range(edit.old_start, edit.old_end)}
     added = {line for edit in diff.edits for line in range(edit.new_start, edit.new_end)}
@@ -81,9 +77,7 @@ def test_a_row_says_what_its_lines_are(make_diff: "MakeDiff", mode: RowMode, tex
 
 @pytest.mark.parametrize("mode", MODES)
 @given(texts=edited() | st.tuples(content, content))
-def test_a_line_is_found_in_the_row_that_shows_or_hides_it(
-    make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes]
-) -> None:
+def test_a_line_is_found_in_the_row_that_shows_or_hides_it(mode: RowMode, texts: tuple[bytes, bytes]) -> None:
     diff = make_diff(*texts)
     rows = DiffRows(diff, mode)
     sides: tuple[tuple[Literal["old", "new"], int], ...] = ("old", len(diff.old_lines)), ("new", len(diff.new_lines))
@@ -97,7 +91,7 @@ def test_a_line_is_found_in_the_row_that_shows_or_hides_it(
                 assert (rows[index].old if side == "old" else rows[index].new) == line
 
 
-def test_unchanged_lines_far_from_a_change_are_folded(make_diff: "MakeDiff") -> None:
+def test_unchanged_lines_far_from_a_change_are_folded() -> None:
     before = b"".join(numbered)
     rows = DiffRows(make_diff(before, before.replace(b"line 30\n", b"changed\n")), "side_by_side")
     kinds = [rows[index].kind for index in range(len(rows))]
@@ -109,7 +103,7 @@ def test_unchanged_lines_far_from_a_change_are_folded(make_diff: "MakeDiff") -> 
     assert (first.size, last.size) == (30 - CONTEXT_LINES, 60 - 31 - CONTEXT_LINES)
 
 
-def test_a_gap_opens_alone(make_diff: "MakeDiff") -> None:
+def test_a_gap_opens_alone() -> None:
     before = b"".join(numbered)
     diff = make_diff(before, before.replace(b"line 30\n", b"changed\n"))
     rows = DiffRows(diff, "side_by_side", opened=frozenset({0}))
@@ -118,7 +112,7 @@ def test_a_gap_opens_alone(make_diff: "MakeDiff") -> None:
 
 
 @pytest.mark.parametrize(("distance", "is_folded"), [(2 * CONTEXT_LINES + 3, False), (2 * CONTEXT_LINES + 4, True)])
-def test_a_gap_hides_at_least_four_lines(make_diff: "MakeDiff", distance: int, is_folded: bool) -> None:
+def test_a_gap_hides_at_least_four_lines(distance: int, is_folded: bool) -> None:
     assert MIN_FOLDED_LINES == 4
     before = b"".join(numbered)
     after = before.replace(b"line 10\n", b"x\n").replace(b"line %d\n" % (11 + distance), b"y\n")
@@ -126,7 +120,7 @@ def test_a_gap_hides_at_least_four_lines(make_diff: "MakeDiff", distance: int, i
     assert len(rows.changes) == (2 if is_folded else 1)
 
 
-def test_the_line_that_became_the_other_stands_beside_it(make_diff: "MakeDiff") -> None:
+def test_the_line_that_became_the_other_stands_beside_it() -> None:
     diff = make_diff(b"def total(items):\n    return 0\n", b"# sums up\ndef total(items, tax):\n    return tax\n")
     rows = DiffRows(diff, "side_by_side")
     assert [(rows[index].kind, rows[index].old, rows[index].new) for index in range(1, len(rows))] == [
@@ -136,7 +130,7 @@ def test_the_line_that_became_the_other_stands_beside_it(make_diff: "MakeDiff") 
     ]
 
 
-def test_unified_rows_know_the_line_to_compare_with(make_diff: "MakeDiff") -> None:
+def test_unified_rows_know_the_line_to_compare_with() -> None:
     diff = make_diff(b"def total(items):\n    return 0\n", b"# sums up\ndef total(items, tax):\n    return tax\n")
     rows = DiffRows(diff, "unified")
     assert [(rows[index].kind, rows[index].peer) for index in range(1, len(rows))] == [
@@ -149,9 +143,7 @@ def test_unified_rows_know_the_line_to_compare_with(make_diff: "MakeDiff") -> No
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_converted_line_endings_are_folded_like_unchanged_lines_and_counted(
-    make_diff: "MakeDiff", mode: RowMode
-) -> None:
+def test_converted_line_endings_are_folded_like_unchanged_lines_and_counted(mode: RowMode) -> None:
     before = b"".join(line.replace(b"\n", b"\r\n") for line in numbered)
     rows = DiffRows(make_diff(before, b"".join(numbered)), mode)
     gap = rows.gap(0)
@@ -160,13 +152,13 @@ def test_converted_line_endings_are_folded_like_unchanged_lines_and_counted(
     assert (gap.size, gap.converted) == (60, 60)
 
 
-def test_a_change_of_mode_alone_is_one_gap(make_diff: "MakeDiff") -> None:
+def test_a_change_of_mode_alone_is_one_gap() -> None:
     rows = DiffRows(make_diff(b"".join(numbered), b"".join(numbered), modes=(0o644, 0o755)), "unified")
     assert [rows[index].kind for index in range(len(rows))] == ["gap"]
     assert rows.changes == []
 
 
-def test_nothing_is_made_per_line(make_diff: "MakeDiff") -> None:
+def test_nothing_is_made_per_line() -> None:
     before = b"x\n" * 200_000
     diff = make_diff(before, before + b"y\n")
     tracemalloc.start()
@@ -180,7 +172,7 @@ def test_nothing_is_made_per_line(make_diff: "MakeDiff") -> None:
     assert size_bytes < 50_000
 
 
-def test_what_is_no_lines_has_a_head_of_its_own(make_diff: "MakeDiff") -> None:
+def test_what_is_no_lines_has_a_head_of_its_own() -> None:
     converted = replace(make_diff(b"a\nb\nc\n", b"a\r\nb\r\nc\r\n"), old_mode=0o100644, new_mode=0o100755)
     rows = DiffRows(converted, "unified", has_heads=True)
     assert [rows.key(row) for row in rows.changes] == ["endings", "mode"] == list(all_keys(converted))
@@ -189,13 +181,13 @@ def test_what_is_no_lines_has_a_head_of_its_own(make_diff: "MakeDiff") -> None:
     assert DiffRows(converted, "unified").changes == []
 
 
-def test_a_file_without_lines_is_one_head(make_diff: "MakeDiff") -> None:
+def test_a_file_without_lines_is_one_head() -> None:
     rows = DiffRows(make_diff(b"\0old", b"\0new"), "side_by_side", has_heads=True)
     assert [rows.key(row) for row in rows.changes] == ["file"]
     assert len(rows) == 1
 
 
-def test_notes_that_a_head_says_are_not_said_twice(make_diff: "MakeDiff") -> None:
+def test_notes_that_a_head_says_are_not_said_twice() -> None:
     diff = make_diff(b"a\nb\n", b"a\r\nb\r\n")
     rows = DiffRows(replace(diff, notes=(*diff.notes, "something else")), "unified", has_heads=True)
     assert rows.notes == ("something else",)
@@ -204,7 +196,7 @@ def test_notes_that_a_head_says_are_not_said_twice(make_diff: "MakeDiff") -> Non
 
 @pytest.mark.parametrize("mode", MODES)
 @given(texts=edited())
-def test_every_key_has_a_row(make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes]) -> None:
+def test_every_key_has_a_row(mode: RowMode, texts: tuple[bytes, bytes]) -> None:
     diff = make_diff(*texts)
     rows = DiffRows(diff, mode, has_heads=True)
     assert sorted(rows.key(row) or "" for row in rows.changes) == sorted(all_keys(diff))
@@ -214,9 +206,7 @@ def test_every_key_has_a_row(make_diff: "MakeDiff", mode: RowMode, texts: tuple[
 
 @pytest.mark.parametrize("mode", MODES)
 @given(texts=edited())
-def test_rows_like_others_are_as_if_made_alone(
-    make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes]
-) -> None:
+def test_rows_like_others_are_as_if_made_alone(mode: RowMode, texts: tuple[bytes, bytes]) -> None:
     diff = make_diff(*texts)
     alone = DiffRows(diff, mode)
     like = DiffRows(diff, mode, like=DiffRows(diff, "unified"))
@@ -260,7 +250,7 @@ def every_row(diff: FileDiff, rows: DiffRows) -> list[tuple[str, int | None, int
 @pytest.mark.parametrize("mode", MODES)
 @given(texts=edited() | st.tuples(content, content), has_landmarks=st.booleans(), data=st.data())
 def test_rows_that_are_found_are_those_that_would_be_made(
-    make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes], has_landmarks: bool, data: st.DataObject
+    mode: RowMode, texts: tuple[bytes, bytes], has_landmarks: bool, data: st.DataObject
 ) -> None:
     diff = make_diff(*texts)
     diff = with_landmarks(diff) if has_landmarks else diff
@@ -287,7 +277,7 @@ def test_rows_that_are_found_are_those_that_would_be_made(
 @pytest.mark.parametrize("mode", MODES)
 @given(texts=edited() | st.tuples(content, content), data=st.data())
 def test_the_lines_of_some_rows_are_those_of_each(
-    make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes], data: st.DataObject
+    mode: RowMode, texts: tuple[bytes, bytes], data: st.DataObject
 ) -> None:
     diff = make_diff(*texts)
     rows = DiffRows(diff, mode)
@@ -313,7 +303,7 @@ def test_the_lines_of_some_rows_are_those_of_each(
 @pytest.mark.parametrize("mode", MODES)
 @given(texts=edited() | st.tuples(content, content), data=st.data())
 def test_rows_asked_for_together_are_those_asked_for_one_by_one(
-    make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes], data: st.DataObject
+    mode: RowMode, texts: tuple[bytes, bytes], data: st.DataObject
 ) -> None:
     rows = DiffRows(make_diff(*texts), mode, has_heads=data.draw(st.booleans()))
     first, last = data.draw(st.integers(0, len(rows))), data.draw(st.integers(-1, len(rows) + 1))
