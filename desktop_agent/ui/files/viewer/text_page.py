@@ -7,15 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from PySide6.QtCore import QObject, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import (
-    QHideEvent,
-    QIntValidator,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
-    QTextCharFormat,
-    QTextCursor,
-)
+from PySide6.QtGui import QHideEvent, QIntValidator, QMouseEvent, QPainter, QPaintEvent, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from shiboken6 import isValid
 

@@ -27,7 +27,8 @@ class DiffDocument:
     def __init__(self, width: Callable[[], int]) -> None:
         self._width = width
         self._is_mode_chosen = False
-        self._has_heads = False
+        self.has_heads = False
+        """Whether what changed besides lines has a bar to decide about."""
         self.wanted_mode: RowMode = "side_by_side"
         self.diff: FileDiff | None = None
         self.rows = DiffRows(_NO_DIFF, "side_by_side")
@@ -77,10 +78,6 @@ class DiffDocument:
     def fit(self) -> None:
         self._build(self.rows.diff, self.fitting_mode(), self.rows.opened)
 
-    def add_heads(self) -> None:
-        self._has_heads = True
-        self._build(self.rows.diff, self.rows.mode, self.rows.opened)
-
     def open_gap(self, row: int) -> bool:
         """Unfold the lines that the gap at `row` hides; return whether there is a gap."""
         gap = self.rows.gap(row)
@@ -90,7 +87,7 @@ class DiffDocument:
 
     def _build(self, diff: FileDiff, mode: RowMode, opened: frozenset[int]) -> None:
         like = self.rows if diff is self.rows.diff else None
-        self.rows = DiffRows(diff, mode, opened=opened, has_heads=self._has_heads, like=like)
+        self.rows = DiffRows(diff, mode, opened=opened, has_heads=self.has_heads, like=like)
 
 
 _NO_DIFF = FileDiff(path="", kind="modified", author="agent")
@@ -143,12 +140,6 @@ class DiffSelection(NamedTuple):
         if line_of(rows[start.row], self.side) is not None:
             lines[0] = lines[0][start.offset :]
         return "".join(lines)
-
-
-def everything(rows: DiffRows, side: LineSide | None) -> DiffSelection:
-    last = len(rows) - 1
-    text = text_of(rows, last, side)
-    return DiffSelection(side, DiffPosition(0, 0), DiffPosition(last, len(text or "")))
 
 
 def line_of(row: DiffRow, side: LineSide | None) -> tuple[LineSide, int] | None:

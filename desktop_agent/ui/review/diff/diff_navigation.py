@@ -13,7 +13,7 @@ from PySide6.QtGui import QGuiApplication
 
 from desktop_agent.core.diff.rows import DiffRows, LineSide
 from desktop_agent.core.protocol.model import FileDiff
-from desktop_agent.ui.review.diff.diff_document import DiffDocument, DiffPosition, DiffSelection, everything, text_of
+from desktop_agent.ui.review.diff.diff_document import DiffDocument, DiffPosition, DiffSelection, text_of
 from desktop_agent.ui.review.diff.diff_layout import DiffScroller
 from desktop_agent.ui.wording.visible_text import lowered
 
@@ -92,8 +92,8 @@ class DiffNavigation(QObject):
         self.select(DiffSelection(side, upper, below) if start <= end else DiffSelection(side, below, upper))
 
     def select_all(self) -> None:
-        if len(self.document.rows):
-            self.select(everything(self.document.rows, self.selecting_side))
+        if last := len(self.document.rows):
+            self.select_lines(0, last - 1)
 
     def selected_text(self) -> str:
         return self.selection.text(self.document.rows) if self.selection else ""

@@ -132,7 +132,7 @@ class DiffReview(QObject):
         view = DiffView(theme, parent)
         super().__init__(view)
         self.view = view
-        view.document.add_heads()
+        view.document.has_heads = True
         self.hunks = HunkOverlay(theme, view)
         self.moved = MovedLines(view)
         self.comments = CommentOverlay(theme, view)

@@ -4,28 +4,13 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import (
-    QApplication,
-    QComboBox,
-    QDialog,
-    QLabel,
-    QListView,
-    QMenu,
-    QPushButton,
-)
+from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QLabel, QListView, QMenu, QPushButton
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import (
-    CommittedFile,
-    FileChange,
-    FileDiff,
-)
-from desktop_agent.core.protocol.ops import (
-    MarkReviewed,
-    Op,
-)
+from desktop_agent.core.protocol.model import CommittedFile, FileChange, FileDiff
+from desktop_agent.core.protocol.ops import MarkReviewed, Op
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.changed_file_list import ChangeModel
 from desktop_agent.ui.review.diff.diff_view import DiffView

@@ -2,19 +2,11 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import (
-    QDialog,
-    QLabel,
-    QListView,
-    QPlainTextEdit,
-    QPushButton,
-)
+from PySide6.QtWidgets import QDialog, QLabel, QListView, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import (
-    ChangeSelection,
-)
+from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.protocol.ops import (
     MarkReviewed,
     RedoChanges,

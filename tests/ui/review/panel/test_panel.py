@@ -6,25 +6,13 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtTest import QSignalSpy, QTest
-from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
-    QLabel,
-    QListView,
-    QPushButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QListView, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import (
-    Job,
-    Uncaptured,
-)
-from desktop_agent.core.protocol.ops import (
-    LookAtChanges,
-)
+from desktop_agent.core.protocol.model import Job, Uncaptured
+from desktop_agent.core.protocol.ops import LookAtChanges
 from desktop_agent.core.transcript import JournalPage
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_pane import DiffPane

@@ -6,44 +6,20 @@ from typing import Literal
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QDialog,
-    QLabel,
-    QMessageBox,
-    QPlainTextEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QLabel, QMessageBox, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunks import all_keys
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import (
-    ChangeSelection,
-    Clash,
-    FileImage,
-    FileOutcome,
-    Reverted,
-)
-from desktop_agent.core.protocol.ops import (
-    RedoSteps,
-    UndoChanges,
-    WriteFile,
-)
+from desktop_agent.core.protocol.model import ChangeSelection, Clash, FileImage, FileOutcome, Reverted
+from desktop_agent.core.protocol.ops import RedoSteps, UndoChanges, WriteFile
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.review_decisions import UndoWithCare
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.theme import Theme
 from tests.parts import part
-from tests.ui.review.panel.panel_stage import (
-    Asked,
-    button,
-    child_of,
-    choose,
-    files,
-    menu_action,
-    shown_diff,
-)
+from tests.ui.review.panel.panel_stage import Asked, button, child_of, choose, files, menu_action, shown_diff
 from tests.ui.review.stage import Session, Source, Tasks
 
 
