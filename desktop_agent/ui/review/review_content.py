@@ -114,7 +114,6 @@ class ReviewContent(QWidget):
         self._listing.picker.opened.connect(self._git.look)
         self._counts.changed.connect(self._on_counted)
         self._git.changed.connect(self._redraw.trigger)
-        self._listing.listed.connect(self._show_list_state)
         self._listing.listed.connect(self._on_listed)
         self._decisions.problem.connect(self._bar.set_problem)
         self._connect_file()
@@ -199,6 +198,9 @@ class ReviewContent(QWidget):
             self._show_comments()
 
     def _on_listed(self) -> None:
+        self._bar.set_state(self._state())
+        found = self._reviewed.uncaptured()
+        self._bar.set_uncaptured([missed.path for missed in found], "\n".join(f"{m.path}: {m.reason}" for m in found))
         has_files = bool(self._listing.files.files)
         self._gap.setVisible(not has_files)
         self._pane.setVisible(has_files)
@@ -373,11 +375,6 @@ class ReviewContent(QWidget):
             self.call_requested.emit(record.call_id)
 
     # -- all that is listed --
-
-    def _show_list_state(self) -> None:
-        self._bar.set_state(self._state())
-        found = self._reviewed.uncaptured()
-        self._bar.set_uncaptured([missed.path for missed in found], "\n".join(f"{m.path}: {m.reason}" for m in found))
 
     def _state(self) -> BarState:
         files, transcript = self._listing.files.files, self._reviewed.transcript

@@ -120,12 +120,6 @@ def _pane(side: LineSide | None, left: int, right: int, numbers: tuple[tuple[Lin
 _LINE_PADDING = 3
 
 
-class LineMetrics(NamedTuple):
-    line_height: float
-    char_width: float
-    digit_width: float
-
-
 class TopLine(NamedTuple):
     """The first visible line, and its distance from the top edge in pixels."""
 
@@ -140,7 +134,8 @@ class DiffScroller:
     def __init__(self, area: QAbstractScrollArea, document: DiffDocument) -> None:
         self._area = area
         self._document = document
-        self.metrics = LineMetrics(ROW_HEIGHT, 1, 1)
+        self.line_height: float = ROW_HEIGHT
+        self.char_width = self.digit_width = 1.0
         self.text_width = 0.0
         """The width of the widest line measured so far."""
         self.geometry = Geometry(document.rows, row_height=ROW_HEIGHT)
@@ -157,8 +152,8 @@ class DiffScroller:
     def lay_out(self, blocks: Callable[[], dict[int, int]]) -> None:
         """Place the rows. `blocks` returns the heights of the blocks by row; it is called when the panes are known."""
         rows = self._document.rows
-        height = max(ROW_HEIGHT, round(self.metrics.line_height) + _LINE_PADDING)
-        self.panes = panes(rows, self._area.viewport().width(), self.metrics.digit_width)
+        height = max(ROW_HEIGHT, round(self.line_height) + _LINE_PADDING)
+        self.panes = panes(rows, self._area.viewport().width(), self.digit_width)
         self.geometry = Geometry(rows, row_height=height, blocks=blocks())
         self.update_bars()
 
@@ -172,7 +167,7 @@ class DiffScroller:
         wide = round(self.text_width) + PAD if len(self._document.rows) else 0
         horizontal.setRange(0, max(0, wide - room))
         horizontal.setPageStep(max(1, room))
-        horizontal.setSingleStep(round(4 * self.metrics.char_width))
+        horizontal.setSingleStep(round(4 * self.char_width))
 
     def repaint(self, row: int | None = None) -> None:
         if row is None:

@@ -21,7 +21,7 @@ from desktop_agent.core.diff.rows import DiffRows, LineSide, RowMode
 from desktop_agent.core.protocol.model import FileDiff, MovedBlock
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.diff.diff_document import DiffDocument, line_of
-from desktop_agent.ui.review.diff.diff_layout import PAD, ROW_HEIGHT, DiffScroller, LineMetrics, Pane
+from desktop_agent.ui.review.diff.diff_layout import PAD, ROW_HEIGHT, DiffScroller, Pane
 from desktop_agent.ui.review.diff.diff_mouse import DiffMouse
 from desktop_agent.ui.review.diff.diff_navigation import DiffFinder, DiffNavigation
 from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
@@ -226,7 +226,9 @@ class DiffView(QAbstractScrollArea):
 
     def _use_theme(self) -> None:
         self._painter = painter = DiffPainter(self._theme, self._highlighter)
-        self.scroller.metrics = LineMetrics(painter.line_height, painter.char_width, painter.digit_width)
+        scroller = self.scroller
+        scroller.line_height, scroller.char_width = painter.line_height, painter.char_width
+        scroller.digit_width = painter.digit_width
 
     def _start_painting(self) -> None:
         diff = self.document.rows.diff
