@@ -373,23 +373,14 @@ def test_an_edited_command_is_marked_and_goes_with_the_answer(qtbot: QtBot, ask:
     decided = QSignalSpy(dialog.decided)
     mark = part(dialog, QLabel, "commandModifiedMark")
     assert not mark.isVisible()
+    scopes = part(dialog, QComboBox, "approvalScopePicker")
+    scopes.setCurrentIndex(1)
     part(dialog, QPlainTextEdit, "approvalCommandEdit").setPlainText("git add -A\ngit status")
     assert mark.isVisible()
+    assert not scopes.isEnabled(), "it is allowed only once"
     qtbot.waitUntil(lambda: dialog.can_allow)
     dialog.allow()
     assert decided.at(0) == ["call-1", Allowed(edited_command="git add -A\ngit status", judged=JUDGED)]
-
-
-def test_an_edited_command_is_allowed_only_once(qtbot: QtBot, ask: Ask) -> None:
-    dialog = ask(COMMAND)
-    decided = QSignalSpy(dialog.decided)
-    scopes = part(dialog, QComboBox, "approvalScopePicker")
-    scopes.setCurrentIndex(1)
-    part(dialog, QPlainTextEdit, "approvalCommandEdit").setPlainText("rm -rf build")
-    assert not scopes.isEnabled()
-    qtbot.waitUntil(lambda: dialog.can_allow)
-    dialog.allow()
-    assert decided.at(0) == ["call-1", Allowed(edited_command="rm -rf build", judged=JUDGED)]
 
 
 def test_restoring_brings_the_agents_command_back(qtbot: QtBot, ask: Ask) -> None:
@@ -523,12 +514,9 @@ def test_a_preview_that_comes_after_the_dialog_is_gone_harms_nothing(
 
 
 def test_what_is_copied_before_a_command_that_destroys_is_said_and_what_is_not(ask: Ask) -> None:
+    assert not part(ask(COMMAND), IconNote, "approvalSafetyNote").isVisible(), "it destroys nothing"
     safety = ("A safety copy is made first: .cache.", "Not in the safety copy: node_modules. It is too much.")
     note = part(ask(replace(COMMAND, safety=safety)), IconNote, "approvalSafetyNote")
     assert note.isVisible()
     assert note.text() == "\n".join(safety)
     assert note.accessibleDescription() == note.text()
-
-
-def test_a_command_that_destroys_nothing_has_no_safety_note(ask: Ask) -> None:
-    assert not part(ask(COMMAND), IconNote, "approvalSafetyNote").isVisible()

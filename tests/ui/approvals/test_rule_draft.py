@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from desktop_agent.core.protocol.model import ApprovalRequest, RuleScope
+from desktop_agent.core.protocol.model import RuleKind, RuleScope
 from desktop_agent.ui.approvals.rule_editor import Expiry, RuleDraft, allow_words, expiry_moment
-from tests.ui.approvals.stage import NOT_CONFINED, NOW, WordRules, context, push
+from tests.ui.approvals.stage import NOW, WordRules, context, push
 
 
 def test_every_rule_has_an_id_of_its_own() -> None:
@@ -28,12 +28,6 @@ def test_a_rule_of_a_session_ends_with_it_whatever_was_chosen_before() -> None:
     assert rule.expires_at is None
 
 
-@pytest.mark.parametrize("request_", [push(is_escalation=True), push(confinement=NOT_CONFINED)])
-def test_a_rule_made_of_a_yes_to_running_unconfined_says_so(request_: ApprovalRequest) -> None:
-    (rule,) = RuleDraft(request_, "session", ("git",)).rules(context())
-    assert rule.is_unconfined
-
-
 def test_faulty_empty_and_double_patterns_make_no_rule() -> None:
     draft = RuleDraft(push(), "session", ("git && ls", "", "git", "git"))
     assert draft.problems(WordRules()) == ("This rule never matches because && stands between commands.", "", "", "")
@@ -46,10 +40,10 @@ def test_a_question_that_no_rule_can_answer_makes_none() -> None:
 
 @pytest.mark.parametrize(
     ("expiry", "days"),
-    [("hour", 1 / 24), ("week", 7), ("month", 30)],
+    [("hour", 1 / 24), ("week", 7), ("month", 30), ("never", None)],
 )
-def test_an_expiry_counts_from_now(expiry: Expiry, days: float) -> None:
-    assert expiry_moment(expiry, NOW) == NOW + timedelta(days=days)
+def test_an_expiry_counts_from_now(expiry: Expiry, days: float | None) -> None:
+    assert expiry_moment(expiry, NOW) == (None if days is None else NOW + timedelta(days=days))
 
 
 def test_today_is_over_at_the_next_midnight_of_the_person() -> None:
@@ -59,22 +53,17 @@ def test_today_is_over_at_the_next_midnight_of_the_person() -> None:
     assert NOW < moment <= NOW + timedelta(hours=25)
 
 
-def test_never_is_no_moment() -> None:
-    assert expiry_moment("never", NOW) is None
-
-
 @pytest.mark.parametrize(
-    ("patterns", "scope", "words"),
+    ("patterns", "scope", "kind", "words"),
     [
-        (["git push"], "session", "Allow “git push” in this session"),
-        (["a", "b"], "project", "Allow “a” and “b” in this folder"),
-        (["a", "b", "c"], "always", "Always allow “a” and 2 more"),
+        (["git push"], "session", "command", "Allow “git push” in this session"),
+        (["a", "b"], "project", "command", "Allow “a” and “b” in this folder"),
+        (["a", "b", "c"], "always", "command", "Always allow “a” and 2 more"),
+        (["src/**"], "session", "edit", "Allow edits of “src/**” in this session"),
+        (["**"], "project", "edit", "Allow all edits in this folder"),
     ],
 )
-def test_the_button_says_what_is_allowed_and_for_how_long(patterns: list[str], scope: RuleScope, words: str) -> None:
-    assert allow_words(patterns, scope, is_unconfined=False) == words
-
-
-def test_the_button_names_edits_and_says_all_of_them_in_words() -> None:
-    assert allow_words(["src/**"], "session", "edit") == "Allow edits of “src/**” in this session"
-    assert allow_words(["**"], "project", "edit") == "Allow all edits in this folder"
+def test_the_button_says_what_is_allowed_and_for_how_long(
+    patterns: list[str], scope: RuleScope, kind: RuleKind, words: str
+) -> None:
+    assert allow_words(patterns, scope, kind) == words

@@ -25,6 +25,13 @@ def shown(preview: RulePreview, name: str) -> tuple[str, list[str]]:
     return box.accessibleName(), [box.item(row).text() for row in range(box.count())]
 
 
+def slow(_subject: str) -> bool:
+    end = time.perf_counter() + SLICE_MS / 1000  # one judgement takes all of a slice
+    while time.perf_counter() < end:
+        pass
+    return True
+
+
 def test_calls_are_told_apart_and_counted(qtbot: QtBot, preview: RulePreview) -> None:
     preview.judge(["git push", "ls", "git log"], lambda subject: subject.startswith("git"))
     qtbot.waitUntil(lambda: preview.is_finished)
@@ -43,12 +50,6 @@ def test_the_rows_begin_where_their_heading_does(qtbot: QtBot, preview: RulePrev
 def test_nothing_is_shown_before_all_are_judged_and_the_window_lives_meanwhile(
     qtbot: QtBot, preview: RulePreview
 ) -> None:
-    def slow(_subject: str) -> bool:
-        end = time.perf_counter() + SLICE_MS / 1000  # one judgement takes all of a slice
-        while time.perf_counter() < end:
-            pass
-        return True
-
     preview.judge([f"c{number}" for number in range(5)], slow)
     assert not preview.is_finished
     assert shown(preview, "ruleAllowedList")[1] == []
@@ -58,12 +59,6 @@ def test_nothing_is_shown_before_all_are_judged_and_the_window_lives_meanwhile(
 
 
 def test_other_rules_make_the_earlier_judgement_void(qtbot: QtBot, preview: RulePreview) -> None:
-    def slow(_subject: str) -> bool:
-        end = time.perf_counter() + SLICE_MS / 1000
-        while time.perf_counter() < end:
-            pass
-        return True
-
     preview.judge(["a", "b", "c"], slow)
     preview.judge(["a", "b", "c"], lambda subject: subject == "a")
     qtbot.waitUntil(lambda: preview.is_finished)

@@ -58,6 +58,11 @@ def desk(qapp: QApplication, qtbot: QtBot, make_session: "MakeSession") -> Desk:
     return Desk(qapp, qtbot, make_session)
 
 
+def order(desk: Desk) -> list[object]:
+    model = desk.rows.model()
+    return [model.index(row, 0).data() for row in range(model.rowCount())]
+
+
 def test_before_the_sessions_are_read_it_says_so(qapp: QApplication, qtbot: QtBot) -> None:
     panel = SessionPanel(Theme(qapp))
     qtbot.addWidget(panel)
@@ -66,12 +71,6 @@ def test_before_the_sessions_are_read_it_says_so(qapp: QApplication, qtbot: QtBo
     assert said.text() == "Reading your sessions…"
     panel.set_sessions([])
     assert said.text() == "No sessions yet. Your first message starts one."
-
-
-def test_without_sessions_it_says_how_one_starts(desk: Desk) -> None:
-    desk.panel.set_sessions([])
-    texts = [label.text() for label in desk.panel.findChildren(QLabel) if label.isVisible()]
-    assert "No sessions yet. Your first message starts one." in texts
 
 
 def test_a_click_chooses_and_only_the_window_decides_what_is_shown(desk: Desk) -> None:
@@ -186,29 +185,17 @@ def test_pinned_sessions_come_first_and_archived_ones_only_when_asked_for(
 ) -> None:
     pinned = replace(make_session("p", "Pinned", ago=timedelta(days=9), workspace="/elsewhere"), is_pinned=True)
     archived = replace(make_session("z", "Put away"), is_archived=True)
+    assert not part(desk.panel, QPushButton, "archivedButton").isVisible(), "there are none"
     desk.panel.set_sessions([make_session("a", "Here"), make_session("b", "There", workspace="/b"), pinned, archived])
 
-    def shown() -> list[str]:
-        model = desk.rows.model()
-        return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
-
-    listed = ["Pinned", "Pinned", "This folder", "Here", "Other folders", "There"]
-    assert shown() == listed
     button = part(desk.panel, QPushButton, "archivedButton")
+    listed = ["Pinned", "Pinned", "This folder", "Here", "Other folders", "There"]
+    assert order(desk) == listed
     assert button.text() == "Show archived (1)"
     button.click()
-    assert shown() == [*listed, "Archived", "Put away"]
+    assert order(desk) == [*listed, "Archived", "Put away"]
     button.click()
-    assert shown() == listed
-
-
-def test_without_archived_sessions_nothing_offers_them(desk: Desk) -> None:
-    assert not part(desk.panel, QPushButton, "archivedButton").isVisible()
-
-
-def order(desk: Desk) -> list[object]:
-    model = desk.rows.model()
-    return [model.index(row, 0).data() for row in range(model.rowCount())]
+    assert order(desk) == listed
 
 
 def point(desk: Desk, *, is_over: bool) -> None:
