@@ -294,9 +294,8 @@ class ApprovalDialog(QDialog):
         arming_delay_ms: int = ARMING_DELAY_MS,
     ) -> None:
         super().__init__(parent)
-        self.setObjectName("approvalDialog")
+        set_names(self, "approvalDialog", self.tr("Approval"))
         self.setWindowTitle(self.tr("Approval"))
-        self.setAccessibleName(self.tr("Approval"))
         self._request = request
         self.call_id = request.call_id
         self._question = OpenQuestion(request, self)

@@ -35,8 +35,6 @@ Expiry = Literal["never", "hour", "today", "week", "month"]
 ALL_FILES = "**"
 """The pattern of a rule for edits of any file."""
 
-EXPIRIES: tuple[Expiry, ...] = ("never", "hour", "today", "week", "month")
-
 
 class RuleDraft(Struct, frozen=True):
     """The typed and chosen values. A part whose pattern is empty or invalid gets no rule."""
@@ -107,15 +105,14 @@ def expiry_moment(expiry: Expiry, now: datetime) -> datetime | None:
             return now + timedelta(days=30)
 
 
-def expiry_words(expiry: Expiry) -> str:
-    texts: dict[Expiry, str] = {
-        "never": _tr("Never"),
-        "hour": _tr("In 1 hour"),
-        "today": _tr("At the end of today"),
-        "week": _tr("In 7 days"),
-        "month": _tr("In 30 days"),
-    }
-    return texts[expiry]
+def expiry_choices() -> list[tuple[str, Expiry]]:
+    return [
+        (_tr("Never"), "never"),
+        (_tr("In 1 hour"), "hour"),
+        (_tr("At the end of today"), "today"),
+        (_tr("In 7 days"), "week"),
+        (_tr("In 30 days"), "month"),
+    ]
 
 
 def scope_words(scope: RuleScope) -> str:
@@ -308,8 +305,10 @@ class RuleEditor(QWidget):
         self._rows = [PatternRow(theme, self._name(), patterns) for patterns in request.rule_patterns]
         self._names = [make_label(role="secondary") for _ in self._rows]
         self._expiry_label = make_label(self.tr("Ends"), role="secondary")
-        name, choices = self.tr("When the rule ends"), [(expiry_words(expiry), expiry) for expiry in EXPIRIES]
-        self._expiry = Picker(object_name="ruleExpiryPicker", accessible_name=name, choices=choices, min_chars=18)
+        name = self.tr("When the rule ends")
+        self._expiry = Picker(
+            object_name="ruleExpiryPicker", accessible_name=name, choices=expiry_choices(), min_chars=18
+        )
         self._expiry.fit()
         self._asked = make_label(role="secondary", object_name="ruleAskedLine")
         self.preview = RulePreview(theme)

@@ -27,7 +27,7 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, resize_within_screen, scroll_down, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, resize_within_screen, scroll_down, set_names, vbox
 from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
@@ -45,9 +45,8 @@ class OnboardingDialog(QDialog):
 
     def __init__(self, theme: Theme, actions: WelcomeActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("onboardingDialog")
+        set_names(self, "onboardingDialog", self.tr("Welcome"))
         self.setWindowTitle(self.tr("Welcome"))
-        self.setAccessibleName(self.tr("Welcome"))
         self.setModal(True)
         self._actions = actions
         self._choose = ChooseStep(theme)

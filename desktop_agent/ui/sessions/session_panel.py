@@ -18,6 +18,7 @@ from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import MenuButton, compact_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, stack, vbox
+from desktop_agent.ui.wording.phrases import local_now
 
 _tr = partial(QCoreApplication.translate, "SessionMenu")
 
@@ -127,10 +128,6 @@ class ArrangeButton(MenuButton):
         self.arranged.emit(arrangement)
 
 
-def _now() -> datetime:
-    return datetime.now().astimezone()
-
-
 class SessionPanel(QWidget):
     """The panel. It shows what it is given, and emits what the user wants."""
 
@@ -140,7 +137,7 @@ class SessionPanel(QWidget):
     action_requested = Signal(str, object)  # a `SessionAction`, and a tuple of ids
     arranged = Signal(object)  # an `Arrangement`
 
-    def __init__(self, theme: Theme, *, now: Callable[[], datetime] = _now) -> None:
+    def __init__(self, theme: Theme, *, now: Callable[[], datetime] = local_now) -> None:
         super().__init__()
         self._sessions: tuple[SessionSummary, ...] | None = None
         """None until they were read."""

@@ -32,7 +32,7 @@ from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, set_names, stack, vbox
 from desktop_agent.ui.widgets.popup import ChoiceModel, Popup
 from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, ModelDelegate, draw_ground, draw_line, set_up_list
-from desktop_agent.ui.wording.phrases import long_moment, short_moment
+from desktop_agent.ui.wording.phrases import local_now, long_moment, short_moment
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _tr = partial(QCoreApplication.translate, "SearchPanel")
@@ -56,6 +56,14 @@ class FoundModel(ChoiceModel[FoundRow]):
         self._now = now
 
     def show_hits(self, hits: Sequence[SearchHit], sessions: Mapping[str, SessionSummary]) -> None:
+        kinds: dict[HitKind, str] = {
+            "title": self.tr("Title"),
+            "prompt": self.tr("You"),
+            "reply": self.tr("Agent"),
+            "command": self.tr("Command"),
+            "output": self.tr("Output"),
+            "change": self.tr("Change"),
+        }
         by_session: dict[str, list[SearchHit]] = {}
         for hit in hits:
             by_session.setdefault(hit.session_id, []).append(hit)
@@ -65,21 +73,9 @@ class FoundModel(ChoiceModel[FoundRow]):
             title = named(session.title if session else "") or self.tr("Session without a title")
             rows.append(FoundRow(None, title, PurePath(session.workspace).name if session else ""))
             rows += [
-                FoundRow(hit, title, short_moment(hit.at, self._now(), QLocale()), self.words_for(hit.kind))
-                for hit in places
+                FoundRow(hit, title, short_moment(hit.at, self._now(), QLocale()), kinds[hit.kind]) for hit in places
             ]
         self.show(rows)
-
-    def words_for(self, kind: HitKind) -> str:
-        words: dict[HitKind, str] = {
-            "title": self.tr("Title"),
-            "prompt": self.tr("You"),
-            "reply": self.tr("Agent"),
-            "command": self.tr("Command"),
-            "output": self.tr("Output"),
-            "change": self.tr("Change"),
-        }
-        return words[kind]
 
     def is_choice(self, row: FoundRow) -> bool:
         return row.hit is not None
@@ -287,17 +283,13 @@ _HEIGHT = 560
 _MARGIN = 24
 
 
-def _now() -> datetime:
-    return datetime.now().astimezone()
-
-
 class SearchPanel(Popup):
     """Requests searches and shows the results. It lies over `over` while it is open."""
 
     query_changed = Signal(object)  # a `SearchQuery`, to be answered by `show_hits`
     hit_chosen = Signal(object)  # a `SearchHit`
 
-    def __init__(self, theme: Theme, over: QWidget, *, now: Callable[[], datetime] = _now) -> None:
+    def __init__(self, theme: Theme, over: QWidget, *, now: Callable[[], datetime] = local_now) -> None:
         super().__init__(theme, over)
         set_names(self, "searchPanel", self.tr("Search all sessions"))
         self._theme = theme

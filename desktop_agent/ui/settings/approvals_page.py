@@ -48,24 +48,19 @@ class ApprovalsPage(Page):
         self.column.addStretch()
 
     def _show(self, view: SettingsView) -> None:
-        settings = view.settings.execution
-        self._show_project(view)
+        settings, declared = view.settings.execution, declared_settings()
+        text = self.tr("{0}: the project sets “{1}”, which applies here.")
+        tightened = [
+            text.format(words(declared[key].about.title), shown(declared[key], view.project[key]))
+            for key in _HAND_MADE
+            if key in view.project
+        ]
+        show_text(self._project, "\n".join(tightened))
         card = self._cards.get(settings.approval)
         if card is not None:
             card.setChecked(True)
         self._sandbox.pick(settings.sandbox)
         self._show_consequence()
-
-    def _show_project(self, view: SettingsView) -> None:
-        settings = declared_settings()
-        tightened = [
-            self.tr("{0}: the project sets “{1}”, which applies here.").format(
-                words(settings[key].about.title), shown(settings[key], view.project[key])
-            )
-            for key in _HAND_MADE
-            if key in view.project
-        ]
-        show_text(self._project, "\n".join(tightened))
 
     def _show_consequence(self) -> None:
         mode = self._sandbox.currentData()

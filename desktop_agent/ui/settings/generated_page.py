@@ -1,7 +1,6 @@
 """Pages made from the declarations: all settings of some sections, and the results of a search."""
 
 from collections.abc import Collection, Iterable, Iterator
-from functools import cache
 
 from PySide6.QtWidgets import QVBoxLayout
 
@@ -16,15 +15,8 @@ from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hairline
 
 def settings_of(table: str, without: Collection[str] = ()) -> list[Setting]:
     """Return the settings of a table of the settings file."""
-    return [setting for setting in _by_table().get(table, ()) if setting.key not in without]
-
-
-@cache
-def _by_table() -> dict[str, list[Setting]]:
-    found: dict[str, list[Setting]] = {}
-    for setting in declared_settings().values():
-        found.setdefault(setting.section, []).append(setting)
-    return found
+    declared = declared_settings().values()
+    return [setting for setting in declared if setting.section == table and setting.key not in without]
 
 
 class GeneratedPage(Page):

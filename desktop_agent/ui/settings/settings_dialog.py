@@ -171,7 +171,12 @@ class SettingsFoot(QWidget):
             )
         else:
             before, after = shown(setting, change.before), shown(setting, change.after)
-            text = f"{title_of(setting)}: {before} → {after}. {_from_when(setting.about.effect)}".strip()
+            effects = {
+                "next session": words("Applies to new sessions."),
+                "next run": words("Applies from the next run."),
+                "next start": words("Applies when the window is next opened."),
+            }
+            text = f"{title_of(setting)}: {before} → {after}. {effects.get(setting.about.effect, '')}".strip()
         self._note.say(text)
         self._change = None if is_undo else change
         self._undo.setVisible(not is_undo)
@@ -197,15 +202,6 @@ class SettingsFoot(QWidget):
             self._actions.reset(change.key)
 
 
-def _from_when(effect: str) -> str:
-    texts = {
-        "next session": words("Applies to new sessions."),
-        "next run": words("Applies from the next run."),
-        "next start": words("Applies when the window is next opened."),
-    }
-    return texts.get(effect, "")
-
-
 _NAVIGATION_WIDTH = 184
 _SIZE = QSize(820, 600)
 _MINIMUM_SIZE = QSize(640, 320)
@@ -224,9 +220,8 @@ class SettingsDialog(QDialog):
         pages: Pages | None = None,
     ) -> None:
         super().__init__(parent)
-        self.setObjectName("settingsDialog")
+        set_names(self, "settingsDialog", self.tr("Settings"))
         self.setWindowTitle(self.tr("Settings"))
-        self.setAccessibleName(self.tr("Settings"))
         self.setModal(True)
         self.settings_actions = actions
         self.pages = pages or Pages(theme, now, actions, self)

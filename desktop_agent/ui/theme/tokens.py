@@ -145,12 +145,8 @@ _COLOUR_BLIND_SAFE = {
 """Blue for added and orange for removed, and for danger; in the same order."""
 
 
-def _place(*, is_dark: bool, is_high_contrast: bool) -> int:
-    return is_dark + 2 * is_high_contrast
-
-
 def _palette(*, is_dark: bool, is_high_contrast: bool) -> Palette:
-    place = _place(is_dark=is_dark, is_high_contrast=is_high_contrast)
+    place = is_dark + 2 * is_high_contrast
     return Palette(is_dark, is_high_contrast, **{role: colours[place] for role, colours in _COLOURS.items()})
 
 
@@ -162,7 +158,7 @@ HIGH_CONTRAST_DARK = _palette(is_dark=True, is_high_contrast=True)
 
 def colour_blind_safe(palette: Palette) -> Palette:
     """Return `palette` with blue for added and orange for removed instead of green and red."""
-    place = _place(is_dark=palette.is_dark, is_high_contrast=palette.is_high_contrast)
+    place = palette.is_dark + 2 * palette.is_high_contrast
     return palette._replace(**{role: colours[place] for role, colours in _COLOUR_BLIND_SAFE.items()})
 
 

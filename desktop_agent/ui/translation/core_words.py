@@ -1,7 +1,6 @@
 """Translates the core's English texts into the user's language, with plural forms."""
 
 import re
-from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
@@ -122,11 +121,7 @@ def _is_translated() -> bool:
 def _patterns() -> tuple[_Pattern, ...]:
     """Return the texts with values, those with the most fixed text first: they match most reliably."""
     lines = resource_path("translations", "core_texts.txt").read_text(encoding="utf-8").splitlines()
-    return tuple(map(_pattern, _longest_first(lines)))
-
-
-def _longest_first(lines: Iterable[str]) -> list[str]:
-    return sorted(lines, key=lambda line: -len(_VALUE.sub("", line)))
+    return tuple(map(_pattern, sorted(lines, key=lambda line: -len(_VALUE.sub("", line)))))
 
 
 def _pattern(line: str) -> _Pattern:

@@ -63,9 +63,10 @@ class Icons(QObject):
         _Attachment(self, button, name)
 
     def icon(self, name: IconName) -> QIcon:
-        icon = QIcon()
+        icon, ratios = QIcon(), (screen.devicePixelRatio() for screen in QGuiApplication.screens())
+        densities = {1, math.ceil(max(ratios))}  # Qt scales down for those in between
         for mode, role in ((QIcon.Mode.Normal, "muted"), (QIcon.Mode.Disabled, "faint")):
-            for density in _densities():
+            for density in densities:
                 icon.addPixmap(self._pixmap(name, role, density), mode)
         return icon
 
@@ -102,11 +103,6 @@ class Icons(QObject):
             painter.end()
         pixmap.setDevicePixelRatio(density)
         return pixmap
-
-
-def _densities() -> set[int]:
-    """Return the pixel ratios to draw at; Qt scales down for those in between."""
-    return {1, math.ceil(max(screen.devicePixelRatio() for screen in QGuiApplication.screens()))}
 
 
 class _Attachment(QObject):

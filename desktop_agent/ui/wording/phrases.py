@@ -90,6 +90,10 @@ def _cache_text(text: str) -> str:
     return QCoreApplication.translate("CacheMiss", text)
 
 
+def local_now() -> datetime:
+    return datetime.now().astimezone()
+
+
 def short_moment(moment: datetime, now: datetime, locale: QLocale) -> str:
     """Return the time if it was today, the weekday if this week, else the date: `14:05`, `Tue`, `12 Nov`, `Nov 2025`.
 
