@@ -133,18 +133,18 @@ def view_of_homes(homes: Homes, confinement: ConfinementSpec, hidden: Iterable[P
     opened = Folders.of((*confinement.shown, *confinement.roots))
     emptied = tuple(path for path in homes.folders if not opened.hold(path))
     harmful = tuple(path.resolve() for path in homes.settings if _seems_to_hold_credentials(path))
-    looks = _Looks(Folders.of((*emptied, TEMP)), Folders.of((*hidden, *harmful)), opened)
+    builder = _ViewBuilder(Folders.of((*emptied, TEMP)), Folders.of((*hidden, *harmful)), opened)
     for path in homes.own:
-        looks.follow(path)
+        builder.follow(path)
     for path in dict.fromkeys((*homes.needed, *_programs(homes, confinement))):
-        looks.show(path)
+        builder.show(path)
     for path in confinement.visible:
-        looks.show(path, is_chosen=True)
-    shown = Folders.of(map(Path, looks.shown))
-    links = tuple((Path(path), target) for path, target in looks.links.items() if not shown.hold(path))
-    outermost = looks.outermost()
+        builder.show(path, is_chosen=True)
+    shown = Folders.of(map(Path, builder.shown))
+    links = tuple((Path(path), target) for path, target in builder.links.items() if not shown.hold(path))
+    outermost = builder.outermost()
     secrets = confinement.secrets_in(path for path in outermost if TEMP in path.parents)
-    return HomeView(emptied, outermost, links, (*harmful, *secrets), looks.other_names())
+    return HomeView(emptied, outermost, links, (*harmful, *secrets), builder.other_names())
 
 
 def hidden_part(path: Path, homes: Homes, view: HomeView, opened: Iterable[Path]) -> str:
@@ -163,7 +163,7 @@ def hidden_part(path: Path, homes: Homes, view: HomeView, opened: Iterable[Path]
     return ""
 
 
-class _Looks(Struct):
+class _ViewBuilder(Struct):
     """Collects what is shown in closed folders, resolving links itself. Paths are text: there are hundreds."""
 
     closed: Folders
@@ -250,17 +250,17 @@ def _programs(homes: Homes, confinement: ConfinementSpec) -> Iterator[Path]:
     people = (*homes.own, *homes.folders)
     shared = {*people, *(home / name for home in people for name in SHARED), *_NO_HOMES}
     closed, temp = Folders.of((*homes.folders, TEMP)), Folders.of((TEMP,))
-    looks = _InstallLookup(Folders.of((*confinement.roots, confinement.temp)))
+    lookup = _InstallLookup(Folders.of((*confinement.roots, confinement.temp)))
     for folder in (*homes.search, *confinement.search):
-        looks.installed[folder] = None
-        looks.follow_links_in(folder, closed, None)
+        lookup.installed[folder] = None
+        lookup.follow_links_in(folder, closed, None)
     for program in confinement.programs:
-        for place in looks.places_of(str(program)):
+        for place in lookup.places_of(str(program)):
             if temp.hold(os.path.realpath(place)) and _is_program(place):
-                looks.take(place)
-                looks.follow_links_in(Path(place).parent, temp, temp)
-    yield from looks.alone
-    for folder in looks.installed:
+                lookup.take(place)
+                lookup.follow_links_in(Path(place).parent, temp, temp)
+    yield from lookup.alone
+    for folder in lookup.installed:
         yield _prefix_of(folder, shared)
 
 

@@ -106,7 +106,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
                 await self._conclude(turn, call.id, Aborted(reason=NOT_ASKED))
             raise ToolError(f"This call is not permitted: {verdict.reason}", error_type="permission")
         if isinstance(verdict, Allow):
-            return await self._permit_unasked(turn, case, verdict, held, _other(case.facts.command, facts.command))
+            return await self._permit_unasked(turn, case, verdict, held, _if_edited(case.facts.command, facts.command))
         judged = await self._judge.question(case, verdict)
         while (settled := await self._ask(turn, case, judged, held)).again is not None:
             case, judged, held = settled.again, settled.judged, None
@@ -116,7 +116,9 @@ class ApprovalGate(Struct, frozen=True, eq=False):
         if settled.judged.request.arguments_digest != arguments_digest(call):
             raise ToolError("The arguments changed after they were approved; nothing was run.", error_type="fatal")
         rules = await self._keep_rules(settled.judged.request, allowed)
-        return Permit(settled.judged.confinement, _other(settled.judged.request.command, facts.command), allowed, rules)
+        return Permit(
+            settled.judged.confinement, _if_edited(settled.judged.request.command, facts.command), allowed, rules
+        )
 
     async def _permit_unasked(
         self, turn: int, case: Case, verdict: Allow, held: HeldQuestion | None, edited: str | None
@@ -228,7 +230,7 @@ def _edited(held: HeldQuestion | None) -> str | None:
     return answer.edited_command if isinstance(answer, Allowed) else None
 
 
-def _other(command: str | None, asked: str | None) -> str | None:
+def _if_edited(command: str | None, asked: str | None) -> str | None:
     return command if command != asked else None
 
 

@@ -90,7 +90,7 @@ MADE_REPOSITORIES = (
 )
 
 
-class TakenCall(Struct):
+class ActiveCall(Struct):
     """A call in progress. `arguments` is None when they are unusable; `problem` then says why."""
 
     turn: int
@@ -134,17 +134,17 @@ class ToolExecutor(Struct, frozen=True, eq=False):
     async def require_workspace(self) -> None:
         await asyncio.to_thread(self._box.workspace.check)
 
-    async def run(self, call: TakenCall) -> ToolResult:
+    async def run(self, call: ActiveCall) -> ToolResult:
         try:
             return await self._run(call)
         finally:
             await self.withdraw(call)
 
-    async def withdraw(self, call: TakenCall) -> None:
+    async def withdraw(self, call: ActiveCall) -> None:
         """Close an earlier process's question about the call, if the call ends before it is asked again."""
         await self._gate.withdraw(call.turn, call.block.id)
 
-    async def _run(self, call: TakenCall) -> ToolResult:
+    async def _run(self, call: ActiveCall) -> ToolResult:
         if call.problem is not None:
             raise call.problem
         tool, arguments = call.tool, call.arguments
@@ -165,15 +165,15 @@ class ToolExecutor(Struct, frozen=True, eq=False):
                 result = await self._call_server(tool, call, arguments, context)
             case _:
                 assert_never(tool)
-        return await self._settle(result)
+        return await self._fit_result(result)
 
-    async def conclude(self, call: TakenCall) -> ToolResult:
+    async def conclude(self, call: ActiveCall) -> ToolResult:
         stopped: JsonObject = {STOPPED_KEY: True}
         nothing = ToolResult(content=INTERRUPTED, is_error=True, error_type="recoverable", metadata=stopped)
         if call.partial is None:
             return nothing
         try:
-            partial = await self._settle(call.partial)
+            partial = await self._fit_result(call.partial)
         except StorageError:  # the disk is full: what can still be said is that it was stopped
             return nothing
         content = f"{INTERRUPTED} Until then it had come to:\n{partial.content}"
@@ -181,7 +181,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         return replace(partial, content=content, is_error=True, error_type="recoverable", metadata=metadata)
 
     async def _read(
-        self, tool: ReadTool[ToolArguments], call: TakenCall, arguments: ToolArguments, context: ToolContext
+        self, tool: ReadTool[ToolArguments], call: ActiveCall, arguments: ToolArguments, context: ToolContext
     ) -> ToolResult:
         paths = await asyncio.to_thread(tool.paths, arguments, context)
         disguised = await asyncio.to_thread(context.secrets.behind, paths)
@@ -197,7 +197,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         return await tool.run(arguments, context)
 
     async def _edit(
-        self, tool: EditTool[ToolArguments], call: TakenCall, arguments: ToolArguments, context: ToolContext
+        self, tool: EditTool[ToolArguments], call: ActiveCall, arguments: ToolArguments, context: ToolContext
     ) -> ToolResult:
         plan = await asyncio.to_thread(tool.plan, arguments, context)
         changes = () if is_dry_run(arguments) else await self._effects.prepare(call.turn, plan.writes)
@@ -211,7 +211,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         return ToolResult(content="\n".join((plan.content, *notes)), metadata=plan.metadata)
 
     async def _call_server(
-        self, tool: ServerTool[ToolArguments], call: TakenCall, arguments: ToolArguments, context: ToolContext
+        self, tool: ServerTool[ToolArguments], call: ActiveCall, arguments: ToolArguments, context: ToolContext
     ) -> ToolResult:
         change = await tool.change()
         facts = replace(
@@ -230,7 +230,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         permit = await self._enter(call, replace(case, request=request))
         if permit.answer is not None:
             await tool.allow(permit.rules, is_lasting=permit.is_lasting)
-        await self._still_there()
+        await self._recheck_workspace()
         if not tool.may_write:
             return await tool.run(arguments, context)
         run = PlannedCommand(
@@ -243,7 +243,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
             await self._effects.collect(call.turn, call.block.id, snapshot, author=run.author)
 
     async def _command(
-        self, tool: CommandTool[ToolArguments], call: TakenCall, arguments: ToolArguments, context: ToolContext
+        self, tool: CommandTool[ToolArguments], call: ActiveCall, arguments: ToolArguments, context: ToolContext
     ) -> ToolResult:
         facts = replace(
             _facts(tool),
@@ -273,7 +273,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
     async def _escalate(
         self,
         tool: CommandTool[ToolArguments],
-        call: TakenCall,
+        call: ActiveCall,
         arguments: ToolArguments,
         context: ToolContext,
         case: Case,
@@ -290,7 +290,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         except ToolError:
             note = f"[{denial} The user's settings do not let it run outside.]\n"
         else:
-            await self._drop(refused)
+            await self._discard_spool(refused)
             context.emit_output("\n[Again, outside the sandbox]\n")
             arguments, edited = _as_permitted(tool, arguments, permit)
             result = await self._run_command(tool, call, arguments, context, Confinement())
@@ -302,13 +302,13 @@ class ToolExecutor(Struct, frozen=True, eq=False):
     async def _run_command(
         self,
         tool: CommandTool[ToolArguments],
-        call: TakenCall,
+        call: ActiveCall,
         arguments: ToolArguments,
         context: ToolContext,
         confinement: Confinement,
     ) -> ToolResult:
         """Run a command in its `confinement`; look at the workspace before and after, unless it cannot write there."""
-        await self._still_there()
+        await self._recheck_workspace()
         call.confinement = confinement.words
         context = replace(context, confine=confinement.confine)
         if not confinement.may_write:
@@ -327,21 +327,21 @@ class ToolExecutor(Struct, frozen=True, eq=False):
             result = replace(result, content=MADE_REPOSITORIES.format(", ".join(made)) + result.content)
         return result
 
-    async def _still_there(self) -> None:
+    async def _recheck_workspace(self) -> None:
         """Raise `ToolError` when the folder was replaced while a question waited: the answer was about the old one."""
         try:
             await self.require_workspace()
         except WorkspaceError as error:
             raise ToolError(f"{error.title} Nothing was run.", error_type="fatal") from error
 
-    async def _enter(self, call: TakenCall, case: Case) -> Permit:
+    async def _enter(self, call: ActiveCall, case: Case) -> Permit:
         asked = self._clock.monotonic()
         try:
             return await self._gate.enter(call.turn, case)
         finally:
             call.waited_s += self._clock.monotonic() - asked
 
-    async def _settle(self, result: ToolResult) -> ToolResult:
+    async def _fit_result(self, result: ToolResult) -> ToolResult:
         spool = result.metadata.get(SPOOL_KEY)
         if isinstance(spool, str):
             output = await asyncio.to_thread(self._box.blobs.adopt, Path(spool), "text/plain")
@@ -352,12 +352,12 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         fitted = fit(result.content, limits=RESULT_LIMIT) if is_printed else fit_all(result.content, self._box.limits())
         return replace(result, content=fitted.text)
 
-    async def _drop(self, result: ToolResult) -> None:
+    async def _discard_spool(self, result: ToolResult) -> None:
         spool = result.metadata.get(SPOOL_KEY)
         if isinstance(spool, str):
             await asyncio.to_thread(Path(spool).unlink, missing_ok=True)
 
-    def _context(self, call: TakenCall) -> ToolContext:
+    def _context(self, call: ActiveCall) -> ToolContext:
         def emit_output(text: str) -> None:
             self._log.emit(ev.ToolOutputDelta(turn=call.turn, call_id=call.block.id, text=text))
 
@@ -397,7 +397,7 @@ def _facts(tool: AnyTool) -> CallFacts:
     return CallFacts(tool=tool.name, capabilities=tool.capabilities, source=tool.source)
 
 
-def _case(tool: AnyTool, call: TakenCall, arguments: ToolArguments, facts: CallFacts, title: str) -> Case:
+def _case(tool: AnyTool, call: ActiveCall, arguments: ToolArguments, facts: CallFacts, title: str) -> Case:
     asking = call.as_model()
     request = ApprovalRequest(
         call_id=asking.id,

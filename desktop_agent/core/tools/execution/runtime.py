@@ -20,7 +20,7 @@ from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import ToolResult, ToolUseBlock
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.tools.access import Access
-from desktop_agent.core.tools.execution.executor import TakenCall, ToolExecutor
+from desktop_agent.core.tools.execution.executor import ActiveCall, ToolExecutor
 from desktop_agent.core.tools.gate import NotApprovedError
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.servers.session_servers import SessionServers
@@ -58,7 +58,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         (`WorkspaceError`), every call is answered before the error goes on. An earlier process has already recorded the
         start of the calls in `started`.
         """
-        calls = [self._resolve(TakenCall(turn, block, is_recorded=block.id in started)) for block in blocks]
+        calls = [self._resolve(ActiveCall(turn, block, is_recorded=block.id in started)) for block in blocks]
         outcomes: dict[CallId, CallOutcome] = {}
         try:
             for batch in _batches(calls):
@@ -72,7 +72,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         await self._skip_rest(calls, outcomes)
         return [outcomes[block.id] for block in blocks]
 
-    async def _run_batch(self, batch: Sequence[TakenCall], outcomes: dict[CallId, CallOutcome]) -> None:
+    async def _run_batch(self, batch: Sequence[ActiveCall], outcomes: dict[CallId, CallOutcome]) -> None:
         try:
             async with asyncio.TaskGroup() as group:
                 for call in batch:
@@ -81,7 +81,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
             # Calls answer for themselves; what comes out is the journal refusing, and one of those says it all.
             raise failures.exceptions[0] from failures
 
-    def _resolve(self, call: TakenCall) -> TakenCall:
+    def _resolve(self, call: ActiveCall) -> ActiveCall:
         block = call.block
         if block.rejected:
             call.problem = ToolError(block.rejected, error_type="validation")
@@ -94,7 +94,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
             call.problem = error
         return call
 
-    async def _run_one(self, call: TakenCall, outcomes: dict[CallId, CallOutcome]) -> None:
+    async def _run_one(self, call: ActiveCall, outcomes: dict[CallId, CallOutcome]) -> None:
         started = self.clock.monotonic()
         cancelled: asyncio.CancelledError | None = None
         is_unanswered = False
@@ -126,13 +126,13 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         if cancelled is not None:
             raise cancelled
 
-    async def _concluded(self, call: TakenCall) -> ToolResult:
+    async def _concluded(self, call: ActiveCall) -> ToolResult:
         concluding = asyncio.create_task(self.executor.conclude(call), name=f"conclude {call.block.id}")
         with suppress(asyncio.CancelledError):
             await unhurried(concluding)
         return concluding.result()
 
-    async def _skip_rest(self, calls: Sequence[TakenCall], outcomes: dict[CallId, CallOutcome]) -> None:
+    async def _skip_rest(self, calls: Sequence[ActiveCall], outcomes: dict[CallId, CallOutcome]) -> None:
         result = ToolResult(content=NOT_STARTED, is_error=True, error_type="recoverable", metadata={SKIPPED_KEY: True})
         for call in calls:
             if call.block.id not in outcomes:
@@ -141,7 +141,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
                 await self._record_end(call, result, 0.0)
                 outcomes[call.block.id] = CallOutcome(result)
 
-    async def _record_start(self, call: TakenCall) -> None:
+    async def _record_start(self, call: ActiveCall) -> None:
         if call.is_recorded:
             return
         tool = call.tool
@@ -156,7 +156,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
             )
         )
 
-    async def _record_end(self, call: TakenCall, result: ToolResult, duration_s: float) -> None:
+    async def _record_end(self, call: ActiveCall, result: ToolResult, duration_s: float) -> None:
         await self.log.record(
             ev.ToolCallFinished(
                 turn=call.turn,
@@ -168,8 +168,8 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         )
 
 
-def _batches(calls: Sequence[TakenCall]) -> list[list[TakenCall]]:
-    batches: list[list[TakenCall]] = []
+def _batches(calls: Sequence[ActiveCall]) -> list[list[ActiveCall]]:
+    batches: list[list[ActiveCall]] = []
     for call in calls:
         if batches and call.is_parallel and batches[-1][-1].is_parallel:
             batches[-1].append(call)

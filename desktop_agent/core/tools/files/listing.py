@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
 from msgspec import Struct
@@ -91,24 +92,21 @@ async def list_by(
 ) -> FileListing:
     """List what `select` keeps, largest measure first, then by name. Tracked files are measured while git walks."""
     measures: dict[str, int] = {}
+    is_partial = False
     repository = await asyncio.to_thread(_repository_for, folder, context) if depth is None else None
     if repository is None or not await _measured_by_git(repository, folder, measures, select, measure):
         listing = await _from_ripgrep(folder, name, context, depth)
         measures = await asyncio.to_thread(_measured, folder, select(listing.paths), measure)
-        return FileListing(await asyncio.to_thread(_descending, measures), listing.is_partial)
-    return FileListing(await asyncio.to_thread(_descending, measures))
+        is_partial = listing.is_partial
+    return FileListing(await asyncio.to_thread(_descending, measures), is_partial)
 
 
 def by_name(_: os.stat_result) -> int:
     return 0
 
 
-def newest(status: os.stat_result) -> int:
-    return status.st_mtime_ns
-
-
-def largest(status: os.stat_result) -> int:
-    return status.st_size
+newest: Measure = attrgetter("st_mtime_ns")
+largest: Measure = attrgetter("st_size")
 
 
 def _descending(measures: dict[str, int]) -> list[str]:
