@@ -60,9 +60,8 @@ from desktop_agent.core.tools.function_tool import FunctionTool, tool
 from desktop_agent.core.tools.script_marks import repository_mark
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.library.agent import Agent
-from desktop_agent.library.answering import Approver
 from desktop_agent.library.results import InvalidOutputError, Result, RunFailedError, StructuredResult
-from desktop_agent.library.turns import Changes
+from desktop_agent.library.turns import Approver, Changes
 
 __all__ = [
     "Aborted",

@@ -9,13 +9,13 @@ from desktop_agent.app.file_changes import FileWriting
 from desktop_agent.app.file_opening import open_with_application
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.shown_folder import FolderFiles
+from desktop_agent.core.mentions.offers import FolderPaths
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.ui.chat.text.file_links import names_alone
 from desktop_agent.ui.files.file_history import new_paths
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 if TYPE_CHECKING:
-    from desktop_agent.core.mentions.offers import FolderPaths
     from desktop_agent.ui.files.viewer.viewer_window import ViewerWindow
 
 
@@ -81,7 +81,7 @@ class FileViewing(Controller):
     async def _list(self) -> None:
         await self._files.latest()
 
-    async def _link(self, paths: "FolderPaths", _is_changed: bool) -> None:
+    async def _link(self, paths: FolderPaths, _is_changed: bool) -> None:
         root, layout = self._navigator.workspace, self._panels.transcript.row_layout
         names = await asyncio.to_thread(names_alone, paths.files)
         is_current = root == self._navigator.workspace and self._files.known is paths

@@ -1,10 +1,14 @@
 """Which folder and which session the window shows, and how the user starts one or switches to another."""
 
 import asyncio
+import shutil
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from functools import partial
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
+from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QFileDialog
 
@@ -13,19 +17,19 @@ from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.app.sessions.own_sessions import DraftSession
 from desktop_agent.app.sessions.viewing import Viewing
-from desktop_agent.app.settings.model_following import ModelFollowing
 from desktop_agent.app.settings.settings_dialog import Setup
-from desktop_agent.app.startup.demo import make_demo_workspace
 from desktop_agent.app.welcome import Welcome
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, SessionBusyError
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.paths import AppPaths, resource_path
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ApprovalPolicy, ChangeSelection, ModelRef, SearchHit
 from desktop_agent.core.providers.demo import DEMO_MODEL, DEMO_PROMPT
 from desktop_agent.core.store.drafts import DraftKey, folder_draft, session_draft, viewing_draft
 from desktop_agent.core.system.workspace import usable_workspace
+from desktop_agent.core.transcript import PageEntry, TextEntry, ToolEntry, Transcript
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 
@@ -75,6 +79,46 @@ DEMO = ModelRef(provider="demo", model=DEMO_MODEL)
 EXAMPLES = ("What does this project do?", "Run the tests and fix what fails.", "Find code that nothing uses.")
 
 
+def followed(model: ModelRef, before: ModelRef, now: ModelRef) -> ModelRef:
+    """Return what `model` becomes when the settings change from `before` to `now`; the user's own choice stays."""
+    if model == before:
+        return now
+    if model.provider == now.provider and (model.base_url, model.account) == (before.base_url, before.account):
+        return replace(model, base_url=now.base_url, account=now.account)
+    return model
+
+
+def has_begun(transcript: Transcript) -> bool:
+    return any(isinstance(entry, TextEntry | ToolEntry | PageEntry) for entry in transcript.entries)
+
+
+DEMO_BRANCH = "fix/off-by-one"
+_PROJECT = "pagination"
+
+
+def make_demo_workspace(paths: AppPaths, now: datetime) -> Path:
+    """Copy the bundled project to a folder of its own and return it. Blocks: use a thread.
+
+    Every demo gets a new folder, so that earlier demo sessions keep the files they talk about.
+    """
+    root = paths.data / "demo" / f"{now:%Y%m%d-%H%M%S-%f}" / _PROJECT
+    shutil.copytree(resource_path("demo", _PROJECT), root, ignore=shutil.ignore_patterns("__pycache__"))
+    _commit_everything(root)
+    return root
+
+
+def _commit_everything(root: Path) -> None:
+    import pygit2
+
+    repository = pygit2.init_repository(str(root), initial_head=DEMO_BRANCH)
+    repository.index.add_all()
+    repository.index.write()
+    author = pygit2.Signature("Demo", "demo@example.invalid")
+    tree = repository.index.write_tree()
+    repository.create_commit("HEAD", author, author, "The state before the demo", tree, [])
+    repository.free()
+
+
 class Navigator(Controller):
     """Shows the folder, the demo or the session that is chosen, wherever in the window; one at a time.
 
@@ -107,8 +151,9 @@ class Navigator(Controller):
         self._default_model = default_model
         self._refresh_list = refresh_list
         self._viewing = Viewing(context, lost=self.go_to)
-        self._model_following = ModelFollowing(self._panels.session, default_model)
-        self._unsubscribe = self._bench.live.subscribe(self._model_following.on_settings_changed)
+        self._followed: WeakKeyDictionary[SessionHandle, ModelRef] = WeakKeyDictionary()
+        """The model of the settings when each conversation last followed it."""
+        self._unsubscribe = self._bench.live.subscribe(self._on_settings_changed)
         self._welcome = Welcome(
             context,
             start_demo=self._on_demo,
@@ -138,6 +183,7 @@ class Navigator(Controller):
         for asks in (actions.open_folder.triggered, banner.folder_requested, entries.folder_requested):
             asks.connect(self._ask_for_folder)
         panels.session.prompts.folder_requested.connect(self.welcome)
+        panels.session.prompts.retry_requested.connect(self._follow_settings)
         panels.pasted_keys.found.connect(self._on_key_pasted)
 
     async def aclose(self) -> None:
@@ -275,13 +321,33 @@ class Navigator(Controller):
         is_viewed = self._viewing.is_viewing(handle)
         self._panels.conversation.viewing_bar.show_state(is_free=False)
         self._panels.conversation.viewing_bar.setVisible(is_viewed)
-        self._model_following.note_shown(handle)
+        self._followed.setdefault(handle, self._default_model())
         if not is_shown:
             self._panels.session.show(handle)
         if not is_viewed:
             self._viewing.leave()
         self._panels.sessions.set_current(handle.transcript.session.session_id or None)
         self.shown.emit()
+
+    # -- the model of the settings --
+
+    def _on_settings_changed(self) -> None:
+        """Follow the settings before a conversation begins. One that has begun keeps its model until *Try again*,
+        because a change could send it to another provider.
+        """
+        handle = self._panels.session.handle
+        if handle is not None and not has_begun(handle.transcript):
+            self._follow_settings()
+
+    def _follow_settings(self) -> None:
+        """Apply a changed model or address in the settings to the conversation that is shown."""
+        if (handle := self._panels.session.handle) is None:
+            return
+        model, now = handle.transcript.session.model, self._default_model()
+        before = self._followed.get(handle, now)
+        self._followed[handle] = now
+        if model is not None and (wanted := followed(model, before, now)) != model:
+            handle.submit(ops.SetMode(model=wanted))
 
     # -- a draft becomes a session --
 

@@ -27,10 +27,9 @@ from desktop_agent.core.session.session import Session
 from desktop_agent.core.slash.declarations import is_command, prompt_of
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.headless.result import RunLogs, RunResult, collect_result, command_result, describe
-from desktop_agent.library.answering import Answering, Approver
 from desktop_agent.library.output_schema import OutputSchema
 from desktop_agent.library.results import error_of
-from desktop_agent.library.turns import ServedSession
+from desktop_agent.library.turns import Answering, Approver, ServedSession
 
 T = TypeVar("T")
 

@@ -29,10 +29,18 @@ from desktop_agent.core.tools.function_tool import Function, tool
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.tool import AnyTool, Tool
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.library.answering import Answering, Approver
 from desktop_agent.library.output_schema import OutputSchema
 from desktop_agent.library.results import InvalidOutputError, Result, StructuredResult, combined, with_output
-from desktop_agent.library.turns import BUSY_HINT, BUSY_TITLE, Changes, RunningTurn, ServedSession, to_its_end
+from desktop_agent.library.turns import (
+    BUSY_HINT,
+    BUSY_TITLE,
+    Answering,
+    Approver,
+    Changes,
+    RunningTurn,
+    ServedSession,
+    to_its_end,
+)
 
 
 def workbench_of(

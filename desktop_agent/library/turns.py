@@ -1,18 +1,27 @@
-"""Turns from prompt to end, and changes to list, undo and redo, for programs that wait for them."""
+"""Turns from prompt to end, questions that a callback answers, and changes to list, undo and redo, for programs."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+import inspect
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from desktop_agent.core.base.errors import AgentError, UsageError
-from desktop_agent.core.base.ids import PromptId, SessionId
+from desktop_agent.core.base.ids import CallId, PromptId, SessionId
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.patch import patch_of
 from desktop_agent.core.diff.diff import FileDiff, diff_change
 from desktop_agent.core.diff.hunks import ReviewHunk, review_hunks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome
+from desktop_agent.core.protocol.model import (
+    Aborted,
+    Allowed,
+    ApprovalRequest,
+    ChangeSelection,
+    Decision,
+    Denied,
+    FileOutcome,
+)
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.library.results import FAILURES, Result, RunFailedError, error_of, result_of
@@ -22,6 +31,75 @@ RevertOp = ops.UndoChanges | ops.RedoChanges | ops.RedoSteps
 
 BUSY_TITLE = "A turn is running."
 BUSY_HINT = "Wait for its end, or stop it with `interrupt()`."
+
+
+Approver = Callable[[ApprovalRequest], "bool | Decision | Awaitable[bool | Decision]"]
+"""Asked about each call that needs an approval: `True` allows it once, `False` denies it, a `Decision` says more.
+
+A sync one runs on the loop's thread, so it must not block; an async one can take its time. It is cancelled when the
+question is settled in another way. An exception from it stops the turn, and `run` raises it.
+"""
+
+_NO_CALLBACK = "This program has no approval callback, so nothing that needs an approval is allowed."
+_FAILED = "The approval callback failed, so the call was not approved."
+
+
+class Answering:
+    """The open questions of one session."""
+
+    def __init__(self, approve: Approver | None, submit: Callable[[ops.Op], None]) -> None:
+        self._approve = approve
+        self._submit = submit
+        self._tasks: dict[CallId, asyncio.Task[None]] = {}
+        self.failure: Exception | None = None
+        """The exception that the callback raised in this turn."""
+
+    def hear(self, event: ev.Event) -> None:
+        match event:
+            case ev.ApprovalRequested(request=request):
+                if self._approve is None:
+                    self._answer(request, Denied(message=_NO_CALLBACK))
+                    return
+                task = asyncio.create_task(self._consult(self._approve, request), name=f"approval {request.call_id}")
+                self._tasks[request.call_id] = task
+            case ev.ApprovalResolved(call_id=call_id) if call_id in self._tasks:
+                self._tasks.pop(call_id).cancel()  # does nothing to one that has answered
+            case _:
+                pass
+
+    async def aclose(self) -> None:
+        tasks = list(self._tasks.values())
+        self._tasks.clear()
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def _consult(self, approve: Approver, request: ApprovalRequest) -> None:
+        decision: Decision = Aborted(reason=_FAILED)
+        try:
+            answer = approve(request)
+            decision = _decision(await answer if inspect.isawaitable(answer) else answer)
+        except Exception as error:  # noqa: BLE001 - it is raised by `run`
+            self.failure = error
+        finally:
+            self._answer(request, decision)
+
+    def _answer(self, request: ApprovalRequest, decision: Decision) -> None:
+        self._submit(ops.AnswerApproval(call_id=request.call_id, decision=decision))
+
+
+def _decision(answer: object) -> Decision:
+    """Return the answer as a decision. Raises `TypeError` for anything but a clear one."""
+    match answer:
+        case True:
+            return Allowed()
+        case False:
+            return Denied()
+        case Allowed() | Denied() | Aborted():
+            return answer
+        case _:
+            raise TypeError(f"an approval callback returns True, False or a decision, not {answer!r}")
 
 
 class RunningTurn:

@@ -11,7 +11,7 @@ from desktop_agent.app.controller import Controller, WindowContext
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.package import PACKAGE_FOLDER, __version__
 from desktop_agent.core.base.paths import resource_path
-from desktop_agent.ui.window.news_window import NewsWindow
+from desktop_agent.ui.window.conversation_pane import NewsWindow
 
 _HEADING: Final = re.compile(r"^## \[([^\]]+)\]", re.MULTILINE)
 _NUMBERS: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")

@@ -1,13 +1,15 @@
-"""The conversation, and above it the bars that appear when there is something to say or to find in it."""
+"""The conversation, above it the bars that appear when there is something to say or find, and what is new."""
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QSize, Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QFrame, QTextBrowser, QWidget
 
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.settings.settings_banners import HoldBanner, ProjectBanner
+from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.banner import Banner, BannerFrame
 from desktop_agent.ui.widgets.find_bar import FindBar
-from desktop_agent.ui.widgets.layouts import vbox
+from desktop_agent.ui.widgets.layouts import resize_within_screen, vbox
 
 
 class NewsBar(BannerFrame):
@@ -31,6 +33,36 @@ class NewsBar(BannerFrame):
     def show_version(self, version: str) -> None:
         self.say(self.tr("Desktop Agent was updated to {0}.").format(version), "")
         self.show()
+
+
+_NEWS_SIZE = QSize(640, 560)
+_LEAST_NEWS_SIZE = QSize(360, 240)
+
+
+class NewsWindow(QWidget):
+    """Shows a part of the changelog, and deletes itself when closed. Links open in a browser, by a click."""
+
+    def __init__(self, markdown: str, parent: QWidget) -> None:
+        """`markdown` is laid out at once, so it must be short."""
+        super().__init__(parent, Qt.WindowType.Window)
+        self.setObjectName("newsWindow")
+        self.setWindowTitle(self.tr("What is new"))
+        self.setAccessibleName(self.windowTitle())
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        text = QTextBrowser()
+        text.setObjectName("newsText")
+        text.setAccessibleName(self.windowTitle())
+        text.setFrameShape(QFrame.Shape.NoFrame)
+        text.setProperty("variant", "bare")
+        text.setOpenLinks(False)
+        text.anchorClicked.connect(self._on_link)
+        text.setMarkdown(markdown)
+        vbox(text, on=self, margins=(Space.XL, Space.L, Space.M, Space.L))
+        resize_within_screen(self, _NEWS_SIZE, _LEAST_NEWS_SIZE)
+
+    def _on_link(self, address: QUrl) -> None:
+        if not address.isRelative():  # into the repository, which is not here
+            QDesktopServices.openUrl(address)
 
 
 class ViewingBar(BannerFrame):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_agent.app.settings.model_following import followed, has_begun
+from desktop_agent.app.navigator import followed, has_begun
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef, TextBlock
 from desktop_agent.core.transcript import replay
