@@ -55,7 +55,7 @@ class _Question(QMessageBox):
         self._answers: list[tuple[QPushButton, Callable[[], object]]] = []
         self.finished.connect(self._on_finished)
 
-    def offer(self, words: str, name: str, then: Callable[[], object], *, takes_most: bool = False) -> QPushButton:
+    def add_answer(self, words: str, name: str, then: Callable[[], object], *, takes_most: bool = False) -> QPushButton:
         """Add an answer; `takes_most` marks it as the destructive one."""
         role = QMessageBox.ButtonRole.DestructiveRole if takes_most else QMessageBox.ButtonRole.AcceptRole
         button = self.addButton(words, role)
@@ -113,8 +113,8 @@ def ask_about_others(
         text = _tr("None of this is the agent's.")
     box = _Question(parent, text, "\n".join([*_owner_lines(files), "", _tr("Redo brings back what is undone.")]))
     box.setObjectName("undoOthersDialog")
-    box.offer(_tr("Undo all of it"), "undoEverybodysButton", lambda: undo(True), takes_most=True)
-    agents = box.offer(_tr("Undo only the agent's"), "undoAgentsButton", lambda: undo(False)) if can_part else None
+    box.add_answer(_tr("Undo all of it"), "undoEverybodysButton", lambda: undo(True), takes_most=True)
+    agents = box.add_answer(_tr("Undo only the agent's"), "undoAgentsButton", lambda: undo(False)) if can_part else None
     box.ask(agents)
 
 
@@ -195,11 +195,11 @@ class UndoWithCare(NamedTuple):
         files = _named([one.file.path for one in kept])
         box = _Question(self.parent, text.format(files), _tr("Undo what you keep as well?"))
         box.setObjectName("undoKeptDialog")
-        box.offer(_tr("Undo them, too"), "undoKeptButton", lambda: self.submit(everything), takes_most=True)
+        box.add_answer(_tr("Undo them, too"), "undoKeptButton", lambda: self.submit(everything), takes_most=True)
         rest = None
         if undecided:
             only, name = _tr("Undo only what is undecided"), "undoUndecidedButton"
-            rest = box.offer(only, name, lambda: self.submit(undecided))
+            rest = box.add_answer(only, name, lambda: self.submit(undecided))
         box.ask(rest)
 
     def _files(self, selection: ChangeSelection) -> list[ChangedFile]:

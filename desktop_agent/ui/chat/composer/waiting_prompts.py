@@ -45,7 +45,8 @@ class QueueCard(QWidget):
         self._add_buttons()
 
     def _add_buttons(self) -> None:
-        asked, button = self._waiting, partial(compact_button, parent=self)
+        asked = self._waiting
+        button = partial(compact_button, parent=self)
         self._editing = button(
             self.tr("Edit"), "editQueuedButton", accessible_name=self.tr("Edit the waiting message"), variant="flat"
         )
