@@ -10,12 +10,12 @@ class Printed:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._seen = ""
+        self.seen = ""
         self._is_there = asyncio.Event()
 
     def take(self, text: str) -> None:
-        self._seen += text  # it may come in pieces
-        if self._text in self._seen:
+        self.seen += text  # it may come in pieces
+        if self._text in self.seen:
             self._is_there.set()
 
     async def wait(self) -> None:

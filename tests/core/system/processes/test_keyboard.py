@@ -3,12 +3,10 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.system.processes.child import ChildProcess
 from desktop_agent.core.system.processes.command_streams import MOST_WAITING_BYTES, Keyboard, Terminal, hang_up_on
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
@@ -42,13 +40,6 @@ class Shell:
     def _take(self, output: bytes) -> None:
         self._printed += output.decode()
         self._more.set()
-
-
-@pytest.fixture
-async def runner() -> AsyncIterator[ProcessRunner]:
-    runner = ProcessRunner(SystemClock(), grace_s=0.3)
-    yield runner
-    await runner.aclose()
 
 
 async def start(runner: ProcessRunner, folder: Path) -> Shell:

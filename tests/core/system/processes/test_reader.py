@@ -5,28 +5,16 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
 import pytest
 
-from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.system.processes.command_streams import END_OF_INPUT, OutputReader, open_pipe, typed_lines
-from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+from desktop_agent.core.system.processes.runner import ProcessRunner
+from tests.core.system.processes.conftest import shell
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
-
-
-@pytest.fixture
-async def runner() -> AsyncIterator[ProcessRunner]:
-    runner = ProcessRunner(SystemClock(), grace_s=0.3)
-    yield runner
-    await runner.aclose()
-
-
-def shell(script: str, folder: Path, *, tty: bool = False) -> Command:
-    return Command(argv=("/bin/bash", "-c", script), cwd=folder, environ=os.environ, tty=tty)
 
 
 async def test_everything_is_read_in_another_thread_and_in_order() -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import textwrap
 import tracemalloc
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,20 +31,10 @@ from desktop_agent.core.system.processes.process_tree import Guard, put_mark
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
 from tests.core.printed import Printed
 from tests.core.stubborn import is_alive
+from tests.core.system.processes.conftest import shell
 from tests.loop_time import LoopTime
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
-
-
-@pytest.fixture
-async def runner() -> AsyncIterator[ProcessRunner]:
-    runner = ProcessRunner(SystemClock(), grace_s=0.3)
-    yield runner
-    await runner.aclose()
-
-
-def shell(script: str, folder: Path, **environ: str) -> Command:
-    return Command(argv=("/bin/bash", "-c", script), cwd=folder, environ={**os.environ, **environ})
 
 
 class Reports:
@@ -83,32 +73,36 @@ def living(pids: list[int]) -> list[int]:
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
-async def test_a_command_with_too_many_processes_is_stopped_and_says_why(tmp_path: Path) -> None:
-    runner = ProcessRunner(SystemClock(), limits=lambda: CommandLimits(max_processes=16))
-    script = "for n in $(seq 40); do sleep 300 & echo $!; done; wait"
+@pytest.mark.parametrize(
+    ("limits", "script", "excess"),
+    [
+        (
+            CommandLimits(max_processes=16),
+            "for n in $(seq 40); do sleep 300 & echo $!; done; wait",
+            "it ran more than 16 processes at once",
+        ),
+        (
+            CommandLimits(max_processes=16),
+            "for n in $(seq 40); do setsid -f sleep 300; done; sleep 300",
+            "it ran more than 16 processes at once",
+        ),
+        (
+            CommandLimits(max_memory_bytes=200 * 2**20),
+            "x=$(head -c 400000000 /dev/zero | tr '\\0' x); sleep 300",
+            "it held more than 0.2 GiB of memory",
+        ),
+    ],
+    ids=["processes", "detached processes", "memory"],
+)
+async def test_a_command_that_exceeds_a_limit_is_stopped_and_says_why(
+    tmp_path: Path, limits: CommandLimits, script: str, excess: str
+) -> None:
+    runner = ProcessRunner(SystemClock(), limits=lambda: limits)
     async with asyncio.timeout(30):
         outcome = await runner.run(shell(script, tmp_path))
     await runner.aclose()
-    assert outcome.end.excess == "it ran more than 16 processes at once"
-    assert living([int(line) for line in outcome.output.head.split()]) == []
-
-
-async def test_a_detached_crowd_counts_too(tmp_path: Path) -> None:
-    runner = ProcessRunner(SystemClock(), limits=lambda: CommandLimits(max_processes=16))
-    script = "for n in $(seq 40); do setsid -f sleep 300; done; sleep 300"
-    async with asyncio.timeout(30):
-        outcome = await runner.run(shell(script, tmp_path))
-    await runner.aclose()
-    assert (outcome.end.excess, outcome.end.survivors) == ("it ran more than 16 processes at once", {})
-
-
-async def test_a_command_that_holds_too_much_memory_is_stopped_and_says_why(tmp_path: Path) -> None:
-    runner = ProcessRunner(SystemClock(), limits=lambda: CommandLimits(max_memory_bytes=200 * 2**20))
-    script = "x=$(head -c 400000000 /dev/zero | tr '\\0' x); sleep 300"
-    async with asyncio.timeout(30):
-        outcome = await runner.run(shell(script, tmp_path))
-    await runner.aclose()
-    assert outcome.end.excess == "it held more than 0.2 GiB of memory"
+    assert (outcome.end.excess, outcome.end.survivors) == (excess, {})
+    assert living([int(line) for line in outcome.output.head.split() if line.isdigit()]) == []
 
 
 async def test_a_process_opens_no_more_files_than_it_may(tmp_path: Path) -> None:
@@ -508,20 +502,15 @@ async def test_a_file_that_cannot_be_written_is_said_and_does_not_stop_the_comma
 
 
 async def test_live_text_comes_while_the_command_runs(runner: ProcessRunner, tmp_path: Path) -> None:
-    texts: list[str] = []
-    first = asyncio.Event()
-
-    def take(text: str) -> None:
-        texts.append(text)
-        first.set()
-
+    output = Printed("early\n")
     os.mkfifo(tmp_path / "gate")
-    task = asyncio.create_task(runner.run(shell("echo early; read -r _ < gate; echo late", tmp_path), on_text=take))
-    await first.wait()
-    assert texts == ["early\n"]
+    script = "echo early; read -r _ < gate; echo late"
+    task = asyncio.create_task(runner.run(shell(script, tmp_path), on_text=output.take))
+    await output.wait()
+    assert output.seen == "early\n"
     await asyncio.to_thread((tmp_path / "gate").write_text, "go\n")
     await task
-    assert "".join(texts) == "early\nlate\n"
+    assert output.seen == "early\nlate\n"
 
 
 async def test_live_text_is_limited_in_rate_and_size(runner: ProcessRunner, tmp_path: Path) -> None:
@@ -541,20 +530,14 @@ async def test_live_text_is_limited_in_rate_and_size(runner: ProcessRunner, tmp_
 
 async def test_characters_cut_by_a_read_stay_whole(runner: ProcessRunner, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "gate")
-    texts: list[str] = []
-    seen = asyncio.Event()
-
-    def take(text: str) -> None:
-        texts.append(text)
-        seen.set()
-
+    output = Printed("a")
     script = r"printf 'a\xe2\x82'; read -r _ < gate; printf '\xac b\xff c\xe2'"
-    task = asyncio.create_task(runner.run(shell(script, tmp_path), on_text=take))
-    await seen.wait()
+    task = asyncio.create_task(runner.run(shell(script, tmp_path), on_text=output.take))
+    await output.wait()
+    assert output.seen == "a"
     await asyncio.to_thread((tmp_path / "gate").write_text, "go\n")
     outcome = await task
-    assert texts[0] == "a"
-    assert "".join(texts) == outcome.output.head == "a€ b\ufffd c\ufffd"
+    assert output.seen == outcome.output.head == "a€ b\ufffd c\ufffd"
 
 
 async def test_head_and_tail_begin_and_end_with_whole_characters(tmp_path: Path) -> None:
