@@ -170,9 +170,9 @@ class TreeReader(QObject):
         super().__init__(parent)
         self._model = model
         self._spawn = spawn
-        self._workspace: Path | None = None
+        self.workspace: Path | None = None
         self._generation = 0
-        self._repository: Repository | None = None
+        self.repository: Repository | None = None
         self._answer: RepoStatus | NoStatus | None = None
         self._touched: frozenset[str] = frozenset()
         self._running: dict[str, bool] = {}
@@ -184,18 +184,10 @@ class TreeReader(QObject):
         self._query = ""
         model.wanted.connect(self.read_folder)
 
-    @property
-    def workspace(self) -> Path | None:
-        return self._workspace
-
-    @property
-    def repository(self) -> Repository | None:
-        return self._repository
-
     def start(self, workspace: Path | None) -> None:
         self._generation += 1
-        self._workspace = workspace
-        self._repository = self._answer = None
+        self.workspace = workspace
+        self.repository = self._answer = None
         self._touched = frozenset()
         self._running = {}
         self._files = None
@@ -233,13 +225,13 @@ class TreeReader(QObject):
     # --- in the background ----------------------------------------------------------------------------------------
 
     def _run(self, key: str, read: Callable[[_Job], Coroutine[object, object, None]]) -> None:
-        if self._workspace is None:
+        if self.workspace is None:
             return
         if key in self._running:
             self._running[key] = True
         else:
             self._running[key] = False
-            self._spawn(self._repeat(_Job(self._generation, self._workspace, key), read))
+            self._spawn(self._repeat(_Job(self._generation, self.workspace, key), read))
 
     async def _repeat(self, job: _Job, read: Callable[[_Job], Coroutine[object, object, None]]) -> None:
         try:
@@ -281,7 +273,7 @@ class TreeReader(QObject):
         marks, is_news = await asyncio.to_thread(work) if is_long else work()
         self._took_ms = self._repository_timer.restart()
         if self._is_current(job):
-            self._repository, self._answer = repository, answer
+            self.repository, self._answer = repository, answer
             if is_news:
                 self.repository_moved.emit()
             self._model.set_marks(marks.with_touched(self._touched))

@@ -232,7 +232,8 @@ class FilterButton(QPushButton):
         super().__init__()
         self.setObjectName("reviewFilterButton")
         self.setProperty("variant", "flat")
-        self._chosen = FileFilter()
+        self.chosen = FileFilter()
+        """The chosen author and state; `text` stays empty, because the button does not know it."""
         self._menu = QMenu(self)
         self._authors = self._group({
             "": self.tr("Everyone"),
@@ -255,16 +256,11 @@ class FilterButton(QPushButton):
         self.setMenu(self._menu)
         self._show()
 
-    @property
-    def chosen(self) -> FileFilter:
-        """The chosen author and state; `text` stays empty, because the button does not know it."""
-        return self._chosen
-
     def set_has_authors(self, *, has_authors: bool) -> None:
         """Enable or disable the filter by author; git does not know the authors of changes."""
         for action in self._authors.actions()[1:]:
             action.setEnabled(has_authors)
-        if not has_authors and self._chosen.author:
+        if not has_authors and self.chosen.author:
             self._authors.actions()[0].trigger()
 
     def clear(self) -> None:
@@ -287,15 +283,15 @@ class FilterButton(QPushButton):
         author = cast("AuthorFilter", self._authors.checkedAction().data())
         state = cast("StateFilter", self._states.checkedAction().data())
         chosen = FileFilter(author, state)
-        if chosen != self._chosen:
-            self._chosen = chosen
+        if chosen != self.chosen:
+            self.chosen = chosen
             self._show()
             self.changed.emit()
 
     def _show(self) -> None:
         author, state = self._authors.checkedAction(), self._states.checkedAction()
-        words = [author.text()] if self._chosen.author or not self._chosen.state else []
-        words += [state.text()] if self._chosen.state else []
+        words = [author.text()] if self.chosen.author or not self.chosen.state else []
+        words += [state.text()] if self.chosen.state else []
         text = ", ".join(words)
         self.setText(f"{text} ▾")
         self.setAccessibleName(self.tr("Files listed: {0}").format(text))

@@ -46,15 +46,13 @@ def test_a_workspace_given_before_there_is_a_loop_is_read_once_there_is_one(desk
 
 
 @driven
-async def test_an_empty_folder_says_so(desk: Desk, tmp_path: Path) -> None:
-    await desk.open_workspace(tmp_path)
-    assert "This folder is empty." in desk.visible_texts()
-
-
-@driven
-async def test_a_folder_that_is_gone_says_so(desk: Desk, tmp_path: Path) -> None:
-    await desk.open_workspace(tmp_path / "gone")
-    assert "This folder cannot be read: No such file or directory" in desk.visible_texts()
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [(".", "This folder is empty."), ("gone", "This folder cannot be read: No such file or directory")],
+)
+async def test_a_folder_without_files_says_why(desk: Desk, tmp_path: Path, path: str, words: str) -> None:
+    await desk.open_workspace(tmp_path / path)
+    assert words in desk.visible_texts()
 
 
 @driven

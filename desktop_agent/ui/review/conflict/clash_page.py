@@ -178,6 +178,7 @@ class ClashPage(QWidget):
     def __init__(self, theme: Theme, path: str, three: ThreeWay, purpose: Purpose, names: Names) -> None:
         super().__init__()
         self._three = three
+        self.merged_count = three.merged_count
         self.current = 0
         """The clash that the user is at."""
         is_undo = purpose == "undo"
@@ -206,10 +207,6 @@ class ClashPage(QWidget):
         self._columns.show_three(three, path)
         self.editor.show_three(three, path)
         self.go_to(0)
-
-    @property
-    def merged_count(self) -> int:
-        return self._three.merged_count
 
     @property
     def decided_and_all(self) -> tuple[int, int]:
