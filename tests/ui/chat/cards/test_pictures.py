@@ -52,7 +52,7 @@ def test_pressing_it_asks_for_it_in_large(stage: Stage, loads: Loads) -> None:
     assert asked == [(ref, entry), (ref, entry)]
 
 
-def test_a_broken_picture_says_so(stage: Stage, loads: Loads) -> None:
+def test_a_broken_or_missing_picture_says_so(stage: Stage, loads: Loads) -> None:
     refs = [loads.picture("a", b"no picture"), loads.picture("b", png(40, 30)[:60])]
     stage.show(look(*refs))
     loads.finish()
@@ -62,9 +62,6 @@ def test_a_broken_picture_says_so(stage: Stage, loads: Loads) -> None:
         "Picture shot.png: This picture is damaged and cannot be shown.",
     ]
     assert not any(button.isEnabled() for button in pictures(stage))
-
-
-def test_a_missing_picture_says_so(stage: Stage, loads: Loads) -> None:
     loads.error = StorageError("A stored file content is missing.")
     stage.show(look(loads.picture("a", png(40, 30))))
     loads.finish()

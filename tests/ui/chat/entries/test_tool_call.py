@@ -222,18 +222,14 @@ class TestWhyItWasAsked:
         assert self.asked(stage, Aborted(reason="stopped")) == f"{reason} · not answered"
         assert "Asked: " in line_of(stage).toolTip()
 
-    def test_it_is_written_below_what_the_person_unfolds(self, stage: Stage) -> None:
-        self.asked(stage, Allowed())
-        height = stage.widget(0).height()
-        click(line_of(stage))
-        click(line_of(stage))
-        assert stage.widget(0).height() > height
-
-    def test_a_call_with_nothing_else_to_show_unfolds_it(self, stage: Stage) -> None:
-        entry = call("run_terminal_cmd", "true", result=ToolResult(content=""), decision=Allowed())
+    @pytest.mark.parametrize("clicks", [2, 1], ids=["below the output", "alone, where there is no output"])
+    def test_it_is_written_on_the_card_that_the_person_unfolds(self, stage: Stage, clicks: int) -> None:
+        output = "done\n" if clicks == 2 else ""
+        entry = call("run_terminal_cmd", "x", output=output, result=ToolResult(content=""), decision=Allowed())
         stage.show(replace(entry, approval=question()))
         height = stage.widget(0).height()
-        click(line_of(stage))
+        for _ in range(clicks):
+            click(line_of(stage))
         assert stage.widget(0).height() > height
 
     def test_a_call_that_was_not_asked_about_says_nothing(self, stage: Stage) -> None:

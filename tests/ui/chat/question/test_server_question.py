@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QLineEdit, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QLineEdit, QPlainTextEdit
 
 from desktop_agent.core.protocol.model import (
     Allowed,
@@ -17,8 +17,7 @@ from desktop_agent.core.protocol.model import (
     SamplingQuestion,
     ServerQuestion,
 )
-from desktop_agent.ui.chat.question.request_card import CardField
-from desktop_agent.ui.chat.question.server_question import SamplingCard, ServerQuestionCard
+from desktop_agent.ui.chat.question.request_card import CardField, RequestCard
 from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import Stage, answer, call, click, record
@@ -42,16 +41,17 @@ PAGE = ServerQuestion(server="travel", message="Pay here.", address="https://pay
 
 def ask(stage: Stage, asked: ServerQuestion) -> list[tuple[object, ...]]:
     """Show the question, wait until it listens, and return the answers that will be given."""
+    title = "travel wants to ask the model something" if asked.sampling is not None else "travel asks"
     request = ApprovalRequest(
-        call_id="c1", tool="travel__book", title="travel asks", reason="", arguments_digest="", question=asked
+        call_id="c1", tool="travel__book", title=title, reason="", arguments_digest="", question=asked
     )
     stage.show(answer("Booking."), call("travel__book", "{}", approval=request), is_running=True)
     stage.qtbot.waitUntil(lambda: card(stage).is_listening)
     return record(stage.view.entry_actions.approval_answered)
 
 
-def card(stage: Stage) -> ServerQuestionCard:
-    return stage.view.findChildren(ServerQuestionCard)[-1]
+def card(stage: Stage) -> RequestCard:
+    return stage.view.findChildren(RequestCard)[-1]
 
 
 def mistakes(stage: Stage) -> list[str]:
@@ -151,34 +151,14 @@ ASKED = SamplingQuestion(
 
 
 def ask_to_sample(stage: Stage, asked: SamplingQuestion) -> list[tuple[object, ...]]:
-    """Show the question, wait until it listens, and return the answers that will be given."""
-    question = ServerQuestion(server="travel", message="", sampling=asked)
-    title = "travel wants to ask the model something"
-    request = ApprovalRequest(
-        call_id="c1", tool="travel__book", title=title, reason="", arguments_digest="", question=question
-    )
-    stage.show(answer("Booking."), call("travel__book", "{}", approval=request), is_running=True)
-    stage.qtbot.waitUntil(lambda: sampling_card(stage).is_listening)
-    return record(stage.view.entry_actions.approval_answered)
-
-
-def sampling_card(stage: Stage) -> SamplingCard:
-    return stage.view.findChildren(SamplingCard)[-1]
-
-
-def button(stage: Stage, words: str) -> QPushButton:
-    found = [
-        each for each in sampling_card(stage).findChildren(QPushButton) if words in (each.text(), each.accessibleName())
-    ]
-    (one,) = found
-    return one
+    return ask(stage, ServerQuestion(server="travel", message="", sampling=asked))
 
 
 def test_everything_that_is_sent_and_who_answers_is_on_the_card(stage: Stage) -> None:
     ask_to_sample(stage, ASKED)
 
-    sent = sampling_card(stage).findChildren(CardField)[0].toPlainText()
-    said = " ".join(each.accessibleName() for each in sampling_card(stage).findChildren(Paragraph))
+    sent = card(stage).findChildren(CardField)[0].toPlainText()
+    said = " ".join(each.accessibleName() for each in card(stage).findChildren(Paragraph))
     assert sent == "— Instructions —\nBe brief.\n\n— As the user —\nName <b>a</b> colour."
     assert "travel wants to ask the model something" in said
     assert "claude-sonnet-5 answers, with at most 1,000 tokens." in said
@@ -194,7 +174,7 @@ def test_each_button_gives_its_answer_once(stage: Stage, words: str, decision: D
     answers = ask_to_sample(stage, ASKED)
 
     for _ in range(2):
-        QTest.mouseClick(button(stage, words), Qt.MouseButton.LeftButton)
+        click(stage.button(words))
 
     assert answers == [("c1", decision)]
 
@@ -216,9 +196,9 @@ def test_what_is_too_long_to_be_seen_at_once_is_allowed_only_when_it_was_seen(st
     long = SampledText(role="user", text="\n".join(f"line {number}" for number in range(400)))
     answers = ask_to_sample(stage, SamplingQuestion(texts=(long,), max_tokens=10, model="m"))
 
-    assert not button(stage, "Allow once").isEnabled()
-    assert not button(stage, "Allow in this session").isEnabled()
+    assert not stage.button("Allow once").isEnabled()
+    assert not stage.button("Allow in this session").isEnabled()
     QTest.keyClick(stage.window, Qt.Key.Key_A, CTRL_SHIFT)
     assert answers == []
-    QTest.mouseClick(button(stage, "Deny"), Qt.MouseButton.LeftButton)
+    click(stage.button("Deny"))
     assert answers == [("c1", Denied())]

@@ -55,6 +55,14 @@ class Session:
     def collapse(self, number: int) -> None:
         self.view.apply(self.transcript.paged.collapse(number))
 
+    def show_end(self) -> None:
+        """Show another transcript that has only the last two pages."""
+        end = Transcript()
+        for number in (29, 30):
+            for event in page_events(number):
+                end.apply(event)
+        self.view.show_transcript(end)
+
     def y_of(self, text: str) -> int:
         """Where the live row that begins with this text is in the view."""
         for row in self.view.row_layout.widgets.live:
@@ -136,11 +144,7 @@ def test_a_search_goes_on_over_pages_that_are_not_loaded(session: Session) -> No
 
 
 def test_the_same_end_with_more_before_it_stays_where_it_was(session: Session, stage: Stage) -> None:
-    end = Transcript()
-    for number in (29, 30):
-        for event in page_events(number):
-            end.apply(event)
-    session.view.show_transcript(end)
+    session.show_end()
     bar = session.view.verticalScrollBar()
     bar.setValue(bar.value() - 60)
     before = session.y_of("mango30")
@@ -150,11 +154,7 @@ def test_the_same_end_with_more_before_it_stays_where_it_was(session: Session, s
 
 
 def test_the_widgets_of_the_same_end_stay_when_more_comes_before_it(session: Session) -> None:
-    end = Transcript()
-    for number in (29, 30):
-        for event in page_events(number):
-            end.apply(event)
-    session.view.show_transcript(end)
+    session.show_end()
     session.view.row_layout.scroll_to_bottom()
     before = [row.widget for row in session.view.row_layout.widgets.live]
     session.transcript.expand(29, replay(page_events(29)))

@@ -1,7 +1,7 @@
 """The transcript view: what is on screen follows the transcript, and the user's eye, at any length."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -146,10 +146,12 @@ class TestStayingInPlace:
         assert stage.view.viewport().grab(area).toImage() == picture.copy(area)
         assert "Jump to latest ↓" in stage.buttons()
 
-    def test_the_jump_button_goes_back_to_following(self, stage: Stage) -> None:
+    @pytest.mark.parametrize("is_by_button", [True, False])
+    def test_the_jump_button_or_scrolling_to_the_end_follows_again(self, stage: Stage, is_by_button: bool) -> None:
         stage.show(answer(long_text(40)))
         stage.wheel(5)
-        stage.button("Jump to latest").click()
+        assert not stage.view.row_layout.reading.is_following
+        stage.button("Jump to latest").click() if is_by_button else stage.wheel(-6)
         assert stage.view.row_layout.reading.is_following
         assert "Jump to latest ↓" not in stage.buttons()
 
@@ -165,13 +167,6 @@ class TestStayingInPlace:
         bar.setValue(0)
         stage.view.finder.clear()
         assert "Jump to latest ↓" in stage.buttons()
-
-    def test_scrolling_back_to_the_end_follows_again(self, stage: Stage) -> None:
-        stage.show(answer(long_text(40)))
-        stage.wheel(3)
-        assert not stage.view.row_layout.reading.is_following
-        stage.wheel(-4)
-        assert stage.view.row_layout.reading.is_following
 
     @pytest.mark.parametrize("key", [Qt.Key.Key_PageUp, Qt.Key.Key_Up, Qt.Key.Key_Home])
     def test_a_key_upwards_detaches(self, stage: Stage, key: Qt.Key) -> None:
@@ -516,31 +511,33 @@ class TestReachingEverything:
             assert button.accessibleName() or button.text()
 
 
+@pytest.fixture
+def chosen(theme: Theme) -> Generator[Theme]:
+    """The theme, which the test may change: it is put back."""
+    yield theme
+    theme.choose("light")
+    theme.choose_sizes(TextSizes())
+    theme.choose_density("comfortable")
+
+
 class TestTheTheme:
-    def test_another_theme_redraws_everything(self, stage: Stage, theme: Theme) -> None:
+    def test_another_theme_redraws_everything(self, stage: Stage, chosen: Theme) -> None:
         stage.show(prompt("hi"), answer("# Title\n\ntext `code`\n\n```py\nx = 1\n```"), call())
         light = stage.view.grab().toImage()
         top = stage.top_text()
-        theme.choose("dark")
-        try:
-            dark = stage.view.grab().toImage()
-            assert dark != light
-            assert dark.pixelColor(5, 5).name() == theme.colours.surface.lower()
-            assert stage.top_text() == top
-        finally:
-            theme.choose("light")
+        chosen.choose("dark")
+        dark = stage.view.grab().toImage()
+        assert dark != light
+        assert dark.pixelColor(5, 5).name() == chosen.colours.surface.lower()
+        assert stage.top_text() == top
         assert stage.shown_text(1).startswith("Title")
 
-    def test_what_the_person_wrote_survives_another_theme(self, stage: Stage, theme: Theme) -> None:
+    def test_what_the_person_wrote_survives_another_theme(self, stage: Stage, chosen: Theme) -> None:
         stage.show(call("run_terminal_cmd", "git push", approval=question()), is_running=True)
         stage.button("Deny").click()
         type_text(stage.window.focusWidget(), "not yet")
-        theme.choose("dark")
-        try:
-            texts = [edit.text() for edit in stage.widget(0).findChildren(type(stage.field))]
-            assert texts == ["not yet"]
-        finally:
-            theme.choose("light")
+        chosen.choose("dark")
+        assert [edit.text() for edit in stage.widget(0).findChildren(type(stage.field))] == ["not yet"]
 
 
 def test_colours_of_code_come_a_moment_later(stage: Stage, theme: Theme) -> None:
@@ -571,31 +568,27 @@ def test_time_passes_on_running_calls_only_while_they_are_seen(stage: Stage) -> 
     assert not stage.view.status.is_ticking
 
 
-def test_text_and_code_are_as_large_as_the_person_wants(stage: Stage, theme: Theme) -> None:
+def test_text_and_code_are_as_large_as_the_person_wants(stage: Stage, chosen: Theme) -> None:
     stage.show(prompt("hello"), answer("one\n\n```\ncode\n```"), answer("# title"))
     before = [height for _, _, height in drawn(stage)]
-    theme.choose_sizes(TextSizes(chat=20, code=18))
-    try:
-        larger = [height for _, _, height in drawn(stage)]
-        assert all(now > then for now, then in zip(larger, before, strict=True))
-    finally:
-        theme.choose_sizes(TextSizes())
+    chosen.choose_sizes(TextSizes(chat=20, code=18))
+    larger = [height for _, _, height in drawn(stage)]
+    assert all(now > then for now, then in zip(larger, before, strict=True))
+    chosen.choose_sizes(TextSizes())
     assert [height for _, _, height in drawn(stage)] == before
 
 
-def test_a_compact_conversation_takes_less_room_at_once_and_stays_where_it_was(stage: Stage, theme: Theme) -> None:
+def test_a_compact_conversation_takes_less_room_at_once_and_stays_where_it_was(stage: Stage, chosen: Theme) -> None:
     calls = [call(title=f"file {number}", call_id=f"c{number}", result=ToolResult(content="x")) for number in range(20)]
     stage.show(prompt("go"), *calls, answer(f"{long_text(3)}\n\n- one\n- two\n\n## Title\n\n```py\nx\ny\n```"))
     layout = stage.view.row_layout
     layout.scroll_to(0)
     comfortable = layout.rows.heights.total
-    try:
-        theme.choose_density("compact")
-        assert layout.rows.heights.total < 0.8 * comfortable
-        assert layout.top_edge == 0
-        assert stage.widget(1).height() == 26
-    finally:
-        theme.choose_density("comfortable")
+    chosen.choose_density("compact")
+    assert layout.rows.heights.total < 0.8 * comfortable
+    assert layout.top_edge == 0
+    assert stage.widget(1).height() == 26
+    chosen.choose_density("comfortable")
     layout.scroll_to(0)
     assert stage.widget(1).height() == 32
 
