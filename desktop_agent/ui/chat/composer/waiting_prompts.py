@@ -202,7 +202,13 @@ class WaitingPrompts(QObject):
         for card in self._cards:
             card.hide()
             card.deleteLater()
-        self._cards = [self._make_card(prompt_id, text) for prompt_id, text in self._prompts[:_SHOWN_CARDS]]
+        self._cards = [
+            QueueCard(prompt_id, text, self._theme, self, is_steering=prompt_id in self._steering)
+            for prompt_id, text in self._prompts[:_SHOWN_CARDS]
+        ]
+        self._offer()
+        for card in self._cards:
+            card.show()
         field = cast("QWidget", self.composer.focusProxy())
         stops = [stop for card in self._cards for stop in card.tab_stops()]
         for before, stop in pairwise((field, *stops, field) if stops else ()):
@@ -229,12 +235,6 @@ class WaitingPrompts(QObject):
     def drop(self, prompt_id: str, y: int) -> None:
         above = [card for card in self._cards if card.prompt_id != prompt_id and card.geometry().center().y() < y]
         self._place_at(prompt_id, len(above))
-
-    def _make_card(self, prompt_id: str, text: str) -> QueueCard:
-        card = QueueCard(prompt_id, text, self._theme, self, is_steering=prompt_id in self._steering)
-        card.offer(is_sendable=self._is_sendable, is_steerable=self._is_steerable)
-        card.show()
-        return card
 
     def set_sendable(self, *, is_sendable: bool) -> None:
         self._is_sendable = is_sendable

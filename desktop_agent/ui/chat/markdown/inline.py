@@ -36,10 +36,6 @@ class WebAddress(NamedTuple):
     href: str
 
 
-def may_have_address(text: str) -> bool:
-    return "://" in text or "www." in text
-
-
 def web_addresses(text: str) -> Iterator[WebAddress]:
     for found in _BEGUN.finditer(text):
         written = _without_sentence(found[0])
@@ -164,7 +160,7 @@ class _Writer:
         self._length += length
 
     def _add_text(self, text: str) -> None:
-        if self._link or not may_have_address(text):
+        if self._link or ("://" not in text and "www." not in text):
             self._add(text, self._style)
             return
         end = 0

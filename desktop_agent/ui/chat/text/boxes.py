@@ -96,7 +96,10 @@ class TablePassage:
         self._alignments = block.alignments
         self._has_header = block.joint is None
         self._rows = self._make_cells(block, references, before)
-        self.natural_widths = natural_widths or self._natural_widths()
+        self.natural_widths = natural_widths or [
+            max((row[at].natural_width for row in self._rows if at < len(row)), default=0.0)
+            for at in range(len(block.alignments))
+        ]
         self._widths = _share(self.natural_widths, width - 2 * _PADDING_X * len(block.alignments))
         self._row_tops = self._place()
         self._cells = [cell for row in self._rows for cell in row]
@@ -122,10 +125,6 @@ class TablePassage:
                 row.append(cell)
             rows.append(row)
         return rows
-
-    def _natural_widths(self) -> list[float]:
-        columns = range(len(self._alignments))
-        return [max((row[at].natural_width for row in self._rows if at < len(row)), default=0.0) for at in columns]
 
     def _place(self) -> list[int]:
         tops = [0]

@@ -275,7 +275,8 @@ class MessageMenu(QObject):
 
     def quote(self) -> None:
         """Quote the selected text, else the message with the focus, else the last answer."""
-        answers = (row for row in reversed(list(self._layout.rows)) if _is_answer(row))
+        rows = reversed(list(self._layout.rows))
+        answers = (row for row in rows if isinstance(row.entry, TextEntry) and row.entry.kind == "text")
         row = self._focused() or next(answers, None)
         self._quote(self._selected.text() or (copied_row(row) if row is not None else ""))
 
@@ -316,10 +317,6 @@ class MessageMenu(QObject):
     def _focused(self) -> EntryRow | None:
         shown = ((row, row.widget) for row in self._layout.widgets.live if row.widget is not None)
         return next((row for row, widget in shown if widget.is_pinned or widget.hasFocus()), None)
-
-
-def _is_answer(row: EntryRow) -> bool:
-    return isinstance(row.entry, TextEntry) and row.entry.kind == "text"
 
 
 def _copy(text: str) -> None:
