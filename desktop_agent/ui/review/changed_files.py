@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.protocol.model import ChangeKind, ChangeSelection
+from desktop_agent.core.protocol.events import UNSTAMPED
+from desktop_agent.core.protocol.model import ChangeKind, ChangeSelection, FileChange
 from desktop_agent.core.transcript import ChangeRecord, Transcript
 
 BaselineKind = Literal["last_turn", "session", "turn", "since", "uncommitted", "branch"]
@@ -178,9 +179,10 @@ def _origins(chains: dict[str, list[ChangeRecord]]) -> dict[str, str]:
     return origins
 
 
-def git_files(records: Iterable[ChangeRecord]) -> list[ChangedFile]:
+def git_files(changes: Iterable[FileChange]) -> tuple[ChangedFile, ...]:
+    records = (ChangeRecord(change, turn=0, call_id="", at=UNSTAMPED) for change in changes)
     files = (ChangedFile.of(record.change.path, (record,), record.change.moved_from) for record in records)
-    return [file._replace(is_git=True) for file in files]
+    return tuple(file._replace(is_git=True) for file in files)
 
 
 def turns_with_changes(transcript: Transcript) -> list[int]:

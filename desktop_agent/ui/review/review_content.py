@@ -244,7 +244,9 @@ class ReviewContent(QWidget):
             self._decisions.submit(LookAtChanges())
 
     def _ask_git_again(self) -> None:
-        state = self._reviewed.disk_state()
+        transcript = self._reviewed.transcript
+        # Git's answer may be another one, as far as the session knows.
+        state = len(transcript.changes), transcript.turns.is_running
         if state != self._disk_state:
             self._disk_state = state
             if self._reviewed.baseline.is_git:
@@ -289,8 +291,9 @@ class ReviewContent(QWidget):
         file, reviewed, pane = self._listing.files.current_file, self._reviewed, self._pane
         if file is None:
             return
-        tool = reviewed.tool_behind(file)
-        self._pane.show_file(file, _tr("turn {0} · {1}").format(*tool) if tool is not None else "")
+        made = reviewed.record_behind(file)
+        call = _tr("turn {0} · {1}").format(made.turn, made.tool) if made is not None and made.tool else ""
+        pane.show_file(file, call)
         kept, undone = frozenset(reviewed.kept(file)), reviewed.undone(file)
         pane.set_decisions(HunkDecisions(kept, undone, self._undo_obstacle(file)))
         comments = reviewed.transcript.changed.comments.values()

@@ -10,7 +10,6 @@ from shiboken6 import isValid
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.hunks import all_keys, review_hunks
-from desktop_agent.core.protocol.events import UNSTAMPED
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileDiff, Uncaptured
 from desktop_agent.core.transcript import ChangeRecord, Transcript
 from desktop_agent.core.undo.path_tracking import recorded_of
@@ -115,12 +114,8 @@ class GitListing(QObject):
             return
         self.is_loading = False
         self.problem = problem
-        self.files = tuple(git_files(_records(found)))
+        self.files = git_files(found)
         self.changed.emit()
-
-
-def _records(changes: Sequence[FileChange]) -> list[ChangeRecord]:
-    return [ChangeRecord(change, turn=0, call_id="", at=UNSTAMPED) for change in changes]
 
 
 _KEYED_AT_ONCE = 200
@@ -249,10 +244,6 @@ class Reviewed:
             git,
         )
 
-    def disk_state(self) -> object:
-        """Return a value that changes whenever git's answer may have changed, as far as the session knows."""
-        return len(self.transcript.changes), self.transcript.turns.is_running
-
     def kept(self, file: ChangedFile) -> set[HunkKey]:
         return self.transcript.changed.kept.get(file.path, set())
 
@@ -272,10 +263,6 @@ class Reviewed:
         records = self.transcript.changes.values() if file.is_git else file.standing
         found = [record for record in records if record.call_id and record.change.path == file.path]
         return found[-1] if found else None
-
-    def tool_behind(self, file: ChangedFile) -> tuple[int, str] | None:
-        record = self.record_behind(file)
-        return (record.turn, record.tool) if record is not None and record.tool else None
 
     def record_of_call(self, call_id: str, path: str = "", turn: int | None = None) -> ChangeRecord | None:
         """Return the first change by this call, limited to the file at `path` and to `turn` if they are given."""
