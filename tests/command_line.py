@@ -36,3 +36,9 @@ class CommandLine:
             code = int(stop.code or 0)
         out, err = self._capsys.readouterr()
         return Ran(code, out, err)
+
+    def done(self, *arguments: str | Path) -> Ran:
+        """Run what has to succeed."""
+        ran = self(*arguments)
+        assert ran.code == 0, ran.err
+        return ran

@@ -20,6 +20,11 @@ from desktop_agent.core.system.files import FileState, FileTransition, read_stat
 from tests.command_line import CommandLine, Ran
 
 
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(capsys)
+
+
 class Command(CommandLine):
     """Runs `desktop-agent changes`."""
 

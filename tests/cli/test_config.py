@@ -3,34 +3,25 @@
 import json
 import tomllib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from desktop_agent.cli import main
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.values import declared_settings, setting_values
-from tests.command_line import Ran
+from tests.command_line import CommandLine, Ran
 
 Config = Callable[..., Ran]
 
 
 @pytest.fixture
-def config(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
+def config(run: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     """Runs the command in a folder of its own."""
     (tmp_path / "app").mkdir()
     monkeypatch.chdir(tmp_path / "app")
-
-    def run(*arguments: str) -> Ran:
-        try:
-            code = main(["config", *arguments])
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        out, err = capsys.readouterr()
-        return Ran(code, out, err)
-
-    return run
+    return partial(run, "config")
 
 
 @pytest.fixture

@@ -1,18 +1,17 @@
 """`desktop-agent sessions list` and `search`, as people start them."""
 
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 
 import pytest
 
-from desktop_agent.cli import main
 from desktop_agent.cli.parser import HIT_KINDS
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import HitKind, ModelRef, ToolCall
 from desktop_agent.core.store.journal.journal import Journal
+from tests.command_line import CommandLine
 
 MODEL = ModelRef(provider="scripted", model="scripted")
 NOW = datetime.now(UTC)
@@ -46,37 +45,29 @@ def sessions(isolated_home: object) -> Sequence[str]:
     )
 
 
-def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
-    assert main(["sessions", *arguments, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def listed(run: CommandLine, *arguments: str) -> list[dict[str, Any]]:
+    document = run.done("sessions", *arguments, "--json").json
     return document["hits" if arguments[0] == "search" else "sessions"]
 
 
-def test_pinned_sessions_come_first_and_archived_ones_when_asked_for(
-    sessions: Sequence[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pinned_sessions_come_first_and_archived_ones_when_asked_for(run: CommandLine, sessions: Sequence[str]) -> None:
     plain, pinned, archived = sessions
-    assert [item["id"] for item in listed(capsys, "list")] == [pinned, plain]
-    assert [item["id"] for item in listed(capsys, "list", "--archived")] == [archived]
-    assert [item["id"] for item in listed(capsys, "list", "--all")] == [pinned, plain, archived]
-    assert [item["id"] for item in listed(capsys, "list", "--workspace", "/home/ann/b")] == [pinned]
+    assert [item["id"] for item in listed(run, "list")] == [pinned, plain]
+    assert [item["id"] for item in listed(run, "list", "--archived")] == [archived]
+    assert [item["id"] for item in listed(run, "list", "--all")] == [pinned, plain, archived]
+    assert [item["id"] for item in listed(run, "list", "--workspace", "/home/ann/b")] == [pinned]
 
 
-def test_the_list_says_how_a_session_is_filed_and_how_big_it_is(
-    sessions: Sequence[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["sessions", "list", "--all"]) == 0
-    first, _, third = capsys.readouterr().out.splitlines()
+def test_the_list_says_how_a_session_is_filed_and_how_big_it_is(run: CommandLine, sessions: Sequence[str]) -> None:
+    first, _, third = run.done("sessions", "list", "--all").out.splitlines()
     assert "pinned" in first
     assert "bytes" in first
     assert "archived" in third
 
 
-def test_a_search_finds_places_in_all_sessions_the_newest_first(
-    sessions: Sequence[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_search_finds_places_in_all_sessions_the_newest_first(run: CommandLine, sessions: Sequence[str]) -> None:
     plain, pinned, archived = sessions
-    hits = listed(capsys, "search", "apple")
+    hits = listed(run, "search", "apple")
     assert [hit["session_id"] for hit in hits] == [plain, archived, pinned]
     assert (hits[0]["kind"], hits[0]["snippet"], hits[0]["marks"]) == ("prompt", "An apple", [[3, 8]])
     assert hits[0]["title"] == "An apple"
@@ -94,42 +85,38 @@ def test_a_search_finds_places_in_all_sessions_the_newest_first(
     ],
 )
 def test_options_narrow_the_search(
-    sessions: Sequence[str], capsys: pytest.CaptureFixture[str], options: list[str], found: list[int]
+    run: CommandLine, sessions: Sequence[str], options: list[str], found: list[int]
 ) -> None:
-    hits = listed(capsys, "search", "apple", *options)
+    hits = listed(run, "search", "apple", *options)
     assert [hit["session_id"] for hit in hits] == [sessions[number] for number in found]
 
 
-def test_people_read_the_title_and_the_place(sessions: Sequence[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sessions", "search", "third"]) == 0
-    shown, told = capsys.readouterr()
-    assert shown.splitlines()[0] == f"{sessions[2]}  A third apple"
-    assert shown.splitlines()[1].endswith("turn 1  prompt")
-    assert shown.splitlines()[2] == "    A third apple"
-    assert told == "Reading what is new…\n"
-    assert main(["sessions", "search", '"nothing like it']) == 0
-    assert capsys.readouterr() == ("Nothing was found.\n", "")
+def test_people_read_the_title_and_the_place(run: CommandLine, sessions: Sequence[str]) -> None:
+    found = run.done("sessions", "search", "third")
+    heading, place, words = found.out.splitlines()
+    assert (heading, words) == (f"{sessions[2]}  A third apple", "    A third apple")
+    assert place.endswith("turn 1  prompt")
+    assert found.err == "Reading what is new…\n"
+    nothing = run.done("sessions", "search", '"nothing like it')
+    assert (nothing.out, nothing.err) == ("Nothing was found.\n", "")
 
 
 @pytest.mark.parametrize("moment", ["yesterday", "9999999d", "2026-13-01"])
-def test_what_is_no_date_is_said(isolated_home: object, moment: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["sessions", "search", "x", "--since", moment])
-    assert stop.value.code == 2
-    assert "is no date such as" in capsys.readouterr().err
+def test_what_is_no_date_is_said(run: CommandLine, moment: str) -> None:
+    ran = run("sessions", "search", "x", "--since", moment)
+    assert (ran.code, "is no date such as" in ran.err) == (2, True)
 
 
 def test_all_kinds_can_be_asked_for() -> None:
     assert get_args(HitKind) == HIT_KINDS
 
 
-def test_what_the_model_said_a_command_is_for_is_shown_with_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_model_said_a_command_is_for_is_shown_with_it(run: CommandLine) -> None:
     call = ToolCall(id="c1", name="run_terminal_cmd", arguments={"command": "touch a", "explanation": " Make a file. "})
     started = ev.ToolCallStarted(
         turn=1, call=call, title="touch a", source="workspace", capabilities=("exec_shell",), is_read_only=False
     )
     session = write(1, "/home/ann/a", prompt("Make it"), started)
-    assert main(["sessions", "show", session]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = run.done("sessions", "show", session).out.splitlines()
     at = next(number for number, line in enumerate(lines) if line.endswith("run_terminal_cmd touch a"))
     assert lines[at + 1] == "  Make a file."

@@ -3,16 +3,8 @@
 import json
 from pathlib import Path
 
-import pytest
-
-from desktop_agent import cli
 from tests.cli.conftest import RecordedSession
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = cli.main(["sessions", *arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+from tests.command_line import CommandLine
 
 
 def journal(home: Path, session_id: str) -> list[dict[str, object]]:
@@ -20,24 +12,16 @@ def journal(home: Path, session_id: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
 
 
-def test_a_fork_is_named_and_can_be_shown(
-    session: RecordedSession, capsys: pytest.CaptureFixture[str], isolated_home: Path
-) -> None:
+def test_a_fork_is_named_and_can_be_shown(run: CommandLine, session: RecordedSession, isolated_home: Path) -> None:
     session.write("a.py", b"x = 1")
-    code, output, _ = run(capsys, "fork", session.id, "--json")
-    assert code == 0
-    told = json.loads(output)
+    told = run.done("sessions", "fork", session.id, "--json").json
     assert (told["source"], told["before_turn"]) == (session.id, None)
     assert journal(isolated_home / "desktop-agent", told["id"])[-1]["type"] == "session_forked"
-    code, output, _ = run(capsys, "show", told["id"])
-    assert code == 0
-    assert f"a copy of {session.id}" in output
-    code, output, _ = run(capsys, "fork", session.id[-6:])
-    assert (code, output.strip() != told["id"]) == (0, True)
+    assert f"a copy of {session.id}" in run.done("sessions", "show", told["id"]).out
+    assert run.done("sessions", "fork", session.id[-6:]).out.strip() != told["id"]
 
 
-def test_a_turn_that_is_not_there_is_said(session: RecordedSession, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_turn_that_is_not_there_is_said(run: CommandLine, session: RecordedSession) -> None:
     session.write("a.py", b"x = 1")
-    code, _, errors = run(capsys, "fork", session.id, "--before-turn", "99")
-    assert code == 2
-    assert "no turn 99" in errors
+    ran = run("sessions", "fork", session.id, "--before-turn", "99")
+    assert (ran.code, "no turn 99" in ran.err) == (2, True)

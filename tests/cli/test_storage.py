@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.cli import main
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME
+from tests.command_line import CommandLine
 
 TEXT = b"def kept(value):\n    return value\n" * 2000
 SESSION = "20261121-213700-k3f9qx"
@@ -31,9 +31,8 @@ def blob_files(data: Path) -> list[Path]:
     return [path for path in (data / "blobs").rglob("*") if path.is_file()]
 
 
-def test_it_shows_what_is_kept_and_for_whom(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["storage"]) == 0
-    shown = capsys.readouterr().out
+def test_it_shows_what_is_kept_and_for_whom(run: CommandLine, data: Path) -> None:
+    shown = run.done("storage").out
     assert "2 contents: " in shown
     assert "unpacked 68.0 kB" in shown
     assert "Needed by no session: 1, 8 bytes." in shown
@@ -41,9 +40,8 @@ def test_it_shows_what_is_kept_and_for_whom(data: Path, capsys: pytest.CaptureFi
     assert len(blob_files(data)) == 2
 
 
-def test_programs_read_the_same_as_numbers(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["storage", "show", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def test_programs_read_the_same_as_numbers(run: CommandLine, data: Path) -> None:
+    document = run.done("storage", "show", "--json").json
     assert (document["blobs"], document["unreferenced"], document["unreferenced_bytes"]) == (2, 1, 8)
     assert document["blob_bytes"] == sum(path.stat().st_size for path in blob_files(data))
     [session] = document["sessions"]
@@ -51,28 +49,25 @@ def test_programs_read_the_same_as_numbers(data: Path, capsys: pytest.CaptureFix
     assert session["own_bytes"] == document["blob_bytes"] - 8
 
 
-def test_a_dry_run_removes_nothing_and_a_real_one_does(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["storage", "collect", "--dry-run"]) == 0
-    assert "Would remove 1 file that no session needs: 8 bytes." in capsys.readouterr().out
+def test_a_dry_run_removes_nothing_and_a_real_one_does(run: CommandLine, data: Path) -> None:
+    assert "Would remove 1 file that no session needs: 8 bytes." in run.done("storage", "collect", "--dry-run").out
     assert len(blob_files(data)) == 2
-    assert main(["storage", "collect", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = run.done("storage", "collect", "--json").json
     assert document == {"removed": 1, "removed_bytes": 8, "kept_young": 0, "dry_run": False}
     assert len(blob_files(data)) == 1
 
 
-def test_it_refuses_while_a_session_cannot_be_read(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_refuses_while_a_session_cannot_be_read(run: CommandLine, data: Path) -> None:
     (data / "sessions" / "linked").symlink_to(data / "nowhere")
-    assert main(["storage", "collect"]) == 1
-    assert "Nothing was removed." in capsys.readouterr().err
+    ran = run("storage", "collect")
+    assert (ran.code, "Nothing was removed." in ran.err) == (1, True)
     assert len(blob_files(data)) == 2
 
 
-def test_a_dry_show_is_asked_for_wrongly(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["storage", "show", "--dry-run"]) == 2
-    assert "--dry-run" in capsys.readouterr().err
+def test_a_dry_show_is_asked_for_wrongly(run: CommandLine) -> None:
+    ran = run("storage", "show", "--dry-run")
+    assert (ran.code, "--dry-run" in ran.err) == (2, True)
 
 
-def test_nothing_stored_yet_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["storage"]) == 0
-    assert "0 contents: 0 bytes" in capsys.readouterr().out
+def test_nothing_stored_yet_is_no_error(run: CommandLine) -> None:
+    assert "0 contents: 0 bytes" in run.done("storage").out

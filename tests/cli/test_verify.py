@@ -1,12 +1,10 @@
 """`sessions verify` says what is wrong, mends it when asked to, and returns what a script can act on."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from desktop_agent.cli import main
 from desktop_agent.cli.console import Console
 from desktop_agent.cli.sessions import verify_sessions
 from desktop_agent.core.base.errors import SessionNotFoundError
@@ -14,6 +12,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.session_folder import SessionLock
+from tests.command_line import CommandLine
 from tests.core.samples import SAMPLE_EVENTS
 from tests.core.store.journals import write
 
@@ -40,11 +39,13 @@ def make(isolated_home: Path) -> Make:
     return made
 
 
-def test_what_is_fine_is_said_in_one_line_each(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_fine_is_said_in_one_line_each(run: CommandLine, make: Make) -> None:
     make(ID)
     make(OTHER)
-    assert main(["sessions", "verify"]) == 0
-    assert sorted(capsys.readouterr().out.splitlines()) == [f"{ID}  fine, 4 records", f"{OTHER}  fine, 4 records"]
+    assert sorted(run.done("sessions", "verify").out.splitlines()) == [
+        f"{ID}  fine, 4 records",
+        f"{OTHER}  fine, 4 records",
+    ]
 
 
 def test_a_session_that_is_deleted_meanwhile_costs_no_other_its_report(
@@ -60,44 +61,41 @@ def test_a_session_that_is_deleted_meanwhile_costs_no_other_its_report(
         verify_sessions(catalog, [OTHER], Console(), is_repairing=False)
 
 
-def test_a_problem_is_explained_with_its_repair_and_fails_the_command(
-    make: Make, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_problem_is_explained_with_its_repair_and_fails_the_command(run: CommandLine, make: Make) -> None:
     path = make(ID)
     make(OTHER)
     path.write_bytes(path.read_bytes() + b'{"v":1,"se')
-    assert main(["sessions", "verify"]) == 1
-    out = capsys.readouterr().out
-    assert f"{ID}  1 problem, 4 records\n  line 5: The last record was cut off" in out
-    assert "--repair: It is taken out of the journal." in out
-    assert main(["sessions", "verify", OTHER]) == 0
+    ran = run("sessions", "verify")
+    assert ran.code == 1
+    assert f"{ID}  1 problem, 4 records\n  line 5: The last record was cut off" in ran.out
+    assert "--repair: It is taken out of the journal." in ran.out
+    run.done("sessions", "verify", OTHER)
 
 
-def test_a_repair_says_what_it_did_and_where_the_old_journal_is(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_repair_says_what_it_did_and_where_the_old_journal_is(run: CommandLine, make: Make) -> None:
     path = make(ID)
     damaged = path.read_bytes() + b"{broken\n"
     path.write_bytes(damaged)
-    assert main(["sessions", "verify", "k3f9qx", "--repair", "--json"]) == 0
-    [session] = json.loads(capsys.readouterr().out)["sessions"]
+    [session] = run.done("sessions", "verify", "k3f9qx", "--repair", "--json").json["sessions"]
     assert (session["id"], session["is_fine"], session["records"], session["findings"]) == (ID, True, 4, [])
     assert [(finding["code"], finding["line"]) for finding in session["repaired"]] == [("unreadable_line", 5)]
     assert Path(session["kept"]).read_bytes() == damaged
-    assert main(["sessions", "verify", ID]) == 0
+    run.done("sessions", "verify", ID)
 
 
-def test_a_session_that_is_open_elsewhere_is_only_looked_at(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_session_that_is_open_elsewhere_is_only_looked_at(run: CommandLine, make: Make) -> None:
     path = make(ID)
     path.write_bytes(path.read_bytes() + b"{broken\n")
     damaged = path.read_bytes()
     lock = SessionLock(path.parent)
     try:
-        assert main(["sessions", "verify", ID, "--repair"]) == 1
+        ran = run("sessions", "verify", ID, "--repair")
     finally:
         lock.release()
-    assert "open in another window or process, so nothing was changed" in capsys.readouterr().out
+    assert (ran.code, "open in another window or process, so nothing was changed" in ran.out) == (1, True)
     assert path.read_bytes() == damaged
 
 
-def test_a_session_that_is_not_there_is_bad_usage(make: Make) -> None:
+def test_a_session_that_is_not_there_is_bad_usage(run: CommandLine, make: Make) -> None:
     make(ID)
-    assert main(["sessions", "verify", "nobody"]) == 2
+    assert run("sessions", "verify", "nobody").code == 2
