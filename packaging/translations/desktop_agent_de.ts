@@ -1030,9 +1030,6 @@
         <source>{keys} denies at once</source>
         <translation>{keys} lehnt sofort ab</translation>
     </message>
-</context>
-<context>
-    <name>CardDenial</name>
     <message>
         <source>Back</source>
         <translation>Zurück</translation>

@@ -1029,9 +1029,6 @@
         <source>{keys} denies at once</source>
         <translation>{keys} 立即拒绝</translation>
     </message>
-</context>
-<context>
-    <name>CardDenial</name>
     <message>
         <source>Back</source>
         <translation>返回</translation>

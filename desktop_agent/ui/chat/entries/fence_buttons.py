@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from PySide6.QtCore import QCoreApplication, QObject, QPoint, QRect, QTimer, Signal
+from PySide6.QtCore import QObject, QPoint, QRect, QTimer, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.ui.chat.text.styles import CODE_HEADER
@@ -116,7 +116,7 @@ class FenceButtons(QObject):
 
     def say_copied(self, index: int) -> None:
         if (button := self._shown.get(("copy", index))) is not None:
-            button.setText(_tr("Copied"))
+            button.setText(self.tr("Copied"))
             self._timer.start()
             self.changed.emit()
 
@@ -134,9 +134,9 @@ class FenceButtons(QObject):
 
     def _make(self, act: FenceAct) -> QPushButton:
         if act == "copy":
-            text, object_name, name = _tr("Copy"), "copyCodeButton", _tr("Copy code")
+            text, object_name, name = self.tr("Copy"), "copyCodeButton", self.tr("Copy code")
         else:
-            text, object_name, name = _tr("Apply…"), "applyCodeButton", _tr("Apply code to a file")
+            text, object_name, name = self.tr("Apply…"), "applyCodeButton", self.tr("Apply code to a file")
         return make_button(
             text,
             object_name=object_name,
@@ -154,9 +154,5 @@ class FenceButtons(QObject):
     def _on_copied_seen(self) -> None:
         shown = (button for (act, _), button in self._shown.items() if act == "copy")
         for button in (*shown, *self._spare["copy"]):
-            button.setText(_tr("Copy"))
+            button.setText(self.tr("Copy"))
         self.changed.emit()
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("FenceButtons", text)

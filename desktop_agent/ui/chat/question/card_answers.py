@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 
-from PySide6.QtCore import QCoreApplication, QObject, QRect, Qt, Signal
+from PySide6.QtCore import QObject, QRect, Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope
@@ -38,10 +38,6 @@ DENIAL = "denial"
 """The key of the reason among the drafts."""
 
 _FIELD_HEIGHT = 30
-
-
-def _say(text: str) -> str:
-    return QCoreApplication.translate("CardDenial", text)
 
 
 class CardAnswers(QObject):
@@ -98,13 +94,13 @@ class CardAnswers(QObject):
     @cached_property
     def _denial(self) -> tuple[QLineEdit, QPushButton, QPushButton]:
         """The field for the reason, and its buttons: made when the user first wants to deny."""
-        reason = _say("Reason for the agent (optional)")
-        field = make_line("", _say("Message to the agent"), reason, parent=self._card)
+        reason = self.tr("Reason for the agent (optional)")
+        field = make_line("", self.tr("Message to the agent"), reason, parent=self._card)
         field.setText(self._drafts.get(DENIAL, ""))
         field.textChanged.connect(partial(self._drafts.__setitem__, DENIAL))
         field.returnPressed.connect(self._on_deny_now)
-        deny = make_button(_say("Deny"), clicked=self._on_deny_now, variant="destructive", parent=self._card)
-        back = make_button(_say("Back"), clicked=self._on_back, variant="flat", parent=self._card)
+        deny = make_button(self.tr("Deny"), clicked=self._on_deny_now, variant="destructive", parent=self._card)
+        back = make_button(self.tr("Back"), clicked=self._on_back, variant="flat", parent=self._card)
         for control in (field, deny):
             control.setEnabled(not self._is_stopped)
         for widget in (field, deny, back):
