@@ -51,6 +51,7 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
 
 
 HOST_ID = "urn:uuid:00000000-0000-4000-8000-000000000001"
+NO_TOKENS = "ChatGPT answered the sign-in with something else than tokens."
 EARLIER = Registration(client_id=ISSUED_CLIENT, subject=SUBJECT, email=EMAIL)
 
 
@@ -253,20 +254,12 @@ async def test_another_user_than_the_account_is_of_is_refused() -> None:
         (403, "<html>a page of a proxy</html>", "ChatGPT refused to finish the sign-in."),
         (500, "oops", "ChatGPT cannot answer a sign-in now."),
         (429, "{}", "ChatGPT cannot answer a sign-in now."),
-        (200, "<html>no JSON</html>", "ChatGPT answered the sign-in with something else than tokens."),
-        (200, "[]", "ChatGPT answered the sign-in with something else than tokens."),
-        (200, '{"access_token": ""}', "ChatGPT answered the sign-in with something else than tokens."),
-        (200, '{"access_token": "two\\nlines"}', "ChatGPT answered the sign-in with something else than tokens."),
-        (
-            200,
-            '{"access_token": "t", "expires_in": -1}',
-            "ChatGPT answered the sign-in with something else than tokens.",
-        ),
-        (
-            200,
-            '{"access_token": "t", "token_type": "mac"}',
-            "ChatGPT answered the sign-in with something else than tokens.",
-        ),
+        (200, "<html>no JSON</html>", NO_TOKENS),
+        (200, "[]", NO_TOKENS),
+        (200, '{"access_token": ""}', NO_TOKENS),
+        (200, '{"access_token": "two\\nlines"}', NO_TOKENS),
+        (200, '{"access_token": "t", "expires_in": -1}', NO_TOKENS),
+        (200, '{"access_token": "t", "token_type": "mac"}', NO_TOKENS),
         (307, "", "ChatGPT gave no answer that a sign-in may have."),
     ],
 )
