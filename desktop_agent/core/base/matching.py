@@ -6,8 +6,8 @@ matched before it. `PathIndex` ranks the paths of a large workspace by how well 
 
 import heapq
 import re
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 Span = tuple[int, int]
@@ -37,19 +37,6 @@ def find_matches(names: Sequence[str], query: str, *, limit: int) -> Matches:
     return NarrowingSearch(names).find(query, limit=limit)
 
 
-def spans_of_words(path: str, words: Sequence[str]) -> tuple[Span, ...]:
-    lower = path.lower()
-    if len(lower) != len(path):
-        return ()  # some letters have a longer lower-case form: positions would be wrong
-    return joined((at, at + len(word)) for word in words if (at := lower.rfind(word)) >= 0)
-
-
-def spans_of_letters(path: str, letters: str) -> tuple[Span, ...]:
-    lower = path.lower()
-    places = _from_the_end(lower, letters)
-    return joined((at, at + 1) for at in places) if len(lower) == len(path) and min(places, default=-1) >= 0 else ()
-
-
 def _from_the_end(lower: str, letters: str) -> list[int]:
     """Return the last possible position of each letter, to prefer the path's last part; -1 if one is missing."""
     end = len(lower)
@@ -76,7 +63,21 @@ _MOST_SCORED = 2_000
 """How many of the paths that contain the letters are scored; the shortest are."""
 
 
-class PathIndex:
+class _Names:
+    """Names or paths, as both ways to search them compare them: in lower case, and their last parts."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._all = names
+        self._lower = [name.lower() for name in names]
+        self._last_parts = [lower[lower.rfind("/") + 1 :] for lower in self._lower]
+
+    def _match(self, at: int, spans: Iterable[Span]) -> Match:
+        # Some letters have a longer lower-case form: positions would be wrong.
+        is_same_length = len(self._lower[at]) == len(self._all[at])
+        return Match(self._all[at], joined(spans) if is_same_length else ())
+
+
+class PathIndex(_Names):
     """Some paths, prepared for being searched. Building it takes about a microsecond for each.
 
     The best come first, and the search ends with the first kind of fit that gives enough:
@@ -91,26 +92,21 @@ class PathIndex:
     Each step is one pass of simple expressions over all paths; between them the interpreter lets other threads work.
     """
 
-    def __init__(self, paths: Sequence[str]) -> None:
-        self.paths = paths
-        self._lower = [path.lower() for path in paths]
-        self._names = [lower[lower.rfind("/") + 1 :] for lower in self._lower]
-
     def find(self, query: str, *, limit: int) -> list[Match]:
         """Return the best matches, ignoring case; all words, separated by blanks, must be present."""
         words = query.lower().split()
         if not words:
             return []
-        within: Sequence[int] = range(len(self.paths))
+        within: Sequence[int] = range(len(self._all))
         for word in words[1:]:
             within = [at for at in within if word in self._lower[at]]
         found = self._containing(words[0], within, limit)
         if not found and len(words) == 1:
             return self._by_letters(words[0], limit)
-        return [Match(self.paths[at], self._spans_of(at, words)) for at in found]
+        return [self._match(at, self._spans_of(at, words)) for at in found]
 
     def _containing(self, word: str, within: Sequence[int], limit: int) -> list[int]:
-        lower, names = self._lower, self._names
+        lower, names = self._lower, self._last_parts
         if "/" in word:
             return self._shortest((at for at in within if word in lower[at]), limit)
         begins = [at for at in within if names[at].startswith(word)]
@@ -127,11 +123,11 @@ class PathIndex:
         return found[:limit]
 
     def _shortest(self, places: Iterable[int], limit: int) -> list[int]:
-        paths = self.paths
+        paths = self._all
         return heapq.nsmallest(limit, places, key=lambda at: (len(paths[at]), paths[at]))
 
     def _begins_word(self, at: int, word: str) -> bool:
-        name = self._names[at]
+        name = self._last_parts[at]
         start = name.find(word)
         while start > 0:
             if self._is_word_start(at, len(self._lower[at]) - len(name) + start):
@@ -140,17 +136,15 @@ class PathIndex:
         return start == 0
 
     def _is_word_start(self, at: int, place: int) -> bool:
-        path = self.paths[at]
+        path = self._all[at]
         return is_word_start(path if len(path) == len(self._lower[at]) else self._lower[at], place)
 
-    def _spans_of(self, at: int, words: Sequence[str]) -> tuple[Span, ...]:
+    def _spans_of(self, at: int, words: Sequence[str]) -> Iterator[Span]:
         lower = self._lower[at]
-        if len(lower) != len(self.paths[at]):
-            return ()  # some letters have a longer lower-case form: positions would be wrong
-        name_at = len(lower) - len(self._names[at])
-        places = ((word, lower.find(word, name_at)) for word in words)
-        spans = ((place if place >= 0 else lower.rfind(word), len(word)) for word, place in places)
-        return joined((start, start + length) for start, length in spans)
+        for word in words:
+            place = lower.find(word, len(lower) - len(self._last_parts[at]))
+            place = place if place >= 0 else lower.rfind(word)
+            yield place, place + len(word)
 
     # -- letters in their order --
 
@@ -164,15 +158,15 @@ class PathIndex:
         worst = 2 * min((score for score, *_ in scored), default=0)
         fitting = ((score, length, at, spans) for score, length, spans, at in scored if score <= worst)
         best = heapq.nsmallest(limit, fitting)
-        return [Match(self.paths[at], spans if len(lower[at]) == len(self.paths[at]) else ()) for *_, at, spans in best]
+        return [self._match(at, spans) for *_, at, spans in best]
 
     def _scored(self, at: int, letters: str) -> tuple[int, int, tuple[Span, ...]]:
         """Return how badly the letters match (lower is better), the path's length, and the matching spans."""
         places = self._at_words(at, letters) or _from_the_end(self._lower[at], letters)
         spans = joined((place, place + 1) for place in places)
         amid = sum(not self._is_word_start(at, start) for start, _ in spans)
-        is_before_name = spans[-1][1] <= len(self._lower[at]) - len(self._names[at])
-        return len(spans) + 2 * amid + 2 * is_before_name, len(self.paths[at]), spans
+        is_before_name = spans[-1][1] <= len(self._lower[at]) - len(self._last_parts[at])
+        return len(spans) + 2 * amid + 2 * is_before_name, len(self._all[at]), spans
 
     def _at_words(self, at: int, letters: str) -> list[int]:
         """Return positions that place pieces of `letters` at beginnings of words, long pieces first; empty if
@@ -192,7 +186,8 @@ class PathIndex:
             for start in reversed(starts):
                 if start < behind:
                     break
-                run = _common(letters, len(placed), lower, start)
+                pairs = zip(letters[len(placed) :], lower[start : start + len(letters)], strict=False)
+                run = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
                 waiting += [(*placed, *range(start, start + length)) for length in range(1, run + 1)]
         return []
 
@@ -208,15 +203,7 @@ def is_word_start(path: str, place: int) -> bool:
     return path[place].isupper() and not path[place - 1].isupper()
 
 
-def _common(letters: str, first: int, lower: str, start: int) -> int:
-    """Return how many of `letters`, from index `first` on, match consecutively at `start`."""
-    count = 0
-    while first + count < len(letters) and lower.startswith(letters[first + count], start + count):
-        count += 1
-    return count
-
-
-class NarrowingSearch:
+class NarrowingSearch(_Names):
     """Answers successive queries about `names`. Building it takes about two microseconds per name.
 
     The names are sorted once by rank, so that the best of each kind come first. No step is one long call into C, so the
@@ -224,11 +211,9 @@ class NarrowingSearch:
     """
 
     def __init__(self, names: Sequence[str]) -> None:
-        self._names = _by_length(names)
-        self._lower = [name.lower() for name in self._names]
-        self._last_parts = [lower[lower.rfind("/") + 1 :] for lower in self._lower]
+        super().__init__(_by_length(names))
         self._query = ""
-        self._fitting: Sequence[int] = range(len(self._names))
+        self._fitting: Sequence[int] = range(len(self._all))
         """The names that matched the last query, by all words or, if none did, by its letters."""
         self._is_by_letters = False
 
@@ -237,7 +222,7 @@ class NarrowingSearch:
         if not words:
             return Matches([], 0)
         if not (self._query and query.startswith(self._query)):
-            self._fitting, self._is_by_letters = range(len(self._names)), False
+            self._fitting, self._is_by_letters = range(len(self._all)), False
         self._query = query
         if not self._is_by_letters:
             fitting = self._fitting
@@ -246,7 +231,7 @@ class NarrowingSearch:
             if fitting:
                 self._fitting = fitting
                 return self._best_by_words(words, fitting, limit)
-            self._is_by_letters = True
+            self._fitting, self._is_by_letters = range(len(self._all)), True  # its letters may be in other names
         return self._best_by_letters("".join(words), limit)
 
     def _best_by_words(self, words: Sequence[str], fitting: Sequence[int], limit: int) -> Matches:
@@ -263,16 +248,20 @@ class NarrowingSearch:
             best.update(dict.fromkeys(islice((at for at in kind if at not in best), limit - len(best))))
             if len(best) == limit:
                 break
-        found = [Match(self._names[at], spans_of_words(self._names[at], words)) for at in best]
-        return Matches(found, len(fitting))
+        lower = self._lower
+        places = ([(lower[at].rfind(word), len(word)) for word in words] for at in best)
+        spans = ([(start, start + length) for start, length in each] for each in places)
+        return Matches([self._match(at, each) for at, each in zip(best, spans, strict=True)], len(fitting))
 
     def _best_by_letters(self, letters: str, limit: int) -> Matches:
         has_them = _in_order(letters)
         self._fitting = [at for at in self._fitting if has_them(self._lower[at])]
-        spans = ((at, spans_of_letters(self._names[at], letters)) for at in self._fitting)
-        ranked = [(found[-1][1] - found[0][0] + len(found), at, found) for at, found in spans if found]
-        best = heapq.nsmallest(limit, ranked)
-        return Matches([Match(self._names[at], found) for _, at, found in best], len(ranked))
+        places = ((at, _from_the_end(self._lower[at], letters)) for at in self._fitting)
+        matches = ((at, self._match(at, [(place, place + 1) for place in found])) for at, found in places)
+        ranked = [
+            (spans[-1][1] - spans[0][0] + len(spans), at, match) for at, match in matches if (spans := match.spans)
+        ]
+        return Matches([match for *_, match in heapq.nsmallest(limit, ranked)], len(ranked))
 
 
 def _by_length(names: Sequence[str]) -> list[str]:
