@@ -16,7 +16,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.search.session_search import SessionSearch
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.environment import child_environment
-from desktop_agent.core.system.processes.process_table import stand_back
+from desktop_agent.core.system.processes.process_table import lower_own_priority
 from desktop_agent.core.system.processes.worker_process import NO_WINDOW, ignore_interrupts, module_command
 
 _MODULE = "desktop_agent.core.search.session_index_process"
@@ -47,7 +47,7 @@ async def update_beside(sessions: Path, blobs: Path, cache: Path) -> bool:
 
 def main(sessions: str, blobs: str, cache: str) -> int:
     ignore_interrupts()
-    stand_back()
+    lower_own_priority()
     stop = threading.Event()
     threading.Thread(target=_watch_input, args=(stop,), daemon=True).start()
     try:

@@ -186,7 +186,7 @@ RETRY_S = 0.15
 """Linux accepts one change of a session's share per 0.1 s, for all users together."""
 
 
-def give_way(transport: asyncio.SubprocessTransport) -> None:
+def lower_priority(transport: asyncio.SubprocessTransport) -> None:
     """Lower the priority of a command that leads its own session, and of everything it starts from now on."""
     if sys.platform == "win32":
         return
@@ -194,10 +194,10 @@ def give_way(transport: asyncio.SubprocessTransport) -> None:
         behind = min(os.getpriority(os.PRIO_PROCESS, 0) + NICENESS, _FURTHEST)
         os.setpriority(os.PRIO_PGRP, transport.get_pid(), behind)
     if sys.platform == "linux":
-        _share_less(transport)
+        _lower_session_share(transport)
 
 
-def go_first() -> None:
+def raise_thread_priority() -> None:
     """Raise this thread's priority above every command, where permitted: for root, whose tasks the kernel does not
     count.
 
@@ -209,30 +209,30 @@ def go_first() -> None:
             os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
 
 
-def give_back() -> None:
+def reset_thread_priority() -> None:
     if sys.platform == "linux":
         with suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
-def stand_back() -> None:
+def lower_own_priority() -> None:
     """Lower this process's priority below all others, and its session's if it leads one."""
     if sys.platform == "win32":
         return
     with suppress(OSError):  # a user may have made it stand back even further
         os.setpriority(os.PRIO_PROCESS, 0, _FURTHEST)
     if sys.platform == "linux" and os.getsid(0) == os.getpid():  # else the user's whole terminal would stand back
-        with suppress(OSError):  # see `_share_less`
+        with suppress(OSError):  # see `_lower_session_share`
             Path("/proc/self/autogroup").write_text(str(_FURTHEST))
 
 
-def _share_less(transport: asyncio.SubprocessTransport) -> None:
+def _lower_session_share(transport: asyncio.SubprocessTransport) -> None:
     """Lower the share of the session: Linux may share time among sessions first ("autogroup", sched(7))."""
     if transport.get_returncode() is not None:
         return
     try:
         Path(f"/proc/{transport.get_pid()}/autogroup").write_text(str(NICENESS))
     except BlockingIOError:
-        asyncio.get_running_loop().call_later(RETRY_S, _share_less, transport)
+        asyncio.get_running_loop().call_later(RETRY_S, _lower_session_share, transport)
     except OSError:  # a kernel without such groups, or it has ended already
         return

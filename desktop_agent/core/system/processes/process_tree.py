@@ -33,11 +33,11 @@ from desktop_agent.core.system.processes.cgroup import CommandGroup
 from desktop_agent.core.system.processes.process_table import (
     ProcessEntry,
     environment_value,
-    give_back,
-    go_first,
     has_open_for_writing,
     process_table,
+    raise_thread_priority,
     read_proc,
+    reset_thread_priority,
     resident_limit,
     runs,
 )
@@ -115,7 +115,7 @@ class ProcessTree:
         A forceful call continues as long as it finds new processes: a tree that multiplies is ended by looking again
         faster than it forks, not by looking again later.
         """
-        go_first()  # a bomb that makes sessions leaves us one share of the processor in hundreds
+        raise_thread_priority()  # a bomb that makes sessions leaves us one share of the processor in hundreds
         try:
             if forceful:
                 return self._sweep(scope)
@@ -123,7 +123,7 @@ class ProcessTree:
             self._ask(members)
             return {member.pid: member.name for member in members}
         finally:
-            give_back()
+            reset_thread_priority()
 
     def pause(self) -> None:
         """Stop all members until `resume`, where possible; their system calls have finished when it returns."""

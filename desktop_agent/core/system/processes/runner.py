@@ -40,8 +40,8 @@ from desktop_agent.core.system.processes.command_streams import (
 from desktop_agent.core.system.processes.output import CapturedOutput, OutputCapture, Sink
 from desktop_agent.core.system.processes.process_table import (
     ProcessEntry,
-    give_way,
-    go_first,
+    lower_priority,
+    raise_thread_priority,
     started_now,
     task_count,
     unshared_bytes,
@@ -364,7 +364,7 @@ async def _spawn_listened(
     except BaseException:
         reader.close()
         raise
-    give_way(transport)
+    lower_priority(transport)
     reader.start()
     return pipes, transport
 
@@ -462,7 +462,7 @@ class LimitWatch:
             thread.join()
 
     def _look(self) -> None:
-        go_first()
+        raise_thread_priority()
         last_look_s, last_tasks = 0.0, 0
         while True:
             self._wake.wait(LOOK_EVERY_S)
