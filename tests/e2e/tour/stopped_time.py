@@ -11,8 +11,7 @@ BEGIN = datetime(2026, 3, 12, 9, 41, tzinfo=UTC)
 _WHERE_ASKED = (
     "ui.chat.transcript.view",
     "ui.chat.entries.notices",
-    "ui.sessions.session_panel",
-    "ui.sessions.session_search",
+    "ui.wording.phrases",
     "app.window_panels",
     "app.inbox",
     "app.review.rule_judge",
