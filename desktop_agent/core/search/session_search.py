@@ -108,10 +108,48 @@ class SessionSearch:
         """Return the newest hits, at most `limit`; none when there is no index, or while a damaged one is rebuilt."""
         try:
             with self._file.newest().opened_to_read(is_stopped) as connection:
-                answerer = Answerer(self._sessions, self._blobs, query)
-                return answerer.hits(SearchDatabase(connection), limit) if connection else []
+                return self.answer(SearchDatabase(connection), query, limit) if connection else []
         except (sqlite3.Error, OSError):
             return []
+
+    def answer(self, database: SearchDatabase, query: SearchQuery, limit: int) -> list[SearchHit]:
+        question = parse_question(query.text)
+        expression = _expression(database, query, question)
+        if not expression:
+            return []
+        first = number_of(query.since) if query.since is not None else _FIRST
+        last = number_of(query.until) - 1 if query.until is not None else _LAST
+        found = database.found(expression, first, last, limit * _CANDIDATES_PER_HIT)
+        return [hit for item in _spread(found, limit) if (hit := self._hit(item, question)) is not None]
+
+    def _hit(self, found: FoundPiece, question: SessionQuestion) -> SearchHit | None:
+        """Return the hit as its journal reads now; `None` if the journal was replaced."""
+        reader = PieceReader(self._blobs, {})
+        try:
+            with (self._sessions / found.session / JOURNAL_NAME).open("rb") as file:
+                file.seek(found.place)
+                fields = reader.fields(file.readline(MAX_LINE_BYTES))
+        except OSError:
+            fields = {}
+        call_id = call_id_of(fields)
+        reader.calls[call_id] = found.call
+        pieces = reader.pieces(fields)
+        if found.nth >= len(pieces):
+            return None
+        piece = pieces[found.nth]
+        snippet, marks = snippet_of(piece.text, question)
+        return SearchHit(
+            session_id=found.session,
+            seq=_number(fields, "seq"),
+            turn=_number(fields, "turn"),
+            call_id=call_id,
+            kind=piece.kind,
+            at=moment_of(fields.get("at")),
+            snippet=snippet,
+            marks=marks,
+            tool=found.call.tool,
+            file=found.call.file,
+        )
 
 
 def _batches(new_bytes: Mapping[SessionId, int]) -> Iterator[Sequence[SessionId]]:
@@ -136,78 +174,29 @@ _CANDIDATES_PER_HIT = 8
 _FIRST, _LAST = 1, 2**62
 
 
-class Answerer:
-    def __init__(self, sessions: Path, blobs: Blobs, query: SearchQuery) -> None:
-        self._sessions = sessions
-        self._blobs = blobs
-        self._query = query
-        self._question = parse_question(query.text)
-
-    def hits(self, database: SearchDatabase, limit: int) -> list[SearchHit]:
-        expression = self._expression(database)
-        if not expression:
-            return []
-        since, until = self._query.since, self._query.until
-        first = number_of(since) if since is not None else _FIRST
-        last = number_of(until) - 1 if until is not None else _LAST
-        found = database.found(expression, first, last, limit * _CANDIDATES_PER_HIT)
-        return [hit for item in _spread(found, limit) if (hit := self._hit(item)) is not None]
-
-    def _expression(self, database: SearchDatabase) -> str:
-        """Return the FTS5 expression; empty if the query cannot match anything."""
-        query = self._query
-        parts: list[str] = []
-        if query.text.strip():
-            if not self._question.phrases:
-                return ""
-            parts.append(f"words : ({self._question.expression})")
-        if query.file.strip():
-            if not (words := words_of(query.file)):
-                return ""
-            parts.append(f"file : {phrase_expression(words)} *")
-        if query.workspace:
-            folder = database.folder_known(query.workspace)
-            if folder is None:
-                return ""
-            parts.append(f"tags : {folder_tag(folder)}")
-        if query.kind is not None:
-            parts.append(f"tags : {kind_tag(query.kind)}")
-        if query.tool.strip():
-            if not (tag := tool_tag(query.tool)):
-                return ""
-            parts.append(f'tags : "{tag}"')
-        return " AND ".join(parts)
-
-    def _hit(self, found: FoundPiece) -> SearchHit | None:
-        """Return the hit as its journal reads now; `None` if the journal was replaced."""
-        fields = self._line(found)
-        call_id = call_id_of(fields)
-        reader = PieceReader(self._blobs, {call_id: found.call})
-        pieces = reader.pieces(fields)
-        if found.nth >= len(pieces):
-            return None
-        piece = pieces[found.nth]
-        snippet, marks = snippet_of(piece.text, self._question)
-        return SearchHit(
-            session_id=found.session,
-            seq=_number(fields, "seq"),
-            turn=_number(fields, "turn"),
-            call_id=call_id,
-            kind=piece.kind,
-            at=moment_of(fields.get("at")),
-            snippet=snippet,
-            marks=marks,
-            tool=found.call.tool,
-            file=found.call.file,
-        )
-
-    def _line(self, found: FoundPiece) -> JsonObject:
-        try:
-            with (self._sessions / found.session / JOURNAL_NAME).open("rb") as file:
-                file.seek(found.place)
-                return PieceReader(self._blobs, {}).fields(file.readline(MAX_LINE_BYTES))
-        except OSError:
-            return {}
+def _expression(database: SearchDatabase, query: SearchQuery, question: SessionQuestion) -> str:
+    """Return the FTS5 expression; empty if the query cannot match anything."""
+    parts: list[str] = []
+    if query.text.strip():
+        if not question.phrases:
+            return ""
+        parts.append(f"words : ({question.expression})")
+    if query.file.strip():
+        if not (words := words_of(query.file)):
+            return ""
+        parts.append(f"file : {phrase_expression(words)} *")
+    if query.workspace:
+        folder = database.folder_known(query.workspace)
+        if folder is None:
+            return ""
+        parts.append(f"tags : {folder_tag(folder)}")
+    if query.kind is not None:
+        parts.append(f"tags : {kind_tag(query.kind)}")
+    if query.tool.strip():
+        if not (tag := tool_tag(query.tool)):
+            return ""
+        parts.append(f'tags : "{tag}"')
+    return " AND ".join(parts)
 
 
 def _spread(found: Iterator[FoundPiece], limit: int) -> Iterator[FoundPiece]:

@@ -21,7 +21,7 @@ from desktop_agent.core.protocol.model import Allowed, BlobRef, ChangeSelection,
 from desktop_agent.core.search import session_index
 from desktop_agent.core.search.session_index import SearchDatabase, parse_question
 from desktop_agent.core.search.session_index_process import update_beside
-from desktop_agent.core.search.session_search import Answerer, SessionSearch, snippet_of
+from desktop_agent.core.search.session_search import SessionSearch, snippet_of
 from tests.core.search.conftest import MONDAY, Library, call, change, prompt, reply, result
 
 
@@ -384,7 +384,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Library
 def test_no_text_is_a_syntax_error(database: tuple[Library, SearchDatabase], text: str) -> None:
     library, index = database
     for query in (SearchQuery(text=text), SearchQuery(text=text, file=text, tool=text, workspace=text)):
-        Answerer(library.sessions, library.blobs, query).hits(index, 10)
+        library.search.answer(index, query, 10)
 
 
 def test_a_snippet_is_one_line_around_the_match_with_all_matches_marked() -> None:
