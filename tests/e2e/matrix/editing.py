@@ -114,8 +114,8 @@ CREATE_FILE: tuple[Row, ...] = (
     ok("create_file", {"path": "empty"}, has={"bytes_written": 0}, changes={"empty": b""}),
     ok("create_file", {"path": "b.txt", "content": "é", "encoding": "latin-1"},
        has={"encoding": "latin-1", "bytes_written": 1}, changes={"b.txt": b"\xe9"}),
-    ok("create_file", {"path": "a.txt", "content": "x", "if_exists": "overwrite"}, has={"action": "overwrite"},
-       changes={"a.txt": b"x"}),
+    ok("create_file", {"path": "bytes.bin", "content": "x", "if_exists": "overwrite"}, has={"action": "overwrite"},
+       changes={"bytes.bin": b"x"}),  # T-50: the undo brings back bytes that are no text
     ok("create_file", {"path": "a.txt", "content": "x", "if_exists": "Skip"}, has={"action": "skip"}),
     ok("create_file", {"path": "a.txt", "content": "x", "if_exists": "skip"}, has={"bytes_written": 0}),
     ok("create_file", {"path": "b.txt", "if_exists": "skip"}, has={"action": "create"}, changes={"b.txt": b""}),
@@ -135,7 +135,7 @@ CREATE_FILE: tuple[Row, ...] = (
     fails("create_file", {"path": "../b.txt"}, "permission", "../b.txt", case="Z-90 outside"),
 )  # fmt: skip
 
-DELETE_FILE: tuple[Row, ...] = (
+DELETE_FILE: tuple[Row, ...] = (  # T-54: the undo brings back bytes that are no text
     ok("delete_file", {"path": "bytes.bin"}, exact={"ok": True, "path": "bytes.bin"}, changes={"bytes.bin": None}),
     ok("delete_file", {"path": "link.txt"}, changes={"link.txt": None}),
     ok("delete_file", {"path": "b.txt"}, exact={"ok": True, "path": "b.txt", "note": "file did not exist"}),
@@ -148,8 +148,8 @@ RENAME_FILE: tuple[Row, ...] = (
     ok("rename_file", {"source_path": "run.sh", "dest_path": "bin/run"},
        exact={"ok": True, "action": "rename", "source": "run.sh", "dest": "bin/run", "overwritten": False},
        changes={"run.sh": None, "bin/run": WORKSPACE["run.sh"]}),
-    ok("rename_file", {"source_path": "a.txt", "dest_path": "twice.txt", "overwrite": True}, has={"overwritten": True},
-       changes={"a.txt": None, "twice.txt": WORKSPACE["a.txt"]}),
+    ok("rename_file", {"source_path": "a.txt", "dest_path": "bytes.bin", "overwrite": True}, has={"overwritten": True},
+       changes={"a.txt": None, "bytes.bin": WORKSPACE["a.txt"]}),  # T-59, Z-79: the undo brings both back
     ok("rename_file", {"source_path": "a.txt", "dest_path": "src/a.txt", "create_dest_parent": False},
        changes={"a.txt": None, "src/a.txt": WORKSPACE["a.txt"]}),
     ok("rename_file", {"source_path": "a.txt", "dest_path": "b.txt", "dry_run": True}, has={"dry_run": True}),

@@ -27,7 +27,7 @@ RUN_TERMINAL_CMD: tuple[Row, ...] = (
     ran({"command": "echo free", "with_escalated_permissions": True, "justification": "It must."}, "free"),
     ran({"command": "exec cat", "is_background": True}, "background command dispatched"),
     ran({"command": "echo useless"}, '"output": "useless\\n"'),  # Z-49: nothing is added to a command
-    failed({"command": "echo partly; exit 3"}, "partly", '"exit_code": 3', case="T-90 exit code"),
+    failed({"command": "echo partly; exit 3"}, "partly", '"exit_code": 3', case="T-90 exit code"),  # Z-50
     failed({"command": "echo partly; exec tail -f /dev/null", "timeout": 1}, "command timed out after", "partly",
            '"exit_code": -1', '"timed_out": true', case="T-91 timeout"),
     fails("run_terminal_cmd", {"command": "echo x", "shell": "python3"}, "validation", "cannot be the shell",
@@ -73,7 +73,7 @@ PLAN: tuple[str, JsonObject] = (
     {"todos": [{"id": "1", "content": "look"}, {"id": "2", "content": "do", "status": "in_progress"}]},
 )
 
-TODO_WRITE: tuple[Row, ...] = (
+TODO_WRITE: tuple[Row, ...] = (  # T-99, Z-84: no row changes a file
     ok("todo_write", {"todos": [{"id": "1", "content": "look", "status": "pending"}]},
        has={"todos": [{"id": "1", "content": "look", "status": "pending"}]}, says=("updated_at",)),
     ok("todo_write", {"merge": True, "todos": [{"id": "2", "status": "completed"}, {"id": "3", "content": "show"}]},
