@@ -22,6 +22,7 @@ from msgspec import Struct, convert
 from pydantic import BaseModel
 
 from desktop_agent.core.base.errors import ServerError
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.mcp.server_status import (
     CallReply,
     LinkPart,
@@ -62,7 +63,6 @@ def offered_tool(tool: mcp_types.Tool) -> OfferedTool:
 
 
 def unused_in(can: mcp_types.ServerCapabilities) -> tuple[str, ...]:
-    """Return the capabilities of a server that are not used here."""
     known = {
         "tasks": can.tasks is not None,
         "subscriptions to resources": can.resources is not None and bool(can.resources.subscribe),
@@ -235,7 +235,7 @@ Offer = TypeVar("Offer", bound=Struct)
 def offered(found: BaseModel, kind: type[Offer]) -> Offer:
     """Return a prompt, a resource or a template: what `kind` has of the fields that the server has set."""
     fields = set(kind.__struct_encode_fields__)
-    return convert(found.model_dump(include=fields, exclude_none=True), kind)
+    return convert(found.model_dump(include=fields, exclude_none=True), learned(kind))
 
 
 async def listed(
