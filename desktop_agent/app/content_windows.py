@@ -54,7 +54,6 @@ class ContentWindows(Controller):
         await self._show_text(job.command, await asyncio.to_thread(_read_log, job.log), is_printed=True)
 
     async def _show_text(self, title: str, text: str, *, is_printed: bool = False) -> None:
-        """Show a text; output of a program is shown as in a terminal."""
         printed = await asyncio.to_thread(_read_printed, text, is_printed=is_printed)
         OutputWindow(self._theme, title, printed, self._panels.window, is_cut=len(text) > MAX_CHARS).show()
 

@@ -24,8 +24,6 @@ P = ParamSpec("P")
 def in_background(
     spawn: Callable[[Coroutine[object, object, None]], None], work: Callable[P, Coroutine[object, object, None]]
 ) -> Callable[P, None]:
-    """Return a function that starts `work` in the background by `spawn` and returns at once."""
-
     def begin(*args: P.args, **kwargs: P.kwargs) -> None:
         spawn(work(*args, **kwargs))
 
@@ -55,7 +53,6 @@ class OneAtATime:
     """Runs at most one piece of work at a time; the next one, or the user, cancels the previous one."""
 
     def __init__(self, launch: Launch, fail: Callable[[AgentError], None]) -> None:
-        """`fail` shows what went wrong, where the user is."""
         self._launch = launch
         self._fail = fail
         self._task: asyncio.Task[object] | None = None
@@ -101,7 +98,6 @@ class LatestQuestion(Generic[Q]):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a newer question waits for the current answer to end."""
         return self._waiting is not None
 
     def ask(self, question: Q) -> None:

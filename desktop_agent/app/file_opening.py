@@ -32,7 +32,6 @@ def open_with_application(path: str) -> None:
 
 
 async def open_in_editor(path: Path) -> None:
-    """Open a settings file in the user's editor, or its folder if an editor cannot show the file."""
     can_show = await asyncio.to_thread(_is_settings_file, path)
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(path if can_show else path.parent)))
 

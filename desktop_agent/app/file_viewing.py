@@ -51,7 +51,6 @@ class FileViewing(Controller):
         self._window().open_file(root, named.relative_to(root).as_posix() if inside else path, line)
 
     def may_close(self) -> bool:
-        """Whether all files are saved; if not, ask what to do with them."""
         if self._viewer is None or not self._viewer.has_unsaved:
             return True
         self._viewer.ask_for_unsaved()

@@ -65,7 +65,6 @@ class Inbox(Controller):
         self._launch(self._listed.refresh())  # another process may have asked, or been answered
 
     def has(self, session_id: SessionId) -> bool:
-        """Whether something of this session waits, or ended unseen."""
         return any(item.session_id == session_id for item in self.items)
 
     def refresh(self) -> None:
@@ -82,7 +81,6 @@ class Inbox(Controller):
         self.changed.emit(self.items)
 
     def answer(self, item: InboxItem, *, is_yes: bool) -> None:
-        """Submit the user's answer to the session that asks, if its question still waits."""
         handle = next((one for one in self._handles if _id(one) == item.session_id and self._is_there(one)), None)
         request = item.request
         if handle is None or request is None or (item.can_allow if is_yes else item.can_deny) is False:
@@ -136,13 +134,11 @@ class Inbox(Controller):
                 pass
 
     def _announce(self, item: InboxItem) -> None:
-        """Announce an item, with the title of its session unless that is the one shown."""
         is_shown = self._panels.session.transcript.session.session_id == item.session_id
         parts = (inbox_items.kind(item), inbox_items.subject(item), "" if is_shown else inbox_items.title(item))
         announce(self._panels.window, ": ".join(part for part in parts if part), is_urgent=item.waits)
 
     def _is_there(self, handle: SessionHandle) -> bool:
-        """Whether the session is open, or is the one that is only read and shown."""
         return handle in self._live.handles or handle is self._panels.session.handle
 
     # --- the rows ---------------------------------------------------------------------------------------------------

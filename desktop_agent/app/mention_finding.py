@@ -185,7 +185,6 @@ class MentionFinding(Controller):
             self._questions.ask(typed)
 
     def _searched_folder(self) -> Path | None:
-        """Return the folder to search for symbols; None while a server's resources are being typed."""
         workspace, typed = self._navigator.workspace, self._mentions.typed
         if workspace is None or typed is None:
             return None

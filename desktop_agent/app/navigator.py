@@ -193,7 +193,6 @@ class Navigator(Controller):
     # -- what the user asks for --
 
     def begin(self) -> None:
-        """Show an empty conversation in the open folder; the welcome when none is open."""
         if self.workspace is not None:
             self._launch(self.show_folder(self.workspace))
         else:
@@ -280,7 +279,6 @@ class Navigator(Controller):
             return True
 
     def _choose(self, session_id: SessionId = "") -> int:
-        """Register a new choice and return its number."""
         self.chosen = session_id
         self._choice += 1
         return self._choice

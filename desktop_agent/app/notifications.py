@@ -219,12 +219,10 @@ class InboxNotifier(Controller):
 
     @property
     def is_in_front(self) -> bool:
-        """Whether the user is looking at the window, as far as can be known."""
         is_active = QGuiApplication.applicationState() == Qt.ApplicationState.ApplicationActive
         return is_active and not self._window.isMinimized() and self._window.isVisible()
 
     async def aclose(self) -> None:
-        """Stop notifying, and leave the desktop's bus."""
         self._inbox.came.disconnect(self._on_came)
         self._tray.hide()
         await self._desktop.aclose()
@@ -250,7 +248,6 @@ class InboxNotifier(Controller):
             self._tray.show(notification)
 
     def _on_changed(self, items: Sequence[InboxItem]) -> None:
-        """Withdraw the notifications of what was answered in the window."""
         waiting = {item.key for item in items}
         self._take_back(key for key, item in self._told.items() if item.waits and key not in waiting)
 

@@ -209,7 +209,6 @@ def _command_entry(command: Declaration) -> PaletteEntry:
 
 
 def _session_entries(sessions: Mapping[SessionId, SessionSummary], workspace: Path | None) -> tuple[PaletteEntry, ...]:
-    """Return the conversations with a title: those of the open folder first, then the most recently used first."""
     here = str(workspace.resolve()) if workspace is not None else ""
     listed = [each for each in sessions.values() if each.is_listed and not each.is_archived and each.title]
     listed.sort(key=lambda each: (each.workspace == here, each.active_at), reverse=True)

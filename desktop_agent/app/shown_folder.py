@@ -96,7 +96,6 @@ class ShownFolder(Controller):
         self._launch(self._look_for_sandbox(root))
 
     async def _look_for_sandbox(self, root: Path) -> None:
-        """Find out whether commands can be confined here, and show it where the sandbox is chosen."""
         search, shell = await asyncio.gather(self._bench.sandbox_search(root), self._bench.shell_kind(root))
         if root != self._navigator.workspace:
             return

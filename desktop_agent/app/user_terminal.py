@@ -88,7 +88,6 @@ class UserShell:
             self._changed(self)
 
     async def end(self) -> None:
-        """End the shell and its programs; return when they have ended."""
         self._backlog.close()
         if self._child is not None:
             hang_up_on(self._child.pid)
@@ -122,7 +121,6 @@ class UserShell:
             self._is_taking_in = False
 
     async def _to_be_seen(self, output: bytes) -> bytes:
-        """Drop the output that scrolls out of the history before it could be seen."""
         if len(output) < FLOOD_BYTES or not self.emulator.is_scrolling:
             return output
         screen = self.emulator.screen
@@ -169,11 +167,9 @@ class TerminalControl(Controller):
 
     @property
     def busy(self) -> int:
-        """The number of shells with a running program that closing the window would end."""
         return sum(shell.is_busy for shell in self._shells.values())
 
     def toggle(self) -> None:
-        """Show the terminal and focus it; hide it if it has the focus."""
         dock, panel = self._parts or self._build()
         if dock.isVisible() and panel.isAncestorOf(self._panels.window.focusWidget() or dock):
             self._hide()
@@ -232,7 +228,6 @@ class TerminalControl(Controller):
             self._show_shell()
 
     def _show_shell(self) -> None:
-        """Show the shell of the open folder, and start it if it was never started."""
         shell = self._shell
         if shell is None:
             self._start()

@@ -158,7 +158,6 @@ class WindowController:
             self._sessions.navigator.welcome()
 
     def begin_upkeep(self) -> None:
-        """Start the window's background upkeep, once it is shown."""
         bench, spawner = self._bench, self._panels.spawner
         spawner.spawn(follow_desktop(self._theme.follow_wishes))
         # Not beside the imports of the review: each step of that would take half as long again.
@@ -177,7 +176,6 @@ class WindowController:
         yield from self._setup.make_ahead()
 
     async def aclose(self) -> None:
-        """Stop everything that runs, and return when it has ended."""
         self._settings.stop()
         self._usage.stop()
         self._bench.keys.give_up()
@@ -185,9 +183,6 @@ class WindowController:
         await self._sessions.aclose()
 
     async def may_close(self) -> bool:
-        """Whether to close now; asks when files are unsaved, or closing would stop the agent or a program in the
-        terminal.
-        """
         if not self._files.may_close():
             return False
         working, busy = self._sessions.live.working, self._terminal.busy

@@ -114,9 +114,6 @@ def _plain_word(arguments: Sequence[str]) -> str | None:
 
 
 def _refuse(word: str) -> int:
-    """Say that `word` is neither a command nor a folder, and suggest the closest one. Return the exit code of bad
-    usage.
-    """
     is_there = Path(word).exists()
     close = "" if is_there else "".join(f" Did you mean `{name}`?" for name in get_close_matches(word, COMMANDS, n=1))
     what = "is a file, not a folder" if is_there else "is neither a command nor a folder"

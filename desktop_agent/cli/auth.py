@@ -158,7 +158,6 @@ def _meant(args: argparse.Namespace, loaded: LoadedAccounts) -> Account:
 
 
 def _set(account: Account, loaded: LoadedAccounts, file: AccountsFile, store: SystemKeyStore) -> Account:
-    """Read a key and store it, then save the account if it differs from the known one."""
     before = loaded.find(account.provider, account.name)
     store.set(entry_of(account), _read_key())
     if account != before:

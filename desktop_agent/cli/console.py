@@ -42,7 +42,6 @@ class Console(Struct, frozen=True):
     err: TextIO = field(default_factory=lambda: _standard_error())  # noqa: PLW0108 - defined below
 
     def result(self, document: JsonObject, text: str) -> None:
-        """Print a command's result: `document` for programs, `text` for people."""
         shown = _json(document, indent=2) if self.is_json else without_controls(text)
         self._write(self.out.write, shown.rstrip("\n") + "\n" if shown else "")
 
@@ -70,7 +69,6 @@ class Console(Struct, frozen=True):
             raise OutputError(error, stream="error") from error
 
     def fail(self, error: AgentError) -> None:
-        """Print what went wrong and what to do; as JSON too when the caller reads JSON."""
         if self.is_json:
             self.result({"error": {"title": error.title, "hint": error.hint, "detail": error.detail}}, "")
         self.say("\n".join(filter(None, (f"error: {error.title}", error.hint, error.detail))))
@@ -101,7 +99,6 @@ def _standard_output() -> TextIOWrapper:
 
 
 def _standard_error() -> TextIO:
-    """Return standard error, or the null device when the process was started without one."""
     err = cast("TextIO | None", sys.stderr)
     return err if err is not None else _nowhere()
 

@@ -80,7 +80,7 @@ _HEADINGS: Mapping[Grouping, tuple[str, ...]] = {
 
 
 def print_usage(console: Console, report: UsageReport, by: Grouping, span: str) -> None:
-    """Print a usage report; `span` says which days it covers."""
+    """`span` says which days the report covers."""
     first = report.first.isoformat() if report.first is not None else None
     document: JsonObject = {"from": first, "by": by, "usage": records(report, by), "total": total_record(report.total)}
     console.result(document, _usage_text(report, by, span))

@@ -156,7 +156,6 @@ _HELD = {"pids": "processes", "memory": "memory"}
 
 
 def keyring_check(console: Console) -> Check:
-    """Try the keyring: what is written must be read back."""
     try:
         report = SystemKeyStore(tell=console.say).probe()
     except CredentialsError as error:
@@ -258,7 +257,6 @@ def destination_checks(live: LiveSettings, accounts: LoadedAccounts, environ: Ma
 
 
 def address_checks(url: str) -> list[Check]:
-    """Warn of a model's address to which the key is sent unencrypted over a network."""
     if not is_readable_on_the_way(url):
         return []
     message = f"{address_of(url)} is not encrypted: anyone on the way can read the key and the conversation."

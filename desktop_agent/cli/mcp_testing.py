@@ -147,7 +147,6 @@ def main(args: argparse.Namespace, console: Console) -> int:
 async def _start(
     definition: ServerDefinition, workspace: Path, paths: AppPaths, tell: Callable[[str], None]
 ) -> Connection:
-    """Start the server, ask for its tools, and end it. The outcome is in the connection's status."""
     pool = build_server_pool(paths, os.environ, SystemClock(), ServerKeyring(tell=tell), SandboxProbe(os.environ))
     connection = pool.lease(definition, workspace).connection
     try:

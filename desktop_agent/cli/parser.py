@@ -78,7 +78,6 @@ def not_below_zero(text: str) -> int:
 
 
 def above_zero(text: str) -> float:
-    """Return the finite number above 0 that `text` is."""
     try:
         number = float(text)
     except ValueError:

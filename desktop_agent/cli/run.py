@@ -423,7 +423,6 @@ async def _confined(
     listener: RunListener,
     run: Coroutine[None, None, RunResult],
 ) -> tuple[RunResult, str | None]:
-    """Run, and meanwhile find out what confines commands."""
     looking = asyncio.create_task(say_what_confines(args, bench, options, listener.say), name="what confines")
     try:
         return await run, await looking

@@ -79,7 +79,7 @@ class SharedTools:
         self._users += 1
 
     async def give_back(self) -> None:
-        """Release the tools for one session; the last release ends the servers and the background work of tools."""
+        """The last release ends the servers and the background work of tools."""
         self._users -= 1
         if self._users == 0:
             async with AsyncExitStack() as ends:
@@ -210,5 +210,5 @@ class Application:
         return (*own, self.live.path) if self.live.path is not None else own
 
     def journal_path(self, session_id: SessionId) -> Path:
-        """The journal of a session, whether it exists or not."""
+        """The journal need not exist."""
         return self.catalog.session_folder(session_id) / JOURNAL_NAME

@@ -250,7 +250,6 @@ class SessionContext:
         )
 
     def _safety_limits(self) -> SafetyLimits:
-        """How much is copied before a command that may destroy it."""
         copied, captured = self.settings.current.safety_copy, self.settings.current.capture
         return SafetyLimits(
             max_files=copied.max_files,

@@ -246,7 +246,6 @@ class SessionOpener:
     # -- the model that is meant; no network is asked --
 
     def _model_of(self, options: SessionOptions, before: ModelRef | None = None) -> ModelRef:
-        """Return the model that the options ask for; what they leave open comes from `before`, or from the settings."""
         return options.model or self._app.model_meant(options.named, before)
 
     async def _with_known_effort(self, model: ModelRef, effort: str | None) -> ModelRef:
@@ -287,7 +286,6 @@ class SessionOpener:
 
 
 async def _accepted(root: Path, known: FolderIdentity | None) -> tuple[ev.FolderAccepted, ...]:
-    """Return the record that the user accepts the folder at `root`; nothing if it is already on record."""
     folder = await asyncio.to_thread(identity_of, root)
     if folder is None or (known is not None and known.is_same(folder)):
         return ()

@@ -115,7 +115,7 @@ class StoredSessions:
         await asyncio.to_thread(remove_session, path.parent)
 
     async def size(self, session_id: SessionId) -> SessionUse:
-        """Return the disk usage of a session, with the contents that only it needs. Reads all journals."""
+        """Includes the contents that only it needs. Reads all journals."""
         return await asyncio.to_thread(session_use, self._paths.sessions, session_id, self._blobs)
 
     async def export(

@@ -49,13 +49,11 @@ class Workbench:
         self.live = app.live
         """The user's settings: follow their file, and change them here."""
         self.rules = app.rules
-        """The user's lasting rules."""
         self.settings_in = app.settings_in
         self.faults_in = app.faults_in
         self.default_model = app.default_model
         self.model_meant = app.model_meant
         self.accounts = app.accounts
-        """The user's accounts with providers."""
         self.models_file = app.models_file
         """What the user says of models."""
         self.blobs = app.blobs
@@ -74,7 +72,6 @@ class Workbench:
         self.models = app.models
         """What is known of the models of each account, without asking the network."""
         self.sign_ins = app.sign_ins
-        """Signs accounts in and out."""
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Workbench":

@@ -111,7 +111,7 @@ class Approvals:
         self._held.pop(call_id, None)
 
     def abort_all(self, reason: str) -> None:
-        """Answer every pending question with `Aborted`. Held ones stay."""
+        """Held questions stay."""
         for call_id in list(self._pending):
             self.answer(call_id, Aborted(reason=reason))
 
@@ -295,7 +295,7 @@ class RuleBook:
         await self._report_problems()
 
     async def keep(self, rules: Sequence[Rule]) -> None:
-        """Write the lasting rules to the file. A rule that cannot be written is reported and has no effect."""
+        """A rule that cannot be written is reported and has no effect."""
         lasting = [rule for rule in rules if rule.scope != "session"]
         if lasting:
             try:

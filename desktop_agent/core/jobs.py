@@ -149,7 +149,6 @@ class Jobs:
         return self._jobs.get(job_id)
 
     def activity(self, job_id: str) -> Activity | None:
-        """Return the activity of a running job; None once it has ended."""
         running = self._running.get(job_id)
         return running.child.activity if running else None
 
@@ -216,8 +215,6 @@ class Jobs:
 
 
 class _Running(Struct):
-    """The state of a running job."""
-
     child: ChildProcess
     log: JobLog
     life: "asyncio.Task[None] | None" = None
@@ -272,7 +269,6 @@ class JobReports:
             await self._wait(is_anything_running=any(job.state == "running" for job in jobs))
 
     async def _wait(self, *, is_anything_running: bool) -> None:
-        """Return when a job starts or ends, or, while one runs, when it is time to poll."""
         waits: list[asyncio.Task[object]] = [asyncio.create_task(self._changed.wait())]
         if is_anything_running:
             waits.append(asyncio.create_task(self._clock.sleep(EVERY_S)))

@@ -73,7 +73,6 @@ def _as_listed(word: str) -> str:
 
 
 def _ask(ask: Callable[[], T], otherwise: T) -> T:
-    """Return what Enchant answers, or `otherwise` if it fails."""
     from enchant.errors import Error
 
     try:

@@ -124,8 +124,6 @@ def _said_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _taker(into: bytearray, is_full: asyncio.Event) -> Sink:
-    """Return a sink that keeps the beginning of an output, and sets `is_full` at the length limit of an answer."""
-
     def take(content: bytes) -> None:
         into.extend(content[: _LONGEST_ANSWER - len(into)])
         if len(into) >= _LONGEST_ANSWER:

@@ -213,7 +213,6 @@ def tool_event(entry: ToolEntry, policy: ApprovalPolicy) -> JsonObject:
 
 
 def _is_skipped(entry: ToolEntry) -> bool:
-    """Whether the call was not run: it got no approval, this is a dry run, or the turn ended before."""
     is_denied = entry.decision is not None and entry.decision.outcome != "allowed"
     return is_denied or (entry.result is not None and entry.result.metadata.get(SKIPPED_KEY) is True)
 

@@ -115,7 +115,6 @@ class _Run:
         raise NotImplementedError
 
     def _heard(self, result: RunResult) -> RunResult:
-        """Return the result, failed if an event was lost."""
         return result if self._unheard is None else result.failed("storage_error", describe(self._unheard))
 
 
@@ -217,7 +216,6 @@ class HeadlessRun(_Run):
         return problem
 
     def _checked(self, result: RunResult, output_problem: str) -> RunResult:
-        """Return the result, failed if a log could not be written or the answer does not match the schema."""
         output = self._options.output
         if self._unheard is not None or output is None or result.stopped_reason != "completed":
             return self._heard(result)
@@ -299,7 +297,6 @@ class StreamedRun(_Run):
         self._is_input_over = False
 
     def interrupt(self) -> None:
-        """Stop the turn that runs, and the run with it."""
         self._is_interrupted = True
         self._submit(ops.Interrupt())
         self._submit(ops.Shutdown())

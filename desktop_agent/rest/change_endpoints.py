@@ -168,7 +168,6 @@ class ChangeEndpoints:
         return Response(patch, headers={"content-type": "text/x-diff"})
 
     async def _rows(self, session_id: SessionId) -> Sequence[NetChange]:
-        """Return what a session changed, without opening it."""
         if (opened := self._sessions.find(session_id)) is not None:
             return net_changes(opened.session.transcript.changes.values())
         journal = await asyncio.to_thread(self._bench.catalog.journal_path, session_id)

@@ -226,7 +226,6 @@ delete = partial(endpoint, "DELETE")
 
 
 def endpoints_of(group: object) -> Iterator[Endpoint]:
-    """Yield the endpoints that the class of an object declares, in their order."""
     for declared in vars(type(group)).values():
         if isinstance(declared, Endpoint):
             yield replace(declared, group=group)

@@ -108,7 +108,6 @@ class Door(socket.socket):
                 del self._waiting[peer]
 
     def _send_one_away(self) -> None:
-        """End the oldest connection of the host with most connections, except those that have sent the token."""
         ((host, _),) = Counter(host for host, _ in self._waiting).most_common(1)
         for peer in [peer for peer in self._waiting if peer[0] == host]:
             connection = self._waiting.pop(peer)()
@@ -339,7 +338,6 @@ def _is_address(name: str) -> bool:
 
 
 def _with_body(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that replays the body, then passes on the server's messages (such as a disconnect)."""
     waiting = [body]
 
     async def replay() -> Message:

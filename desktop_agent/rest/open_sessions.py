@@ -129,7 +129,7 @@ class OpenSession(ServedSession):
 
 
 async def _end(opened: OpenSession) -> None:
-    """Close a session and everything it started, but keep a pending question. Its error is logged."""
+    """The session's error is logged."""
     with suppress(Exception):
         await opened.aclose(keeps_questions=True)
 

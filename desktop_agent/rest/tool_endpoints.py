@@ -150,7 +150,6 @@ def _answer_to(report: CallReport) -> CallAnswer:
 
 
 def _refused(error: ToolError) -> RequestError:
-    """Return what a client is told of a call that cannot be made: 404 for an unknown tool, 400 for its arguments."""
     if error.error_type == "not_found":
         return refusal(404, "tool_not_found", str(error))
     fields = error.fields if isinstance(error, ArgumentsError) else ()

@@ -24,7 +24,6 @@ def _tr(text: str) -> str:
 
 
 def age(seconds: float) -> str:
-    """Return a duration in few letters: `12 s`, `3 min`, `2 h 5 min`, `3 d 4 h`."""
     whole = max(0, int(seconds))
     if whole < _MINUTE:
         return _tr("{0} s").format(whole)

@@ -40,17 +40,14 @@ class OpenQuestion(QObject):
 
     @property
     def text(self) -> str:
-        """The command as it reads now; empty for a call without one."""
         return self._command.text if self._command is not None else ""
 
     @property
     def edited(self) -> str | None:
-        """The command if the user changed it."""
         return self.text if self._command is not None and self.text != self.request.command else None
 
     @property
     def unjudged(self) -> str | None:
-        """The edited command while the session has not judged it."""
         return self.edited if self._judged is None else None
 
     @property
@@ -72,9 +69,6 @@ class OpenQuestion(QObject):
         return "" if self._judged is not None and self._judged.digest else self.tr("Checking your command…")
 
     def take_judgement(self, judged: CommandJudged | None) -> bool:
-        """Keep the session's judgement of the edited command; return False if it is for another text or
-        already known.
-        """
         if judged is None or judged is self._judged or judged.command != self.edited:
             return False
         self._judged = judged

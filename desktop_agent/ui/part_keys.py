@@ -126,7 +126,6 @@ def place_text(key: PlaceKey) -> str:
 
 
 def native_keys(keys: str) -> str:
-    """Return keys in the notation of this system."""
     return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
 
 
@@ -175,11 +174,9 @@ class PartKeys(QObject):
         return self._found(event)[0]
 
     def shown(self, action: str) -> str:
-        """Return the first keys of an action as people read them; empty if it has none."""
         return native_keys(self._keys[action][0]) if self._keys[action] else ""
 
     def hint(self, words: str, action: str) -> str:
-        """Return `words` followed by the keys of an action, if it has any."""
         return f"{words} ({keys})" if (keys := self.shown(action)) else words
 
     def sequences(self, action: str) -> list[QKeySequence]:
@@ -194,7 +191,6 @@ class PartKeys(QObject):
         return shortcut
 
     def _bindable(self, action: str) -> list[QKeySequence]:
-        """Return the keys that do not interfere with typing, for both Enter keys."""
         keys = [each for each in self._keys[action] if _is_no_writing(each)]
         both = [*keys, *(each.replace("Enter", "Return") for each in keys if "Enter" in each)]
         return [QKeySequence(each) for each in both]
@@ -212,7 +208,6 @@ class PartKeys(QObject):
 
 
 def _stroke(event: QKeyEvent) -> str:
-    """Return a pressed key in the stored notation; empty for a modifier alone."""
     if event.key() in _HELD or event.key() in (0, Qt.Key.Key_unknown):
         return ""
     combination = event.keyCombination()
@@ -222,7 +217,6 @@ def _stroke(event: QKeyEvent) -> str:
 
 
 def _alike(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Return keys with one name for both Enter keys."""
     return tuple(each.replace("Return", "Enter") for each in keys)
 
 

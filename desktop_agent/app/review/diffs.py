@@ -36,7 +36,6 @@ class BlobDiffs:
     """Compares the images of changes; see `ui.review.diff_source.DiffSource`. Hands out payloads, too."""
 
     def __init__(self, blobs: Blobs, catalog: Catalog | None = None) -> None:
-        """`catalog` has the other sessions of a folder."""
         self._blobs = blobs
         self._catalog = catalog
 
@@ -66,7 +65,6 @@ class BlobDiffs:
         return before, after
 
     async def preview(self, request: ApprovalRequest) -> list[FileDiff]:
-        """Return what the call would change, file by file, or what changed in the definition of its tool."""
         if (tool := request.tool_change) is not None:
             (change,) = shown_changes(request)
             return [await self._comparer.diff(change, tool.before.encode() or None, tool.after.encode())]
@@ -110,7 +108,6 @@ class BlobDiffs:
         return shares_of(file, disk, records, StoredImages(self._blobs), hunks, by_others=by_others)
 
     async def change_diff(self, change: FileChange) -> FileDiff:
-        """Return what one change did to its file; see `ui.chat.cards.source.CardSource`."""
         before, after = await self.contents((change.before, change.after))
         return await self._comparer.diff(change, before, after)
 

@@ -48,7 +48,6 @@ class RuleJudge(Struct, frozen=True):
         return isinstance(decide(self._call(kind, subject, exact), context), Allow)
 
     def validate_pattern(self, kind: RuleKind, pattern: str) -> str | None:
-        """Return why a rule with this pattern never matches or cannot be made; None when it can."""
         return validate_pattern(kind, pattern)
 
     def runs_unconfined(self, request: ApprovalRequest) -> bool:

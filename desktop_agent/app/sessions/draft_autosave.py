@@ -73,9 +73,6 @@ class DraftAutosave(Controller):
         self._along = text
 
     def _taken_out(self, text: str) -> str:
-        """Remove a text from the end of the draft being left, and return it; empty if the draft does not
-        end with it.
-        """
         if not text or not self._shown.text.endswith(text):
             return ""
         self._note(replace(self._shown, text=self._shown.text.removesuffix(text).rstrip()))

@@ -163,7 +163,6 @@ class LiveSessions:
 
     @property
     def working(self) -> int:
-        """The number of sessions with a running turn that closing them would stop."""
         return sum(live.session.is_at_work for live in self._live.values())
 
     async def begin(self, draft: DraftSession) -> None:
@@ -218,7 +217,6 @@ class LiveSessions:
         return self._serve(opened.session, handle)
 
     def is_running(self, session_id: SessionId) -> bool:
-        """Whether a session is open here and its agent works or waits for an answer."""
         live = self._live.get(session_id)
         return live is not None and live.session.transcript.turns.is_running
 
@@ -235,7 +233,6 @@ class LiveSessions:
             await live.task
 
     async def close_if(self, handle: SessionHandle, is_left: Callable[[SessionHandle], bool]) -> None:
-        """Wait until nothing else opens or files a session, then close it if it is still left."""
         session_id = handle.transcript.session.session_id
         async with self._locks.setdefault(session_id, asyncio.Lock()):
             live = self._live.get(session_id)

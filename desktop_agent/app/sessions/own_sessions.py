@@ -43,7 +43,6 @@ class OwnSession(SessionHandle):
 
     @property
     def has_sent(self) -> bool:
-        """Whether a sent prompt has not been answered by the session yet."""
         return bool(self._sent)
 
     def keep_with(self, keep: Keep) -> None:

@@ -32,8 +32,6 @@ class _CancelledError(Exception):
 
 
 class _ExportProgress(QObject):
-    """Shows the progress of an export that takes a while, and lets the user stop it."""
-
     _written = Signal(object)
 
     def __init__(self, window: QWidget) -> None:
@@ -68,7 +66,6 @@ class _ExportProgress(QObject):
 
 
 def _fit_suffix(dialog: QFileDialog, forms: dict[str, ExportForm], chosen: str) -> None:
-    """Give the file name the suffix of the chosen format."""
     form = forms[chosen]
     dialog.setDefaultSuffix(form)
     if selected := dialog.selectedFiles():

@@ -67,7 +67,6 @@ class Viewing(Controller):
                 self._lost(viewed.id)
 
     async def _watch(self, viewed: ViewedSession) -> None:
-        """Show whether it can be taken over, each time that changes."""
         clock, was_free = SystemClock(), False
         while True:
             if (is_free := await viewed.is_free()) != was_free:

@@ -104,7 +104,6 @@ class Searching(Controller):
         self._panel.query_changed.connect(self._on_query)
 
     def note_news(self, delay_s: float = QUIET_S) -> None:
-        """Index soon what was written since."""
         self._is_wanted = True
         if self._task is None and not self._is_closed:
             self._task = asyncio.create_task(self._keep_up(delay_s), name="session search")
@@ -190,7 +189,6 @@ class WindowSessions(Controller):
                 pass
 
     def _offer_follow_up(self, shown: SessionHandle) -> None:
-        """After the first turn of the demo, put the next prompt into the field, unless the user is writing."""
         if shown.transcript.session.model == DEMO and not self._panels.composer.text():
             self._panels.composer.set_text(DEMO_FOLLOW_UP)
 

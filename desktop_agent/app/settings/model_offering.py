@@ -122,7 +122,6 @@ class ModelLists:
 
 
 async def _why_not(account: Account) -> str:
-    """Return why a local server cannot be asked; empty if it can, or if it is on another machine."""
     if not vendor_of(account.provider).is_local or not is_here(account.where):
         return ""
     server = await _server_of(account)

@@ -244,7 +244,6 @@ class ServerControl(Controller):
         await self._write(lambda: switch_tool(self._path, name, tool, is_enabled=is_on))
 
     async def _write(self, change: Callable[[], object]) -> bool:
-        """Change the settings file and reload it; return whether that worked. Errors are shown."""
         try:
             await asyncio.to_thread(change)
         except AgentError as error:

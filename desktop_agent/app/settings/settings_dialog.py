@@ -35,7 +35,6 @@ class SettingChanges:
     def __init__(
         self, live: LiveSettings, *, done: Callable[[SettingChange], None], fail: Callable[[AgentError], None]
     ) -> None:
-        """`done` and `fail` show the result where the user is."""
         self._live = live
         self._done = done
         self._fail = fail
@@ -321,20 +320,17 @@ class Setup(Controller):
         self.open().show_section("project")
 
     def sign_in_again(self, model: ModelRef) -> None:
-        """Start the sign-in for the account that a conversation uses."""
         vendor = known_vendor(model.provider)
         self.open().connect_provider(model.provider)
         if vendor is not None and vendor.sign_in is not None:
             self._accounts.sign_in(vendor.sign_in, model.account)
 
     def show_project(self, project: WorkspaceSettings) -> None:
-        """Show this workspace's project, now or when the dialog opens."""
         self._project = project
         self._servers.follow(project)
         self._show_settings()
 
     def show_rules(self, rules: tuple[Rule, ...]) -> None:
-        """Show these rules, now or when the dialog opens."""
         self._rules = rules
         if self._dialog is not None:
             self._dialog.pages.rules.show_rules(rules)
@@ -368,7 +364,6 @@ class Setup(Controller):
             self._dialog.model.show_server(account, server)
 
     async def _open_file(self) -> None:
-        """Open the settings file in the user's editor; create it if it is missing."""
         from desktop_agent.core.settings.settings_file import begin_settings_file  # with a slow parser of TOML
 
         path = self._bench.live.path or self._bench.paths.settings_file()

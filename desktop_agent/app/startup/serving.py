@@ -136,7 +136,6 @@ class Serving(QObject):
             self.panels.conversation.banner.withdraw(self._keyring_wait)
 
     def _on_error(self, error: BaseException) -> None:
-        """Log an exception of background work in full, and show it in the banner."""
         _log.error("Background work failed", exc_info=error)
         title = _tr("Something went wrong inside the application.")
         hint = _tr("Your files and conversations are safe. The details are in the log.")

@@ -89,7 +89,6 @@ _SIGNATURES: tuple[tuple[bytes, str, PictureFormat | None], ...] = (
 
 
 def byte_order_mark(content: bytes) -> tuple[bytes, MarkedEncoding]:
-    """Return the byte order mark at the start of `content`, and its encoding; UTF-8 without a mark."""
     return next((pair for pair in _MARKS if content.startswith(pair[0])), (b"", "utf-8"))
 
 

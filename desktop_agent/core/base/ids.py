@@ -72,7 +72,6 @@ def new_question_id() -> CallId:
 
 
 def claim_id(wanted: str, used: set[str]) -> str:
-    """Add `wanted` to `used`, or a similar id if it is already used, and return it."""
     identifier, number = wanted, 2
     while identifier in used:
         identifier, number = f"{wanted}_{number}", number + 1
@@ -100,7 +99,6 @@ def nth_change_id(identifier: ChangeId, occurrence: int) -> ChangeId:
 
 
 def change_number(identifier: ChangeId) -> tuple[int, int] | None:
-    """Return the turn and number in an id; `None` if the id is not of this form."""
     match = _CHANGE_ID.fullmatch(identifier)
     return (int(match[1]), int(match[2])) if match else None
 

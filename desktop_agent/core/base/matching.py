@@ -45,7 +45,6 @@ def _from_the_end(lower: str, letters: str) -> list[int]:
 
 
 def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Return the spans in order, merging those that touch or overlap."""
     apart: list[Span] = []
     for start, end in sorted(spans):
         if apart and start <= apart[-1][1]:

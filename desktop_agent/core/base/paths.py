@@ -40,7 +40,6 @@ class AppPaths(Struct, frozen=True):
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "AppPaths":
-        """Return the folders for this environment, with a spare cache folder if the usual one is unusable."""
         paths = cls._usual(environ)
         problem = problem_with_cache(paths.cache)
         spare = spare_cache(paths.cache) if problem else None
@@ -82,7 +81,6 @@ class AppPaths(Struct, frozen=True):
         return self.config / "tools"
 
     def settings_file(self, environ: Mapping[str, str] = os.environ) -> Path:
-        """The settings file: `DESKTOP_AGENT_CONFIG`, else `config.toml` in the configuration folder."""
         named = environ.get("DESKTOP_AGENT_CONFIG")
         return Path(named).expanduser().absolute() if named else self.config / "config.toml"
 

@@ -97,12 +97,10 @@ def escaped_in_json(document: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return `text`, or as much of it as fits into `most` characters with an ellipsis."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def number_of(count: int, noun: str) -> str:
-    """Return `1 turn`, `2 turns`, `1,000 turns`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
@@ -137,12 +135,10 @@ def money(usd: float, *, is_least: bool = False) -> str:
 
 
 def cost_text(usd: float | None, *, is_partial: bool = False) -> str:
-    """Return the cost as text; empty if it is unknown."""
     return "" if usd is None else money(usd, is_least=is_partial)
 
 
 def duration_text(seconds: float) -> str:
-    """Return a duration in readable units: `6 ms`, `3.2 s`, `2 min 5 s`."""
     if seconds < 1:
         return f"{max(1, round(seconds * 1000))} ms"
     if seconds < 60:

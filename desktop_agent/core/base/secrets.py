@@ -22,7 +22,6 @@ class Keyring(Protocol):
 
 
 HIDDEN = "***"
-"""Replaces a secret."""
 
 _SHORTEST_SECRET = 8
 """Shorter known keys (`none`, `ollama`) are placeholders; hiding them would only garble words."""
@@ -124,7 +123,6 @@ def _masked(text: str, known: Sequence[str], depth: int) -> str:
 
 
 def _masked_literal(literal: str, known: Sequence[str], depth: int) -> str:
-    """Return a JSON string with its decoded content masked; unchanged if it is not JSON or has nothing to hide."""
     if "\\" not in literal:
         return literal
     try:

@@ -64,7 +64,6 @@ def attached_blocks(prompt_id: PromptId, attachments: Sequence[Attachment]) -> I
 
 
 def _about(attachment: Attachment) -> dict[str, str]:
-    """Describe an attachment: its mention, and where it comes from."""
     address = named(attachment.uri)[:_LONGEST_URI]
     match attachment.kind:
         case "resource":
@@ -286,7 +285,6 @@ class HistoryFold:
         return (*held, *(ev.Pinned(pin=pin) for pin in self.pins.values()))
 
     def _folders_until(self, end: int) -> dict[str, GuidanceFile]:
-        """Return the guidance of folders in force before the item at `end`, in the order in which it came."""
         holding: dict[str, GuidanceFile] = {}
         for item in self.items[:end]:
             if isinstance(item, GuidanceNote):

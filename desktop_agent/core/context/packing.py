@@ -87,7 +87,6 @@ def load_pictures(blobs: Blobs, digests: Iterable[Digest]) -> dict[Digest, bytes
 
 
 def without_pictures(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages for a model that takes no pictures, with a word in place of each picture."""
     return _without_first(messages, sum(1 for _ in _pictures(messages)), NOT_TAKEN)
 
 
@@ -151,7 +150,6 @@ def system_prompt(workspace: Path, now: datetime) -> str:
 
 
 def guidance_text(file: GuidanceFile) -> str:
-    """Return a guidance file as text for the system prompt: whose it is, and what it says."""
     cut = "\n[The file is longer; this is its beginning.]" if file.is_cut else ""
     return f"{_WHOSE[file.scope].format(path=file.path)}\n\n{file.text.strip()}{cut}"
 

@@ -41,7 +41,6 @@ def conversation_text(messages: Iterable[Message], *, longest_part: int | None =
 
 
 def fitted(text: str, longest: int) -> str:
-    """Return `text`, or its beginning and a longer part of its end if it has more than `longest` characters."""
     if len(text) <= longest:
         return text
     head = longest // 4
@@ -86,7 +85,6 @@ SECTIONS: Mapping[str, str] = {
     "apis": "APIs and names",
     "todos": "To do",
 }
-"""The parts of a summary: headings by the names of their fields."""
 
 _MAX_ITEMS = 60
 _MAX_ITEM_CHARS = 1_000
@@ -129,7 +127,6 @@ def rendered(summary: Summary) -> str:
 
 
 def parsed(answer: str) -> Summary | None:
-    """Return the summary in a model's answer, as JSON or as headings with bullets; None if it is neither."""
     answer = answer[:_MAX_ANSWER_CHARS]
     return _from_json(answer) or from_headings(answer)
 
@@ -178,7 +175,6 @@ def extracted(messages: Sequence[Message], before: Summary | None, todos: Iterab
 
 
 def _from_json(answer: str) -> Summary | None:
-    """Return the first JSON object anywhere in the answer that has one of the fields."""
     decoder = json.JSONDecoder()
     for start in (match.start() for match in islice(_OBJECT.finditer(answer), _MAX_OBJECTS)):
         try:

@@ -106,7 +106,6 @@ class Compacting(Struct, frozen=True, kw_only=True, eq=False):
     transcript: Transcript
     log: EventLog
     wait: RetryWait
-    """Waits before a summary is retried."""
 
     async def compact(self, plan: CompactionPlan, room: Room, *, urgency: Urgency, focus: str = "") -> bool:
         """Carry out `plan`; return whether the conversation is smaller now. Raises `StorageError`.

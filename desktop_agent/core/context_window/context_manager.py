@@ -81,7 +81,6 @@ class Pins(Struct, frozen=True, kw_only=True, eq=False):
         await self.log.record(ev.Pinned(pin=pin))
 
     async def remove(self, op: ops.RemovePin) -> None:
-        """Record that the pin is removed, or report that it does not exist."""
         if any(pin.id == op.pin_id for pin in self.history.pins):
             await self.log.record(ev.Unpinned(pin_id=op.pin_id))
         else:
@@ -131,7 +130,6 @@ class Guiding(Struct, kw_only=True, eq=False):
                 await self.log.record(ev.Notice(level="warning", code="guidance", title=title))
 
     def _touched(self) -> list[str]:
-        """Return the files and folders that the last message of the model was about."""
         touched: dict[str, None] = {}
         for call in self.history.newest_calls():
             named = (call.arguments.get(name) for name in _PATH_ARGUMENTS)
@@ -153,7 +151,6 @@ class ContextManager:
     log: EventLog
     clock: Clock
     wait: RetryWait
-    """Waits before a summary is retried."""
     settings: Callable[[], Settings]
     reader: GuidanceReader
     calibration: Calibration
@@ -184,7 +181,6 @@ class ContextManager:
     # -- requests --
 
     async def look_up(self, model: ModelRef) -> KnownModel | None:
-        """Return what is known of the model now, and use its window from here on."""
         known = await self.known(model)
         if known is not None:
             self.meter.know_window(model, known.context_tokens)
@@ -212,7 +208,6 @@ class ContextManager:
         )
 
     def _system(self) -> str:
-        """Return the system prompt without guidance, for the tools that were offered last."""
         return f"{self.system}\n\n{self.meter.offer.listing}"
 
     def conversation_tokens(self) -> float:
@@ -260,7 +255,6 @@ class ContextManager:
             self._task.cancel()
 
     async def measure(self, provider: Provider | None) -> None:
-        """Report how full the context is now, and let `provider` count it in the background."""
         model = self.transcript.session.model
         if model is None:
             return

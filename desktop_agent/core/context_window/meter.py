@@ -92,7 +92,6 @@ class Meter:
             self._start(self._count(request, model, provider, window))
 
     def ask_for_window(self, model: ModelRef, provider: Provider) -> None:
-        """Ask the provider once, in the background, for the size of the model's window."""
         model = model.bare
         if model not in self._windows and model not in self._asked and isinstance(provider, Counting):
             self._asked.add(model)

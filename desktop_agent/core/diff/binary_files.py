@@ -37,5 +37,4 @@ def excerpt(before: bytes | None, after: bytes | None) -> HexExcerpt:
 
 
 def printable(data: bytes) -> str:
-    """Return `data` with a dot for each byte that is not printable ASCII."""
     return "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data)

@@ -39,7 +39,6 @@ class Version(Struct, frozen=True):
 
     @property
     def kind(self) -> FileKind:
-        """An absent file counts as a plain file."""
         return self.image.kind if self.image else "file"
 
     @property

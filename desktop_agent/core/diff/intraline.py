@@ -60,7 +60,6 @@ def _by_token(old: str, new: str) -> ChangedWords:
 
 
 def _add(spans: list[tuple[int, int]], start: int, end: int, line: str) -> None:
-    """Append a span, joined with the last one when hardly anything is between them."""
     if start == end:
         return
     if spans and start - spans[-1][1] <= _JOIN_CHARS and not re.search(r"\w", line[spans[-1][1] : start]):
@@ -69,7 +68,6 @@ def _add(spans: list[tuple[int, int]], start: int, end: int, line: str) -> None:
 
 
 def _is_alike(old: str, new: str, words: ChangedWords) -> bool:
-    """Whether enough of the shorter line was kept, not counting blanks."""
     changed = sum(_ink(old[start:end]) for start, end in words.old)
     return _ink(old) - changed >= MIN_KEPT * min(_ink(old), _ink(new))
 

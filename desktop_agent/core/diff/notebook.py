@@ -218,7 +218,6 @@ def _notes(old: Notebook, new: Notebook) -> Iterator[str]:
 
 
 def _drawn(pairs: Sequence[tuple[Cell, Cell]]) -> str:
-    """How many pictures are new in changed outputs."""
     images = sum(
         line.startswith("image/") and line not in before.outputs for before, after in pairs for line in after.outputs
     )

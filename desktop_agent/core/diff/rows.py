@@ -106,7 +106,6 @@ class DiffRowLayout:
         return self._starts[2 * number + 1] + 1
 
     def is_folded(self, number: int) -> bool:
-        """Whether a gap is shown as a single row."""
         block = 2 * number
         return _is_folded(self._hunks.gaps[number], self._starts[block + 1] - self._starts[block])
 
@@ -141,7 +140,6 @@ class DiffRowLayout:
         return surplus[first + edit] - surplus[first]
 
     def _gap_sizes(self, opened: frozenset[int]) -> list[int]:
-        """How many rows each gap takes: one, unless it was opened or hides only a few lines."""
         hidden = self._hunks.gaps
         sizes = [1 if lines >= MIN_FOLDED_LINES else lines for lines in hidden]
         for name in opened:
@@ -277,7 +275,7 @@ class DiffRows:
         return self._row_in(segment, index - segment.start)
 
     def between(self, first: int, last: int) -> list[DiffRow]:
-        """Return the rows from `first` to `last`. Cheaper than indexing, which searches for each row."""
+        """Cheaper than indexing, which searches for each row."""
         cut = self._layout.cut(first, last)
         return [self._row_in(segment, offset) for segment, begin, end in cut for offset in range(begin, end)]
 
@@ -294,7 +292,6 @@ class DiffRows:
         return bisect_right(self.changes, index) - 1
 
     def head_note(self, index: int) -> str:
-        """Return the note for a head; empty if there is none."""
         starts = _SAID_BY.get(self.key(index) or "", ())
         return next((note for note in self.diff.notes if starts and note.startswith(starts)), "")
 

@@ -35,7 +35,6 @@ class Text(Struct, frozen=True):
 
     @property
     def ends_with_newline(self) -> bool:
-        """True for a file without lines."""
         return not self.content or self.content.endswith("\n")
 
     def encoded(self) -> bytes:
@@ -98,7 +97,6 @@ def split_lines(text: str) -> tuple[str, ...]:
 
 
 def line_count(content: bytes) -> int:
-    """Return how many lines `content` has; an unterminated last line counts."""
     return content.count(b"\n") + (bool(content) and not content.endswith(b"\n"))
 
 

@@ -39,7 +39,6 @@ _UNSAFE = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING}\u061c\u200e\u200f\
 
 
 def shown(text: str) -> str:
-    """Return `text` for display, with keys masked; cut at `MAX_CHARS`."""
     if len(text) > MAX_CHARS:
         text = f"{text[:MAX_CHARS]}\n[{len(text) - MAX_CHARS:,} more characters are left out here]"
     # Masked twice: a colour may separate a key from a word, and a backspace may complete one.
@@ -47,12 +46,10 @@ def shown(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return `text` with invisible characters replaced by signs."""
     return _UNSAFE.sub(lambda match: _sign(match.group()), text)
 
 
 def _sign(char: str) -> str:
-    """Return the name of a character; the replacement character for C1 controls and noncharacters."""
     code = ord(char)
     if code < 0x80:
         return name_of(char)

@@ -141,7 +141,7 @@ class ConversationWriter(Struct):
         pictures: Sequence[str] = (),
         images: tuple[BlobRef, ...] = (),
     ) -> None:
-        """Record a call's result; `pictures` are in base64. A result without a waiting call is left out."""
+        """`pictures` are in base64. A result without a waiting call is left out."""
         self._move_to(at)
         ours = self._waiting.pop(call_id, None)
         if ours is None:
@@ -156,7 +156,7 @@ class ConversationWriter(Struct):
             self._add(ev.UsageReported(turn=self.turn, usage=usage.paid_elsewhere()))
 
     def end(self, reason: ev.TurnEndReason, at: datetime | None) -> None:
-        """End the turn, if there is one. Calls without a result get one that says so."""
+        """Calls without a result get one that says so."""
         self._move_to(at)
         if not self._is_open:
             return
@@ -247,7 +247,6 @@ class ConversationWriter(Struct):
                 return block
 
     def _result(self, text: str, *, is_error: bool, images: tuple[BlobRef, ...]) -> ToolResult:
-        """Return what the model reads again; of a long text the beginning and the end."""
         output: BlobRef | None = None
         if len(text) > MAX_RESULT_CHARS:
             output = self.blobs.put_ref(text.encode("utf-8", "replace"), "text/plain; charset=utf-8")

@@ -36,13 +36,11 @@ class FileFacts(Struct):
 
 
 def whole_in(fields: JsonObject, key: str) -> int:
-    """Return the integer under `key`, at least 0; 0 if it is missing."""
     value = fields.get(key)
     return min(max(value, 0), 2**53) if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def time_in(fields: JsonObject, key: str) -> datetime | None:
-    """Return the time under `key`; `None` if it is missing or has no time zone."""
     try:
         moment = datetime.fromisoformat(text_in(fields, key))
     except ValueError:

@@ -46,7 +46,6 @@ class PackageRunner(Struct, frozen=True, kw_only=True):
     named_by: tuple[str, ...]
 
     def hosts(self, environ: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the hosts that it downloads packages from: its registry, and those that the environment names."""
         named = (word for name in self.named_by for word in environ.get(name, "").split())
         return tuple(dict.fromkeys((*self.registries, *filter(None, map(_host_of, named)))))
 

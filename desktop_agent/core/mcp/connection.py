@@ -66,12 +66,10 @@ class Relisting:
 
     @property
     def is_pending(self) -> bool:
-        """Whether the server reported changed tools and has not been asked to list them since."""
         return self._listed < self._changes
 
     @property
     def due_in_s(self) -> float | None:
-        """How many seconds from now the tools are to be listed; None when nothing changed."""
         if not self.is_pending:
             return None
         return 0.0 if self._waiting else max(0.0, self._next_at - self._clock.monotonic())
@@ -81,7 +79,7 @@ class Relisting:
         self._on_due()
 
     async def run(self, list_tools: Callable[[], Awaitable[tuple[OfferedTool, ...]]]) -> tuple[OfferedTool, ...]:
-        """List and return the tools. Changes reported meanwhile are left for the next listing."""
+        """Changes reported meanwhile are left for the next listing."""
         seen = self._changes
         is_calm = self._clock.monotonic() > self._next_at + LONGEST_LISTING_PAUSE_S
         self._pause_s = FIRST_LISTING_PAUSE_S if is_calm else min(2 * self._pause_s, LONGEST_LISTING_PAUSE_S)

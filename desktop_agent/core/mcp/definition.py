@@ -70,7 +70,6 @@ def sandbox_in(values: Mapping[str, object]) -> ServerSandbox | None:
 
 
 def sandbox_table(sandbox: ServerSandbox | None) -> dict[str, object]:
-    """Return the sandbox keys of a definition's table, without defaults."""
     if sandbox is None:
         return {}
     return {"sandbox": True, **{key: list(texts) for key, texts in asdict(sandbox).items() if texts}}
@@ -189,7 +188,6 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
 
     @property
     def where(self) -> str:
-        """How it is reached, for display: a command line, or an address without its query."""
         match self.reached_by:
             case Program() as program:
                 return " ".join((program.command, *program.args))
@@ -213,7 +211,6 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
 
     @property
     def confinement(self) -> str:
-        """What confines it, in a sentence for the user; empty for a remote server."""
         if not isinstance(self.reached_by, Program):
             return ""
         return NOT_CONFINED if self.reached_by.sandbox is None else self.reached_by.sandbox.words

@@ -354,7 +354,6 @@ def switch_tool(path: Path, name: str, tool: str, *, is_enabled: bool) -> None:
 
 
 def table_of_definition(definition: ServerDefinition) -> dict[str, object]:
-    """Return the table that defines the server, without defaults."""
     match definition.reached_by:
         case Program() as program:
             reached = _unusual(program, Program(command="")) | sandbox_table(program.sandbox)

@@ -43,7 +43,6 @@ class KnownServer(Struct, frozen=True, kw_only=True):
 
     @property
     def confinement(self) -> str:
-        """The default confinement in a sentence; empty for a server that runs elsewhere."""
         if self.where.startswith("https://"):
             return ""
         return NOT_CONFINED if self.sandbox is None else self.sandbox.words
@@ -215,5 +214,4 @@ def _definition(name: str, entry: object) -> ServerDefinition:
 
 
 def plain_name(name: str) -> str:
-    """Turn a name into one that is valid for a server."""
     return _NOT_IN_NAMES.sub("-", name).strip("-")[:32].strip("-") or "server"

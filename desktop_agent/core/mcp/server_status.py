@@ -169,5 +169,4 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
 
 
 def unused_line(facts: ServerFacts) -> str:
-    """Name the capabilities of a server that are not used here, for display; empty without any."""
     return f"Not used: {', '.join(map(named, facts.unused))}." if facts.unused else ""

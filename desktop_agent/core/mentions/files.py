@@ -298,7 +298,6 @@ class SymbolTarget(Struct, frozen=True):
 
     @classmethod
     def read(cls, target: str) -> "SymbolTarget | None":
-        """Parse the target of a mention; `None` if it names no symbol."""
         match = _TARGET.fullmatch(target)
         if match is None or not can_be_a_name(match["name"]):
             return None

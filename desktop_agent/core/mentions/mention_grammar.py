@@ -187,7 +187,6 @@ def _mention(text: str, match: re.Match[str]) -> PathMention | None:
 
 
 def _numbers(lines: re.Match[str] | None) -> tuple[int, int]:
-    """Return the first and the last line, in ascending order even if written the other way round."""
     if lines is None:
         return 0, 0
     numbers = sorted((int(lines[1]), int(lines[2] or lines[1])))

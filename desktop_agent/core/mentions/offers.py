@@ -82,7 +82,6 @@ class MentionOffer(Struct, frozen=True, kw_only=True):
     kind: OfferKind
     label: str
     written: str
-    """The mention as it is written in the prompt."""
     detail: str = ""
     spans: tuple[Span, ...] = ()
     """The parts of `label` that match what was typed."""
@@ -116,7 +115,6 @@ class FolderPaths:
         return plain in self.files or plain in self.folders
 
     def offers(self, typed: str, limit: int) -> Iterator[MentionOffer]:
-        """Yield the matches, best first; the top level if nothing is typed."""
         if typed.endswith("/") and (within := typed.removesuffix("/")) in self.folders:
             below = (path for path in chain(sorted(self.folders), self.files) if path.rpartition("/")[0] == within)
             matches: Iterable[Match] = (

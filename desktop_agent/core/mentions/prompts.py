@@ -90,7 +90,6 @@ class PromptMentions(Struct, eq=False):
 
 
 def _meaning(mention: AnyMention) -> tuple[str, ...]:
-    """Return a key that is equal for two mentions of the same thing."""
     if isinstance(mention, PathMention):
         return mention.path, mention.lines
     return "", mention.source, mention.target

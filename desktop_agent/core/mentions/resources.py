@@ -136,7 +136,6 @@ class ResourceMentions(Struct, eq=False):
 
 
 async def _meant(mention: Mention, server: Connection) -> OfferedResource:
-    """Return the mentioned resource; if it is not among the known ones, list the server's resources again."""
     await server.tools()  # and its resources
     found = find_resource(mention.target, server.status.resources)
     if found is None:
@@ -168,7 +167,6 @@ def _size(part: Part) -> int:
 
 
 def _media_type(parts: Sequence[Part]) -> str:
-    """Return the media type of the first part, for a resource that is not listed."""
     first = parts[0] if parts else None
     return first.media_type if isinstance(first, MediaPart | ResourcePart) else ""
 

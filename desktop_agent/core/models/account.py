@@ -42,7 +42,6 @@ class Account(Struct, frozen=True, kw_only=True):
 
     @property
     def full_label(self) -> str:
-        """Its label among the accounts of all providers: `Anthropic`, `Anthropic (work)`."""
         vendor = vendor_of(self.provider)
         return f"{vendor.label} ({self.name})" if self.name else vendor.label
 

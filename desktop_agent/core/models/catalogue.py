@@ -214,7 +214,6 @@ def _key(account: Account) -> _Key:
 
 
 def _as_called(name: str, listed: Mapping[str, ListedModel]) -> ListedModel:
-    """Return the list's entry for a model, under the name that the user has for it."""
     known = found(name, listed)
     return replace(listed[known], name=name, label="") if known is not None else ListedModel(name=name)
 

@@ -50,7 +50,6 @@ class KnownModel(ListedModel, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def completed(known: KnownModel, by: ListedModel | None) -> KnownModel:
-    """Return `known` with its unknown facts filled in from another source."""
     if by is None:
         return known
     more = {name: value for name, value in asdict(by).items() if name != "name" and _is_said(value)}
@@ -121,7 +120,6 @@ _UNITS = ((1_000_000, "M"), (1_000, "k"))
 
 
 def size_words(tokens: int | None) -> str:
-    """Return a number of tokens, rounded to three digits: `200k`, `1.05M`."""
     if tokens is None:
         return UNKNOWN
     for unit, sign in _UNITS:
@@ -146,7 +144,6 @@ def rate_words(dollars: float) -> str:
 
 
 def ability_words(model: KnownModel) -> str:
-    """Return what a model accepts and can do: `images, tools, thinking`; unknown abilities are named as such."""
     abilities = {"images": model.takes_images, "tools": model.takes_tools, "thinking": model.thinks}
     if all(can is None for can in abilities.values()):
         return UNKNOWN
@@ -156,7 +153,6 @@ def ability_words(model: KnownModel) -> str:
 
 
 def effort_words(model: KnownModel) -> str:
-    """Return the levels of effort that can be requested: `low, medium, high`, or `none`."""
     match model.takes_effort:
         case None:
             return UNKNOWN

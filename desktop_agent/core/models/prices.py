@@ -130,7 +130,6 @@ def _or(rate: float | None, usual: float) -> float:
 
 
 def _expression(name: str) -> str | None:
-    """Return the regular expression that a name of the table means; None for a literal name."""
     if name.startswith("/"):
         return name[1:-1]
     if name.startswith("*"):

@@ -248,7 +248,6 @@ ServerState = Literal["running", "starting", "not_running", "locked", "silent", 
 
 class LocalServer(Struct, frozen=True, kw_only=True):
     provider: str
-    """The vendor that was looked for."""
     address: str
     state: ServerState
     models: tuple[str, ...] = ()

@@ -238,7 +238,6 @@ class _GitCall:
         return any(_is_option(text, option) for text in self._texts for option in options)
 
     def lost(self, *kinds: LossKind, is_destructive: bool = True) -> Iterator[Loss]:
-        """Yield the loss of these in the repository."""
         return (_loss(kind, None, self.folder, is_destructive=is_destructive) for kind in kinds)
 
     def lost_at(self, kind: LossKind, words: Sequence[Word], *, is_destructive: bool = True) -> Iterator[Loss]:
@@ -401,7 +400,6 @@ def _stronger(one: Loss, other: Loss) -> Loss:
 
 
 def _place(word: Word, folder: str) -> tuple[str, Certainty]:
-    """Return the path that a word means, or the parent folder when only that is known."""
     if word.is_known:
         return _joined(folder, word.text), "exact"
     if word.kind == "simple" and not re.search(r"[$`{}…\"'\\~]", word.text):

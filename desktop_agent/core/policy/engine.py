@@ -279,7 +279,6 @@ def _decide_command(command: _Command) -> Verdict:
 
 
 def _why_stale(rule: Rule, call: CallFacts) -> str:
-    """Say why a rule that lets the command out of the sandbox does not apply."""
     if not (rule.repository and rule.repository_mark):
         return f"Your rule `{rule.pattern}` does not say in which repository it was made, so it no longer applies."
     if not call.repository:
@@ -303,7 +302,6 @@ def _about_secret(command: _Command, question: Ask | None, secret: Risk) -> Ask:
 
 
 def _named_later(command: _Command, forbidden: tuple[str, ...]) -> Risk | None:
-    """Return the word that names a forbidden command where another program could start it."""
     for pattern in forbidden:
         if word := mentioned(pattern, command.parsed):
             note = f"A word of this command names `{pattern}`, which you blocked. Another program may start it."

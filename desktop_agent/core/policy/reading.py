@@ -171,7 +171,6 @@ def _is_within(reader: Reader, arguments: Sequence[str]) -> bool:
 
 
 def _is_shortened(argument: str, longs: Sequence[str]) -> bool:
-    """Whether a `--option` is one of `longs` or an abbreviation of one, with or without a value."""
     name = argument[2:].partition("=")[0]
     return bool(name) and any(long.startswith(name) for long in longs)
 

@@ -97,7 +97,6 @@ def risks_of(parsed: ParsedCommand, folder: str, workspace: str) -> tuple[Risk, 
 
 
 def _gravity(note: str) -> int:
-    """Return the rank of a note; 0 is the worst."""
     return next(
         (at for at, beginnings in enumerate(_GRAVEST_FIRST) if note.startswith(beginnings)), len(_GRAVEST_FIRST)
     )
@@ -135,7 +134,6 @@ def writes_git(segment: Segment) -> bool:
 
 
 def git_command(words: tuple[str, ...]) -> str:
-    """Return git's command after its general options; empty without one."""
     index = 1
     while index < len(words) and words[index].startswith("-"):
         index += 2 if words[index] in GIT_VALUES else 1
@@ -177,7 +175,6 @@ def _said(segment: Segment) -> Iterator[str]:
 
 
 def _paths_in(word: str) -> Iterator[str]:
-    """Yield the possible paths in a word: the word, or the value of an option."""
     if "://" in word:
         return
     value = word.partition("=")[2] if word.startswith("-") else word

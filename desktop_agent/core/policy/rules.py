@@ -82,7 +82,6 @@ _LONG_FLAGS = {"--recursive": "r", "--force": "f", "--delete": "d", "--all": "a"
 
 
 def in_force(rule: Rule, now: datetime, workspace: str) -> bool:
-    """Whether a rule is not expired and, if it is a project's, belongs to this workspace."""
     if rule.expires_at is not None and is_over(rule.expires_at, now):
         return False
     return rule.scope != "project" or (bool(workspace) and normalized(rule.workspace) == normalized(workspace))
@@ -433,7 +432,6 @@ def _path_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def _matches_path(pattern: str, path: str, *, is_wide: bool) -> bool:
-    """Whether a path matches a glob; with `is_wide`, differences such as case are ignored."""
     text = normalized(path)
     if text.startswith(("../", "/")) or text == "..":
         return False
@@ -511,13 +509,11 @@ def _patterns(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def launches_anything(pattern: str) -> bool:
-    """Whether a pattern consists of a program that can run any other program: `git` with an alias, `npm exec`."""
     words = split_pattern(pattern)
     return len(words) == 1 and bare_name(words[0]) in _RUN_ANYTHING
 
 
 def why_too_wide(words: tuple[str, ...]) -> str | None:
-    """Return why a pattern names too much; None when it does not."""
     program = words[0]
     family = re.sub(r"[\d.]+$", "", program) or program
     if program in SHELLS or program in OTHER_SHELLS or family in INTERPRETERS or program in OPAQUE:
@@ -531,7 +527,6 @@ def why_too_wide(words: tuple[str, ...]) -> str | None:
 
 
 def validate_pattern(kind: RuleKind, pattern: str) -> str | None:
-    """Return why a rule would never match, or would match too much; None when it is valid."""
     if not pattern.strip():
         return "This rule never matches because it is empty."
     match kind:

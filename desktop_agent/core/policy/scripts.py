@@ -60,7 +60,6 @@ _RECIPES: dict[str, tuple[str, ...]] = {
     "cmake": ("CMakeLists.txt", "CMakePresets.json"),
     "ninja": ("build.ninja",),
 }
-"""Programs that run recipes from a file of the project."""
 _WORK_ON_FILES = frozenset({"pytest", "cargo", "go"})
 """Those whose other words only select what they work on, so that a rule for the program covers any of them."""
 

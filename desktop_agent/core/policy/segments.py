@@ -178,7 +178,6 @@ class Unwrapped(Struct, frozen=True):
 
 
 def program_name(word: str) -> str:
-    """Return the program's plain name if the word names a system program, else the word unchanged."""
     if "/" not in word:
         return word
     path = PurePosixPath(word)
@@ -317,7 +316,7 @@ def _option_length(text: str, form: WrapperForm) -> int | None:
 
 
 def _first_plain(rest: tuple[Word, ...]) -> tuple[Word, ...]:
-    """Return the words from the first that is not an option: a guess, for display only."""
+    """A guess, for display only."""
     for index, word in enumerate(rest):
         if not word.text.startswith("-"):
             return rest[index:]
@@ -377,7 +376,6 @@ def _find(rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
 
 
 def _may_be_option(word: Word) -> bool:
-    """Whether an unknown word could expand to an option."""
     return word.kind == "complex" or word.text.lstrip("\"'").startswith(("-", "$", "`"))
 
 
@@ -436,7 +434,6 @@ class Redirection(Struct, frozen=True):
 
     @property
     def is_write(self) -> bool:
-        """Whether it writes a file; `2>&1`, `>&-` and `/dev/null` do not."""
         return ">" in self.operator and self.has_file
 
     @property

@@ -297,7 +297,6 @@ _POSIX = frozenset(
 
 
 def is_posix(root: Node) -> bool:
-    """Whether a line has only syntax that every POSIX shell reads as bash does."""
     pending = [root]
     while pending:
         node = pending.pop()

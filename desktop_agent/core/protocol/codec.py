@@ -89,7 +89,6 @@ def encode(value: Struct) -> JsonObject:
 
 
 def picked(value: object, *names: str) -> JsonObject:
-    """Return these attributes of `value` under their names: the part of it that a JSON document has."""
     return {name: getattr(value, name) for name in names}
 
 

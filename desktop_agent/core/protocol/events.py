@@ -74,7 +74,6 @@ class DurableEvent(Tagged, frozen=True, kw_only=True):
     at: datetime = UNSTAMPED
 
     def stamped(self, seq: int, at: datetime) -> Self:
-        """Return this event as the `seq`-th record of its session."""
         return replace(self, seq=seq, at=at)
 
 
@@ -240,7 +239,6 @@ class UsageReported(DurableEvent, frozen=True, kw_only=True):
     is_aside: bool = False
     """Whether the request was not part of the conversation, so that it says nothing about how full the context is."""
     cache_miss: CacheMiss | None = None
-    """Why the provider's cache was not used, if it should have been."""
 
 
 class TurnEnded(DurableEvent, frozen=True, kw_only=True):

@@ -15,7 +15,6 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
 
 def mistake_in_answers(question: ServerQuestion, answers: Mapping[str, Answer]) -> str:
-    """Return the first mistake in the answers to a form; empty if there is none."""
     if unknown := answers.keys() - {field.name for field in question.fields}:
         return f"There is no field {min(unknown)}."
     for field in question.fields:

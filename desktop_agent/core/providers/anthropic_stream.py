@@ -124,7 +124,6 @@ _REASONS: Mapping[str, CacheMissReason] = {
 
 
 def cache_miss_in(message: JsonObject) -> CacheMiss | None:
-    """Return the cache miss in the diagnostics of a message; `None` when there is none, or none yet."""
     why = object_in(object_in(message, "diagnostics"), "cache_miss_reason")
     reason = _REASONS.get(text_in(why, "type"))
     return CacheMiss(reason=reason, tokens=count_in(why, "cache_missed_input_tokens", 0)) if reason else None

@@ -51,7 +51,6 @@ def mark(messages: list[JsonObject], ends: Iterable[int]) -> None:
 
 
 def _marked(message: JsonObject) -> JsonObject | None:
-    """Return a message with a mark on its last text part, or `None` if it has none."""
     content = message.get("content")
     if isinstance(content, str):
         return message | {"content": [{"type": "text", "text": content, "cache_control": _KEPT}]}

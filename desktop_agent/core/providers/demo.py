@@ -57,7 +57,6 @@ _PACE_S = 0.012
 
 
 def demo_provider(*, is_paced: bool) -> ScriptedProvider:
-    """With `is_paced`, the demo model writes about as fast as a real one."""
     return ScriptedProvider(demo_reply, label="Demo", pace_s=_PACE_S if is_paced else 0.0, cost_usd=0.0)
 
 
@@ -78,7 +77,6 @@ class _Done(Struct, frozen=True):
 
     @property
     def tests(self) -> int:
-        """The number of tests that a test run executed; 0 when it did not run."""
         count = re.search(r"Ran (\d+) tests?", self.result)
         return int(count[1]) if count and self.name == "run_terminal_cmd" else 0
 

@@ -41,7 +41,6 @@ def fault_of_status(status: int) -> ProviderFault:
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds from `retry-after-ms`, or `retry-after` in seconds or as a date; `None` without either."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -51,14 +50,12 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def broken_off(detail: str) -> ProviderError:
-    """Return the error for an answer that began and ended early."""
     return ProviderError(
         "The answer broke off before it was complete.", fault="stream", hint="Send the message again.", detail=detail
     )
 
 
 def bad_address(reason: str = "", *, detail: str = "") -> ProviderError:
-    """Return the error for an invalid configured address, with the `reason` in words."""
     return ProviderError(
         f"The model's address is not a web address{f': {reason}' if reason else ''}.",
         fault="configuration",
@@ -68,7 +65,6 @@ def bad_address(reason: str = "", *, detail: str = "") -> ProviderError:
 
 
 def readable_by_proxy(address: str, proxy: Proxy) -> ProviderError:
-    """Return the error for an unencrypted request through a proxy, which could read the key and the conversation."""
     return ProviderError(
         f"Nothing was sent: the proxy {proxy.address} would read the key and the conversation.",
         fault="configuration",
@@ -78,7 +74,6 @@ def readable_by_proxy(address: str, proxy: Proxy) -> ProviderError:
 
 
 def refused_by_proxy(proxy: Proxy, status: int | None) -> ProviderError:
-    """Return the error for a proxy that answered in place of the model."""
     hint = f"Ask who runs the proxy, or change {proxy.named_by}."
     if status == 407:
         hint = f"It wants a user name and a password: http://user:password@host:port in {proxy.named_by}."
@@ -188,7 +183,6 @@ def explain_refusal(refusal: Refusal, call: FailedCall, *, wait_s: float | None 
 
 
 def not_the_api(call: FailedCall, detail: str) -> ProviderError:
-    """Return the error for a server that answered but does not speak this API."""
     return ProviderError(
         f"{call.address} answers, but not as this model's API does.",
         fault="not_found",

@@ -246,7 +246,6 @@ class HttpProvider:
         return request
 
     def _refused_effort(self, request: ModelRequest) -> str:
-        """Return the effort level that was left out because it was refused; once for each model."""
         if not request.effort or self._wire.sends_effort(request.model) or request.model in self._without_effort:
             return ""
         self._without_effort.add(request.model)
@@ -316,7 +315,6 @@ class HttpProvider:
 
 
 async def _drain(events: AsyncIterator[object], failures: tuple[type[Exception], ...]) -> None:
-    """Read to the end of the response, if that comes soon: the message is already complete."""
     with suppress(TimeoutError, *failures):
         async with asyncio.timeout(_DRAIN_S):
             async for _ in events:

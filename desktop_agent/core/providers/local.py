@@ -55,7 +55,6 @@ def local_places(
 
 
 def is_here(address: str) -> bool:
-    """Whether an address is a valid one of this machine."""
     try:
         parts = urlsplit(address)
         _ = parts.port

@@ -131,7 +131,7 @@ def read_usage(fields: JsonObject, *, whole_input: str, output: str) -> Usage:
 
 
 def cost_in(fields: JsonObject) -> float | None:
-    """Return the cost of a request in US dollars, as OpenRouter reports it; `None` if it does not."""
+    """Return the cost in US dollars, as OpenRouter reports it."""
     value = fields.get("cost")
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None

@@ -65,7 +65,6 @@ _REASONS: Mapping[str, CacheMissReason] = {
 
 
 def cache_fields(request: ModelRequest) -> JsonObject:
-    """Return the caching fields of a body: the cache key, and the answer to compare with."""
     fields: JsonObject = {}
     if request.conversation:
         fields[CACHE_KEY] = request.conversation

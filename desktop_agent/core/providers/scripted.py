@@ -77,7 +77,6 @@ Script = Callable[[ModelRequest], Reply]
 
 
 def in_order(replies: Iterable[Reply]) -> Script:
-    """Return a script that gives `replies` in order, for any request, then says that it has no more."""
     remaining: Iterator[Reply] = iter(replies)
 
     def script(_request: ModelRequest) -> Reply:

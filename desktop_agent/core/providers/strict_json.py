@@ -74,7 +74,6 @@ class Arguments(NamedTuple):
 
 
 def parse_arguments(text: str) -> Arguments:
-    """Parse the arguments in `text`. An empty text means no arguments."""
     if not text.strip():
         return Arguments({})
     try:
@@ -102,7 +101,6 @@ def read_object(text: str) -> JsonObject:
 
 
 def is_too_deep(value: object) -> bool:
-    """Whether decoded JSON is nested deeper than `MAX_DEPTH`. Not recursive."""
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         level = [inner for outer in level for inner in _parts(outer)]

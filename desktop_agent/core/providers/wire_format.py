@@ -67,7 +67,6 @@ class EncodedPictures:
 
 
 def data_of(image: BlobRef, pictures: Pictures) -> str | None:
-    """Return the data of a picture; `None` if it is gone or of a type that models do not accept."""
     return pictures.get(image.blob) if image.media_type in _PICTURE_TYPES else None
 
 
@@ -84,7 +83,6 @@ class WireFormat(ABC):
     """The path for counting tokens; empty where that is not offered."""
     headers: ClassVar[Mapping[str, str]] = {}
     web_search: ClassVar[JsonObject]
-    """The tool definition of the API's own search."""
 
     def __init__(
         self, *optional: str, never: Collection[str], searches: bool, effort_fields: Collection[str] = ()
@@ -275,14 +273,12 @@ def required_index(fields: JsonObject, name: str) -> int:
 
 
 def count_in(fields: JsonObject, name: str, otherwise: int) -> int:
-    """Return a token count, or `otherwise` when it is missing or implausible."""
     value = fields.get(name)
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS
     return cast("int", value) if is_count else otherwise
 
 
 def size_in(fields: JsonObject, name: str) -> int | None:
-    """Return a positive token count, or `None`."""
     return count_in(fields, name, 0) or None
 
 

@@ -89,7 +89,6 @@ def check(command: Command, confinement: ConfinementSpec) -> None:
 
 
 def require_no_way_out(confinement: ConfinementSpec, name: str) -> None:
-    """Raise `SandboxError` for access to some hosts only, in a sandbox that allows or denies all of it."""
     if confinement.way_out:
         raise SandboxError(
             f"The sandbox of this machine ({name}) cannot let a program reach some hosts only.",

@@ -98,7 +98,7 @@ def _interpreter_of(script: Path) -> Iterator[Path]:
 
 
 def _programs(name: str, folders: Iterable[Path]) -> Iterator[Path]:
-    """Yield where a program of this name is in these folders, which can contain `*` as a wildcard."""
+    """`folders` can contain `*` as a wildcard."""
     for folder in folders:
         for place in _matching(folder):
             path = place / name
@@ -220,7 +220,6 @@ def _missing_programs(
 
 
 def _named_paths(text: str) -> Iterator[Path]:
-    """Yield the absolute paths in lines that report a missing file or a refusal."""
     lines = [line for line in text.splitlines() if re.search(_MISSING, line)]
     found = dict.fromkeys(match[0].rstrip(".,:;)") for line in lines for match in re.finditer(_ABSOLUTE, line))
     yield from map(Path, list(found)[-_MOST_PATHS:])

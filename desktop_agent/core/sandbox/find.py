@@ -63,14 +63,12 @@ class SandboxSearch(Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> str:
-        """A sentence that says how commands are confined here."""
         if self.sandbox is None:
             return "Commands cannot be confined here, so each of them asks before it runs."
         return f"Commands are confined by {self.sandbox.name}."
 
     @property
     def shortcoming(self) -> str:
-        """The verdict, why the best sandbox does not work, and what would help; empty if it works."""
         best = self.reports[0]
         if best.is_available:
             return ""

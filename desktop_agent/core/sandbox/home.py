@@ -214,7 +214,6 @@ class _ViewBuilder(Struct):
         return here or "/"
 
     def _target(self, path: str) -> str | None:
-        """Return the target of the link at `path`; empty if it is not a link, `None` if it cannot be read."""
         if path not in self._targets:
             try:
                 is_link = stat.S_ISLNK(os.lstat(path).st_mode)
@@ -396,7 +395,6 @@ def _is_program(path: str) -> bool:
 
 
 def _prefix_of(folder: Path, shared: Container[Path]) -> Path:
-    """Return the installation folder of the tool chain with programs in `folder`; else `folder`."""
     prefix = folder.parent
     if folder.name not in _PROGRAMS or prefix in shared:
         return folder

@@ -247,7 +247,6 @@ class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def proxy_variables(hosts: tuple[str, ...]) -> dict[str, str]:
-    """Return the variables that point programs in the sandbox to the proxy. Local listeners are exempt."""
     here = [name for name in ("localhost", "127.0.0.1", "::1") if not any(name in host for host in hosts)]
     url, exempt = f"http://127.0.0.1:{PROXY_PORT}", ",".join(here)
     variables = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), url) | {"no_proxy": exempt}

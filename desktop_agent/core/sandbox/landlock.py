@@ -127,7 +127,6 @@ def filter_only(argv: tuple[str, ...], *, is_supervised: bool, way_out: str = ""
 
 
 def landlock_abi() -> int:
-    """Return the kernel's Landlock version; 0 if it is unavailable."""
     if not sys.platform.startswith("linux"):
         return 0
     libc = ctypes.CDLL(None, use_errno=True)

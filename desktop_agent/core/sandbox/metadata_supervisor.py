@@ -107,7 +107,7 @@ def _times_in_microseconds(caller: "_Caller", first: int) -> _Change:
 
 
 def _new_times(times: bytes | None) -> _Change:
-    """Set times in seconds and nanoseconds; `None` means the current time."""
+    """The times are in seconds and nanoseconds; `None` means the current time."""
 
     def apply(path: bytes) -> None:
         if _libc.utimensat(_HERE, path, times, 0) != 0:
@@ -355,6 +355,5 @@ def _ioctl(listener: int, operation: int, argument: object) -> bool:
 
 
 def _signed(number: int) -> int:
-    """Return the low 32 bits as a signed number, as the kernel reads it."""
     number &= 0xFFFFFFFF
     return number - (1 << 32) if number >> 31 else number

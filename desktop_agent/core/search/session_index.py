@@ -193,7 +193,6 @@ class PieceReader:
         return SessionPiece("output", f"{call.title}\n{_cut(content)}".lstrip(), call.tool, file)
 
     def _whole_output(self, reference: JsonObject) -> str:
-        """Return a command's output as a terminal shows it, and as the model and the user read it."""
         size = reference.get("size")
         if not isinstance(size, int) or size > _LARGEST_OUTPUT:
             return ""
@@ -303,7 +302,6 @@ class SearchDatabase(Struct, eq=False):
     # -- writing --
 
     def begin(self, name: SessionId) -> int:
-        """Add an empty session and return its number."""
         new = "INSERT INTO session (name, size, mtime_ns, read_bytes, witness, workspace, calls)"
         return self._sql.execute(f"{new} VALUES (?, 0, 0, 0, x'', '', '{{}}')", (name,)).lastrowid or 0
 
@@ -322,7 +320,6 @@ class SearchDatabase(Struct, eq=False):
         self._sql.execute("DELETE FROM session WHERE name = ?", (name,))
 
     def folder(self, path: str) -> int:
-        """Return the number of a folder; a new number if it has none yet."""
         self._sql.execute("INSERT OR IGNORE INTO folder (path) VALUES (?)", (path,))
         (number,) = self._sql.execute("SELECT id FROM folder WHERE path = ?", (path,)).fetchone()
         return number

@@ -54,7 +54,6 @@ class SessionSearch:
 
     @property
     def is_current(self) -> bool:
-        """Whether all journals are completely indexed. `False` if unknown."""
         try:
             states = journal_states(self._sessions)
             with self._file.newest().opened_to_read() as connection:

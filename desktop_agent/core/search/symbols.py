@@ -176,7 +176,6 @@ def symbol_in(path: str, line: str) -> LineSymbol | None:
 
 
 def _own_name(match: re.Match[str]) -> str:
-    """Return the name without its qualifier; empty if it is not a name."""
     name = match[match.lastindex or 0].strip(' "')[:LONGEST_NAME]
     name = name.rpartition("::")[2].rpartition(".")[2].strip('"')
     return "" if name in KEYWORDS else name
@@ -284,7 +283,6 @@ def _last_by_depth(lines: Sequence[str], at: int, depth: int) -> int:
 
 
 def _ends_in_text(line: str, *, is_in_text: bool) -> bool:
-    """Whether a triple-quoted string continues after the line."""
     return is_in_text != bool(len(_LONG_TEXT.findall(line)) % 2)
 
 

@@ -95,7 +95,6 @@ class Titling:
     _task: asyncio.Task[None] | None = field(default=None, init=False)
 
     def after_turn(self, reason: ev.TurnEndReason) -> None:
-        """Start making a title, if this was the first completed turn. Returns at once."""
         if self._task is None and reason == "completed" and self._is_due():
             self._task = asyncio.create_task(self._run(), name="title")
 

@@ -19,10 +19,8 @@ UNSAFE_SETTINGS = "settings"
 """The code of the notice that nothing runs because settings or rules cannot be read."""
 
 NO_ACCOUNT = "no_account"
-"""The code of the notice that the account named by a session does not exist."""
 
 SIGNED_OUT = "signed_out"
-"""The code of the notice that a sign-in has ended."""
 
 NOT_FETCHED = "mention"
 """The code of the notice that a prompt was not sent because something it mentions could not be fetched."""
@@ -44,7 +42,6 @@ def notice_of(error: AgentError, turn: int | None) -> ev.Notice:
 
 
 def readable_address_notice(address: str) -> ev.Notice | None:
-    """Return the warning about an address to which the key goes unencrypted over a network; None for any other."""
     if not is_readable_on_the_way(address):
         return None
     return ev.Notice(

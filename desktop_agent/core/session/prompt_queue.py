@@ -71,7 +71,6 @@ class ArrivingPrompts:
             self._task.cancel()
 
     async def aclose(self) -> None:
-        """Stop, and return when all have been given back."""
         if (task := self._task) is not None:
             task.cancel()
             await asyncio.wait({task})
@@ -126,7 +125,6 @@ class PromptQueue:
     async def add(
         self, prompt_id: PromptId, text: str, attachments: tuple[Attachment, ...], *, is_steering: bool
     ) -> None:
-        """Queue a prompt, for the next request of the running turn if it `is_steering`."""
         await self._log.record(
             ev.Queued(prompt_id=prompt_id, text=text, attachments=attachments, is_steering=is_steering)
         )

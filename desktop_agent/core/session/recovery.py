@@ -97,7 +97,6 @@ class Readiness:
         self.is_held = parts.is_attended and parts.state.unfinished.is_waiting
         """Whether a turn of an earlier process waits for the user: it continues with their answer."""
         self._left_open = parts.state.unfinished.turn
-        """The turn that an earlier process started and did not finish."""
         self._is_stopped = False
         """Whether the user stopped that turn while it waited for them."""
         self.failure = ""
@@ -105,7 +104,6 @@ class Readiness:
 
     @property
     def unfinished(self) -> Unfinished:
-        """What was started and has no recorded end."""
         return self._parts.state.unfinished
 
     async def make_ready(self) -> None:
@@ -125,14 +123,12 @@ class Readiness:
             await jobs.conclude(left, unfinished.job_paths)
 
     async def look_for_faults(self) -> UnsafeSettingsError | None:
-        """Check again what safety depends on; return why nothing may run, if something cannot be read."""
         await self._parts.settings.refresh()
         await self._parts.tools.rulebook.refresh()
         faults = (*self._parts.settings.faults, *self._parts.tools.rulebook.faults)
         return UnsafeSettingsError(faults) if faults else None
 
     async def accept_root(self) -> None:
-        """Accept the workspace as it is now, and record its identity; conclude what waited for the folder."""
         folder = await asyncio.to_thread(self._ledger.accept_root)
         if folder is not None:
             await self._log.record(ev.FolderAccepted(folder=folder))
@@ -226,12 +222,10 @@ class Readiness:
         )
 
     async def stop_held(self) -> None:
-        """End the turn that waits for the user."""
         self.is_held, self._is_stopped = False, True
         await self.make_ready()
 
     async def release_held(self) -> OpenCalls:
-        """Let the waiting turn continue; return its remaining calls."""
         left = await self._settle_begun()
         self.is_held = False
         return left

@@ -53,7 +53,6 @@ from desktop_agent.core.transcript import JournalPage, Transcript
 
 WHOLE: Final = Beginning(1, ())
 MAX_DAMAGES: Final = 20
-"""How many damages are listed one by one."""
 ORDINARY: Final = PageSize()
 _REFOLD_BYTES: Final = 8 * 2**20
 
@@ -78,10 +77,8 @@ class ReplayState(Struct):
     places: dict[int, int] = field(default_factory=dict[int, int])
     """By number, the offsets of the records from which the history may have to be folded again."""
     beginning: Beginning = WHOLE
-    """Where folding the history begins."""
 
     def _note(self, record: Record) -> None:
-        """Count a record, and note its damage and its offset."""
         self.offset = record.end
         self.records += 1
         self.events += record.event is not None
@@ -120,7 +117,6 @@ class ReplayState(Struct):
             yield record
 
     def _fold_history(self, journal: "_Reader", beginning: Beginning) -> None:
-        """Fold what the model sees up to here, starting at `beginning`."""
         start = self.places.get(beginning.seq, 0)  # 0 when it is not known, which is always right
         records = journal(start, self.offset)
         self.state.history.fold = folded_history(beginning, records)
@@ -138,7 +134,6 @@ def goes_beyond(history: History, event: ev.Event) -> bool:
 
 
 def folded_history(beginning: Beginning, records: Iterable[Record]) -> HistoryFold:
-    """Return the history of the records from `beginning` on."""
     fold = HistoryFold(is_whole=beginning.seq <= 1)
     for event in beginning.events:
         fold.apply(event)
@@ -280,7 +275,6 @@ _log = logging.getLogger(__name__)
 
 
 def load(journal: Path, snapshot: Path, yield_gil: YieldGil) -> ReplayState:
-    """Return the state in the snapshot of the journal; an empty state if the snapshot is unusable."""
     offset = read_extent(snapshot, journal)
     if offset is None:
         return ReplayState()
@@ -339,7 +333,7 @@ def start_snapshot(journal: Path, blobs: Path, snapshot: Path) -> subprocess.Pop
 
 
 async def _make_snapshot(journal: Path, blobs: Blobs) -> None:
-    """Let another process make a snapshot. If that fails, resuming is slower."""
+    """If this fails, resuming is only slower."""
     try:
         process = await asyncio.to_thread(start_snapshot, journal, blobs.folder, journal.with_name(SNAPSHOT_NAME))
     except OSError:

@@ -154,7 +154,6 @@ class ChangeOps:
         await self._log.record(ev.Rewound(turn=op.turn, scope=op.scope))
 
     async def _begin(self, code: str, consequence: str) -> bool:
-        """Get ready and return True; while a turn runs, report that and return False."""
         if self._turns.is_running:
             await self._notify(code, f"The agent is working, so {consequence}.", "Stop it first.")
             return False
@@ -305,7 +304,6 @@ class Session:
 
     @property
     def _is_idle(self) -> bool:
-        """Whether nothing is running, and nothing will start unless it is requested."""
         is_working = self._turns.is_running or self._turns.has_next or self._parts.context_manager.is_compacting
         return self._mailbox.empty() and not is_working and not self._arriving.is_waiting
 
@@ -317,7 +315,6 @@ class Session:
             await self._turns.submit_prompt(text, is_steering=is_steering)
 
     async def _take(self, prompt: ArrivedPrompt) -> None:
-        """Take a prompt with what it mentions, or give it back if that could not be fetched."""
         if prompt.error is None and not prompt.is_stopped:
             await self._turns.submit_prompt(prompt.text, prompt.attachments, is_steering=prompt.is_steering)
             return
@@ -360,7 +357,6 @@ class Session:
             raise
 
     async def _perform(self, op: ops.Op) -> Performed:
-        """Carry out an op for a command, which reports the outcome."""
         with capture_events() as events:
             if isinstance(op, ContextOp):
                 return Performed(events, await self._change_context(op))
@@ -386,7 +382,6 @@ class Session:
     async def _guard(
         self, step: Coroutine[object, object, None], is_reported: Callable[[], bool] = lambda: True
     ) -> None:
-        """Carry out one step of the mailbox; report a journal that cannot be written, if `is_reported`."""
         try:
             await step
         except StorageError as error:

@@ -32,7 +32,6 @@ class SpendingState(Struct):
         return self.by_day.get(day, Usage())
 
     def until_usd_on(self, day: date) -> float:
-        """Return how much the user allowed all sessions to spend on a day; 0 if this one did not ask."""
         return self.day_until[1] if self.day_until is not None and self.day_until[0] == day else 0.0
 
     def apply(self, event: ev.Event) -> None:

@@ -71,7 +71,6 @@ def unaided(error: ProviderError, name: str, obstacle: AgentError) -> ProviderEr
 SWITCHED: Final = "switched"
 """The code of the notice that a model does not get all of a conversation."""
 UNKNOWN_EFFORT: Final = "unknown_effort"
-"""The code of the notice that a model does not know the requested level of effort."""
 
 
 async def tell_of_switch(parts: SessionParts, turn: int, before: ModelRef | None) -> None:
@@ -111,7 +110,6 @@ async def tell_of_effort(parts: SessionParts, turn: int, before: ModelRef | None
 
 
 def refused_effort_notice(turn: int, model: ModelRef, effort: str) -> ev.Notice:
-    """Return the notice that a model refused its level of effort, and answered without it."""
     return ev.Notice(
         level="warning",
         code=UNKNOWN_EFFORT,

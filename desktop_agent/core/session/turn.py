@@ -69,7 +69,6 @@ class Turn:
     queue: PromptQueue
     provider_of: Callable[[ModelRef], Awaitable[Provider]]
     answers: int = 0
-    """How many answers were requested and received."""
     failure: ProviderError | None = field(default=None, init=False)
     """Why the last request failed, while it is retried."""
     _cut_off: int = field(default=0, init=False)

@@ -143,12 +143,10 @@ class TurnRunner:
         return waiting[0] if waiting else None
 
     async def steer_queued(self, prompt_id: PromptId) -> None:
-        """Give the running turn one of the queued prompts before its next request; do nothing if no turn runs."""
         if self.is_running:
             await self.queue.steer(prompt_id)
 
     async def send_queued(self, prompt_id: PromptId) -> None:
-        """Start a turn with one of the queued prompts, if no turn runs; during a summary, make it the next one."""
         prompt = self.queue.find(prompt_id)
         if prompt is not None and self._parts.context_manager.is_compacting:
             self._after_summary.add(prompt_id)
@@ -188,7 +186,6 @@ class TurnRunner:
         await self._begin(number, model, await self._readiness.release_held())
 
     async def _can_go_on(self) -> bool:
-        """Whether the waiting turn's model can be asked; otherwise a notice says why, and the question waits."""
         model = self._readiness.unfinished.model
         assert model is not None
         if not await self.may_run():
@@ -215,7 +212,6 @@ class TurnRunner:
             await asyncio.wait([self._task])
 
     def _cancel(self) -> bool:
-        """Stop the turn; return whether there was one that nobody had stopped."""
         self._parts.context_manager.interrupt()
         if self._task is None or not self._is_interruptible:
             return False

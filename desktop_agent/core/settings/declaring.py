@@ -11,7 +11,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 Kind = Literal["choice", "switch", "whole", "number", "text", "texts"]
-"""The kind of value that a setting holds, which determines its control."""
+"""Determines the setting's control."""
 
 Effect = Literal["now", "next session", "next run", "next start"]
 """When a changed value takes effect.
@@ -103,7 +103,6 @@ setting = _with_default(About)
 
 
 def section(kind: Callable[[], T], title: str, text: str) -> T:
-    """Declare a nested section, made by `kind`, with its title and its description."""
     return cast("T", _Declared(field(default_factory=kind), AboutSection(title, text)))
 
 

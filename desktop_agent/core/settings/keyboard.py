@@ -27,7 +27,6 @@ NAMED_KEYS: Final = (
     *("Left", "Up", "Right", "Down", "PgUp", "PgDown", "Space", "Menu", "Help", "Back", "Forward"),
     *(f"F{number}" for number in range(1, 36)),
 )
-"""The keys that have a name instead of a character."""
 
 _NAMES: Final = {name.lower(): name for name in NAMED_KEYS} | {
     "escape": "Esc",

@@ -34,7 +34,6 @@ class SettingChange(Struct, frozen=True):
     """Whether the file had it before; otherwise the default applied."""
     is_set: bool
     overridden_by: SettingSource | None = None
-    """The environment variable that overrides the file."""
 
 
 class LiveSettings:
@@ -75,7 +74,6 @@ class LiveSettings:
 
     @property
     def problems(self) -> tuple[FileProblem, ...]:
-        """The problems that make parts of the file unusable."""
         return self._loaded.problems
 
     @property
@@ -89,7 +87,7 @@ class LiveSettings:
         self._tell()
 
     def subscribe(self, listener: Callable[[], None]) -> Stop:
-        """Call `listener` after every change of values or problems. The returned function ends that."""
+        """Call `listener` after every change of values or problems."""
         self._listeners.append(listener)
 
         def stop() -> None:

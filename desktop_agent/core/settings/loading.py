@@ -301,7 +301,6 @@ class FoundValues:
 
 
 def _unusable(problems: list[FileProblem]) -> list[str]:
-    """Return the settings with unusable values in the file, alone or as a whole section."""
     return [
         key
         for key in declared_settings()

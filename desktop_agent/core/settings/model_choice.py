@@ -100,7 +100,6 @@ def destination(account: Account, loaded: LoadedSettings, environ: Mapping[str, 
 
 
 def _who_named_address(provider: str, loaded: LoadedSettings) -> str:
-    """Return what sets a provider's address, if it is not the usual one."""
     if provider != loaded.settings.model.provider:
         return vendor_of(provider).address_variable
     source = loaded.sources.get("model.base_url")

@@ -90,8 +90,6 @@ def change_tables(
 
 
 class _Edited:
-    """A file that is being edited."""
-
     def __init__(self, path: Path, called: str = "settings file", mode: int | None = None) -> None:
         """The file gets the permissions `mode`, or keeps its own. Raises like `save_setting`."""
         self._path, self._called, self._mode = path, called, mode
@@ -107,7 +105,6 @@ class _Edited:
             raise UsageError(title, hint=f"Mend {path} first.", detail=str(error)) from error
 
     def place_of(self, key: str) -> tuple[_Section | TOMLDocument, str]:
-        """Return the section of the dotted `key`, made if needed, and the name in it."""
         *sections, name = key.split(".")
         table: _Section | TOMLDocument = self._document
         for section in sections:
@@ -149,7 +146,6 @@ def _content_of(path: Path) -> bytes:
 
 
 def _value_in(content: bytes, key: str) -> object:
-    """Return what a parser finds at the dotted key; None if nothing is there, or the file is not TOML."""
     try:
         found: object = tomllib.loads(content.decode())
     except tomllib.TOMLDecodeError:

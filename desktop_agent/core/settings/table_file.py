@@ -44,7 +44,6 @@ class TableList:
         return next((place for place, values in enumerate(self.plain()) if is_meant(values)), None)
 
     def append(self, values: Mapping[str, object], *, is_spaced: bool = False) -> None:
-        """Add a table, with nested tables inline, and with a blank line after it if `is_spaced`."""
         import tomlkit
 
         table = tomlkit.table()
@@ -55,7 +54,6 @@ class TableList:
         self._tables.append(table)
 
     def update(self, place: int, values: Mapping[str, object]) -> None:
-        """Change these keys of a table; a key with None is removed."""
         table, before = self._tables[place], self.plain()[place]
         for key, value in values.items():
             if value is None and key in before:
@@ -67,7 +65,6 @@ class TableList:
         del self._tables[place]
 
     def drop(self, is_meant: Callable[[Mapping[str, object]], bool]) -> bool:
-        """Remove the tables for which `is_meant` is true; return whether there were any."""
         places = [place for place, values in enumerate(self.plain()) if is_meant(values)]
         for place in reversed(places):
             self.remove(place)
@@ -75,7 +72,6 @@ class TableList:
 
 
 def _written(value: object) -> object:
-    """Return a table as an inline table, and any other value unchanged."""
     import tomlkit
 
     if not isinstance(value, Mapping):
@@ -152,7 +148,6 @@ def table_of(entry: object, known: Collection[str]) -> Mapping[str, object]:
 
 
 def text_in(values: Mapping[str, object], key: str, *, is_needed: bool = False) -> str:
-    """Return a text, which is optional unless it `is_needed`."""
     value = values.get(key, "")
     if not isinstance(value, str) or (is_needed and not value.strip()):
         raise ValueError(f"{key} must be a text" + (" that is not empty" if is_needed else ""))
@@ -160,7 +155,6 @@ def text_in(values: Mapping[str, object], key: str, *, is_needed: bool = False) 
 
 
 def choice_in(values: Mapping[str, object], key: str, known: tuple[str, ...], usual: str | None = None) -> str:
-    """Return one of the known texts; `usual` is the one that can be left out."""
     value = values.get(key, usual)
     if value not in known:
         raise ValueError(f"{key} must be one of {', '.join(known)}")
@@ -168,7 +162,6 @@ def choice_in(values: Mapping[str, object], key: str, known: tuple[str, ...], us
 
 
 def texts_in(values: Mapping[str, object], key: str) -> tuple[str, ...]:
-    """Return a list of texts, which is optional."""
     value = values.get(key, [])
     if not isinstance(value, list) or not all(isinstance(item, str) for item in cast("list[object]", value)):
         raise ValueError(f"{key} must be a list of texts")
@@ -176,7 +169,6 @@ def texts_in(values: Mapping[str, object], key: str) -> tuple[str, ...]:
 
 
 def flag_in(values: Mapping[str, object], key: str) -> bool:
-    """Return true or false; false if it is left out."""
     value = values.get(key, False)
     if not isinstance(value, bool):
         raise ValueError(f"{key} must be true or false")
@@ -184,7 +176,7 @@ def flag_in(values: Mapping[str, object], key: str) -> bool:
 
 
 def time_in(values: Mapping[str, object], key: str) -> datetime | None:
-    """Return a time with its zone; `None` if it is left out."""
+    """A time without a zone is local."""
     value = values.get(key)
     if value is None:
         return None
@@ -194,12 +186,10 @@ def time_in(values: Mapping[str, object], key: str) -> datetime | None:
 
 
 def optional_flag_in(values: Mapping[str, object], key: str) -> bool | None:
-    """Return true or false; `None` when it is left out."""
     return flag_in(values, key) if key in values else None
 
 
 def size_in(values: Mapping[str, object], key: str) -> int | None:
-    """Return a whole number that is not 0; `None` when it is left out."""
     value = values.get(key)
     if value is not None and (not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= _MOST):
         raise ValueError(f"{key} must be a whole number greater than 0")
@@ -207,7 +197,6 @@ def size_in(values: Mapping[str, object], key: str) -> int | None:
 
 
 def amount_in(values: Mapping[str, object], key: str) -> float | None:
-    """Return a number of 0 or more; `None` when it is left out."""
     value = values.get(key)
     if value is None:
         return None

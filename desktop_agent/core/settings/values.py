@@ -183,7 +183,6 @@ def absolute(setting: Setting, value: object, base: Path) -> object:
 
 
 def read_value(text: str) -> object:
-    """Return `text` parsed as a TOML value; if it is not one, return the text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -191,7 +190,6 @@ def read_value(text: str) -> object:
 
 
 def shown_value(value: object) -> str:
-    """Return a value as the settings file has it; empty if it is not set."""
     if value is None:
         return ""
     if isinstance(value, tuple):
@@ -246,7 +244,6 @@ def _as_float(value: float) -> float:
 
 
 def _require_model(text: str) -> None:
-    """Raise `ValueError` if the text does not name both a provider and its model."""
     provider, slash, name = text.partition("/")
     if not slash or not name.strip():
         raise ValueError(f"{text!r} is no model with its provider, as in PROVIDER/NAME")
@@ -266,7 +263,6 @@ def _storable(text: str) -> str:
 
 
 def _checked_texts(value: object) -> tuple[str, ...]:
-    """Return a list of texts, which can also be written as one text with commas; blanks are left out."""
     items = value.split(",") if isinstance(value, str) else value
     if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in cast("list[object]", items)):
         raise ValueError(f"{value!r} is not a list of texts")
@@ -321,7 +317,6 @@ def safety_keys() -> frozenset[str]:
 
 
 def touches_safety(key: str) -> bool:
-    """Whether safety depends on a setting, or on anything in a section."""
     return any(known == key or known.startswith(f"{key}.") for known in safety_keys())
 
 

@@ -157,7 +157,6 @@ class Trust(Struct, frozen=True):
     """Whether there is an answer, but it cannot be read."""
 
     def answer_to(self, text: str) -> Answer | None:
-        """Return the answer about this content; None when there was none."""
         return self.answer if self.answer is not None and self.digest == digest_of_text(text) else None
 
 
@@ -201,8 +200,6 @@ class ProjectTrust:
 
 
 class _Project(Struct, frozen=True):
-    """The content of a project's file, and the user's answer to it."""
-
     file: FileText | None = None
     trust: Trust = field(default_factory=Trust)
     stamps: tuple[FileStamp | None, FileStamp | None] = (None, None)
@@ -249,7 +246,6 @@ class WorkspaceSettings:
 
     @property
     def answer(self) -> Answer | None:
-        """The user's answer about the file as it is now; None if they have not been asked."""
         return self._project.trust.answer_to(self._project.file.text) if self._project.file is not None else None
 
     @property
@@ -295,7 +291,6 @@ class WorkspaceSettings:
         self.look()
 
     def _own_faults(self) -> tuple[FileProblem, ...]:
-        """Return what is wrong with the trusted content, or with the record of the answer."""
         file, trust = self._project.file, self._project.trust
         if trust.is_broken and file is not None:
             message = "cannot be read: it says whether the project's settings are trusted; answer again, or remove it"

@@ -19,7 +19,6 @@ from desktop_agent.core.transcript import ChangeRecord
 from desktop_agent.core.undo.refusals import Direction, describe_outcome, describe_step
 
 MAX_PATCH_CHARS = 60_000
-"""How much of a patch is printed into the conversation."""
 
 
 async def undo(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:
@@ -120,7 +119,6 @@ def _selection(invocation: Invocation, direction: Direction, parts: CommandParts
 
 
 def _latest(candidates: Sequence[ChangeRecord], direction: Direction) -> ChangeRecord:
-    """Return the change that a bare `/undo` or `/redo` means: the last one to undo, or the first one to redo."""
     if not candidates:
         raise UsageError(f"There is nothing to {direction}.")
     return candidates[-1] if direction == "undo" else candidates[0]
@@ -137,7 +135,6 @@ def _of_file(path: str, parts: CommandParts) -> ChangeSelection:
 
 
 def _relative(path: str, workspace: Path) -> str:
-    """Return a path as changes name it: relative to the workspace, with `/`."""
     target = Path(path)
     if target.is_absolute() and target.is_relative_to(workspace):
         target = target.relative_to(workspace)

@@ -48,7 +48,6 @@ class SlashCommands:
         self._built_in = {command.name: command for command in parts.services.commands}
         self._pending: set[asyncio.Task[None]] = set()
         self._fetching: set[asyncio.Task[None]] = set()
-        """Prompts that are being fetched from servers."""
 
     async def run(self, text: str) -> None:
         """Run the command in `text` and record its answer; a command from a file becomes a prompt.
@@ -120,7 +119,6 @@ class SlashCommands:
         )
 
     async def _unknown(self, name: str) -> UsageError:
-        """Return an error that the command does not exist, with similar names and how to send the text as a prompt."""
         own = await self._own()
         for command in own:
             if command.declaration.name == name:
@@ -133,7 +131,6 @@ class SlashCommands:
         return UsageError(f"There is no command {code(f'/{name}')}.", hint=f"{meant}`/help` lists them. {_ESCAPE}")
 
     async def _awaited(self, answer: Awaitable[Answer]) -> Answer:
-        """Await an answer; an error becomes the answer."""
         try:
             return await answer
         except StorageError:
@@ -160,7 +157,6 @@ def _failure(error: AgentError) -> Reply:
 
 
 def _nearest(name: str, names: Iterable[str]) -> list[str]:
-    """Return up to three of `names`: those with the same beginning first, then those spelled similarly."""
     known = list(names)
     name = name[:64]
     beginning = [found for found in known if name and found.startswith(name)]

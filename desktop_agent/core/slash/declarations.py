@@ -128,7 +128,7 @@ def help_text(built_in: Sequence[Declaration], own: Sequence[Declaration]) -> st
 
 
 def _described(command: Declaration) -> str:
-    """Return a one-line description of a command. Words from files are shown as code."""
+    """Words from files are shown as code."""
     is_ours = command.origin == "built-in"
     summary = command.summary if is_ours else code(command.summary)
     asks = "; asks the model" if is_ours and command.asks_model else ""
@@ -153,7 +153,6 @@ class Invocation(Struct, frozen=True):
 
 
 def is_command(text: str) -> bool:
-    """Whether `text`, as it was typed, is a command and not a prompt."""
     return text.startswith("/") and not text.startswith("//")
 
 

@@ -63,7 +63,7 @@ def read_own_commands(config: Path, workspace: Path, secret_at: SecretAt) -> tup
 
 
 def _read_folder(folder: Path, limits: Path, origin: Origin, secret_at: SecretAt | None) -> Iterator[OwnCommand]:
-    """Yield the commands of one folder; their files must lie within `limits`."""
+    """The files must lie within `limits`."""
     try:
         root = folder.resolve(strict=True)
         if not root.is_dir() or not root.is_relative_to(limits.resolve(strict=True)):
@@ -213,12 +213,10 @@ class ServerPrompt(Struct, frozen=True):
 
 
 def command_name(server: str, prompt: str) -> str:
-    """Return the command name for a prompt: lower case and without spaces."""
     return named(f"{server}{BETWEEN}{'-'.join(prompt.split())}".lower())
 
 
 def prompts_of(connections: Sequence[Connection]) -> tuple[ServerPrompt, ...]:
-    """Return the prompts that these servers are known to offer; of two with the same command, only the first."""
     found: dict[str, ServerPrompt] = {}
     for connection in connections:
         for offered in connection.status.prompts:

@@ -96,7 +96,6 @@ class CommandParts(Struct, frozen=True, kw_only=True):
     """The content of a recorded file; `None` where there is none. Blocks."""
     services: Services
     provider_ids: tuple[str, ...]
-    """The providers whose models can be chosen."""
     model_meant: Callable[[NamedModel, ModelRef | None], ModelRef]
     """Completes a partly named model from the current model and the settings."""
     accounts: AccountsFile
@@ -120,7 +119,6 @@ class Performed(Struct, frozen=True):
         return next((event for event in self.events if isinstance(event, kind)), None)
 
     def refused(self, otherwise: str) -> "Reply":
-        """Return the notice as a refusal; without a notice, `otherwise`."""
         return refusal(self.notice) if self.notice is not None else Reply(otherwise, is_error=True)
 
 
@@ -154,7 +152,6 @@ def refusal(notice: ev.Notice) -> Reply:
 
 
 def no_more(words: Sequence[str], usage: str) -> None:
-    """Raise `UsageError` if there are unexpected words left."""
     if words:
         raise UsageError(f"`{words[0]}` means nothing there.", hint=f"It is written `{usage}`.")
 
@@ -242,7 +239,6 @@ async def config(invocation: Invocation, parts: CommandParts, controls: SessionC
 
 
 def _assignment(text: str) -> tuple[str, str]:
-    """Read `key=value` or `key value`."""
     key, equals, value = text.partition("=")
     if not equals:
         key, value = first_word(text)
@@ -431,7 +427,6 @@ async def _tokens(parts: CommandParts) -> str:
 
 
 async def _destination(parts: CommandParts, model: ModelRef | None) -> list[str]:
-    """Return lines on where the session's requests go; empty for a provider that sends no requests."""
     vendor = known_vendor(model.provider) if model is not None else None
     if model is None or vendor is None:
         return []

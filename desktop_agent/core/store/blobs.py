@@ -191,7 +191,6 @@ class Blobs:
         yield from (draft for draft in drafts if draft and draft.digest == digest and draft.is_whole())
 
     def _files(self, digest: Digest) -> tuple[BlobFile, BlobFile, BlobFile]:
-        """The paths where a blob can be: compressed, uncompressed, and as earlier versions stored it."""
         if not is_digest(digest):
             raise StorageError("A stored reference is not a digest.", detail=repr(digest)[:100])
         names = (digest + PACKED_SUFFIX, digest, f"{digest[:_PREFIX_LENGTH]}/{digest}")
@@ -304,7 +303,6 @@ class Packer:
         self._deflater = zlib.compressobj(level, zlib.DEFLATED, _GZIP)
 
     def pack(self, content: bytes) -> bytes:
-        """Add `content`; return the compressed bytes available so far."""
         return self._deflater.compress(content)
 
     def finish(self) -> bytes:
@@ -317,7 +315,6 @@ def is_packable(size: int) -> bool:
 
 
 def packed(content: bytes) -> bytes | None:
-    """Return `content` compressed, or `None` if that would not make it smaller."""
     if not is_packable(len(content)):
         return None
     packer = Packer(len(content))

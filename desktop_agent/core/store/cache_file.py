@@ -133,7 +133,6 @@ class CacheFile(Struct, frozen=True):
             replace(self, path=place_of_spare_cache(self.path.parent) / self.path.name).discard()
 
     def newest(self) -> "CacheFile":
-        """Return the spare file if it was written after this one, else this one."""
         try:
             place = place_of_spare_cache(self.path.parent) / self.path.name
             if not place.exists() or (self.path.exists() and self.path.stat().st_mtime > place.stat().st_mtime):

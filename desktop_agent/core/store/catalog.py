@@ -75,7 +75,6 @@ class Catalog:
         return sorted(listed, key=lambda one: (one.active_at, one.id), reverse=True)
 
     def summary(self, session_id: SessionId) -> SessionSummary | None:
-        """One session's summary; None when the journal cannot be read."""
         state = journal_state(self._folder, self.session_folder(session_id).name)
         if state is None:
             return None

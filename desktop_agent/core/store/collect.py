@@ -209,7 +209,6 @@ def _is_removed(path: Path, oldest: float) -> bool:
 
 
 def _put_back(path: Path) -> None:
-    """Give a file that was moved aside its name back; leave any other file as it is."""
     if path.suffix == _ASIDE_SUFFIX:
         path.replace(_without_suffix(path))
 
@@ -298,7 +297,6 @@ def _session_files(entry: Path, above: frozenset[Path] = frozenset()) -> Iterato
 
 
 def _content_length(blobs: Blobs, file: _Found) -> int:
-    """The length of the content, or of the file if the content's length is unknown."""
     blob = blobs.file_at(file.path)  # none, if it was moved aside
     try:
         return file.size if blob is None else blob.length()

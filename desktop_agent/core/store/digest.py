@@ -102,7 +102,6 @@ class SpendingSums:
 
 
 def merged(spending: Iterable[Spending]) -> tuple[Spending, ...]:
-    """Return one entry for each day and model, sorted by day, provider and model."""
     sums: dict[tuple[date, str, str], Spending] = {}
     for one in spending:
         key = (one.day, one.provider, one.model)
@@ -114,7 +113,6 @@ def merged(spending: Iterable[Spending]) -> tuple[Spending, ...]:
 
 
 def usage_on(day: date, sessions: Iterable[SessionSummary]) -> Usage:
-    """Return what the sessions used on `day` (UTC)."""
     return sum((one.usage for session in sessions for one in session.spending if one.day == day), Usage())
 
 

@@ -157,7 +157,6 @@ def _write_copy(file: BinaryIO, target: Path, extent: _Extent, fork: Fork, blobs
 
 
 def _records(file: BinaryIO) -> Iterator[tuple[int, int, JsonObject]]:
-    """Yield every complete line that holds an object, with its offset and length; skip unreadable ones."""
     file.seek(0)
     for line in read_lines(file):
         if line.is_ended:
@@ -198,7 +197,6 @@ def file_session(path: Path, filing: Filing, now: datetime, blobs: Blobs) -> Non
 
 
 def _last_seq(path: Path, blobs: Blobs) -> int:
-    """The number of the last record, found from the end of the file, or by reading all of it if that fails."""
     for max_bytes in (_TAIL_BYTES, sys.maxsize):
         records = read_last_records(path, blobs, count=sys.maxsize, max_bytes=max_bytes, yield_gil=lambda: None)
         if found := max((record.event.seq for record in records if record.event is not None), default=0):

@@ -83,7 +83,6 @@ class Numbers(Struct):
 
     @property
     def open_calls(self) -> list[ToolUseBlock]:
-        """The calls that may still get a result, in their order."""
         return [block for block in self.unfinished.calls.values() if block.id not in self.given_up]
 
     def concludes(self, event: ev.JournalEvent) -> bool:
@@ -117,7 +116,6 @@ class Numbers(Struct):
         return [one for one, count in times.items() if one not in self.doubtful and (count > 1 or one in self.changes)]
 
     def is_repeated(self, event: ev.JournalEvent) -> bool:
-        """Whether `event` is a second result of a call."""
         return isinstance(event, ev.ToolCallFinished) and event.call_id in self.finished
 
     def apply(self, event: ev.JournalEvent) -> None:
@@ -195,7 +193,6 @@ def references(event: ev.JournalEvent) -> Iterator[tuple[Digest, int]]:
 
 
 def blob_problem(blobs: Blobs, digest: Digest, size: int) -> str | None:
-    """Read the content to its end and return what is wrong with it; `None` if it is intact."""
     try:
         for _ in blobs.blocks(digest, size=size):
             pass
@@ -347,7 +344,6 @@ def mended_lines(path: Path, blobs: Blobs) -> Iterator[bytes]:
 
 
 def _rewrite(path: Path, blobs: Blobs) -> Path:
-    """Replace the journal by the repaired one, and return where the old one is now."""
     with StagedFile(path.parent) as draft:
         for line in mended_lines(path, blobs):
             draft.write(line)
@@ -425,7 +421,6 @@ def _bring_back(path: Path, blobs: Blobs) -> None:
 
 
 def _store_again(file: Path, image: FileImage, blobs: Blobs) -> None:
-    """Store the file's content if it matches the image."""
     with suppress(OSError):
         if image.kind == "file" and file.lstat().st_size != image.size:
             return

@@ -96,7 +96,6 @@ def leading_out(environ: Mapping[str, str], passed: Collection[str] = ()) -> dic
 
 
 def leads_out(name: str) -> bool:
-    """Whether a variable of this name leads to a program outside the sandbox."""
     return _LEADS_OUT.fullmatch(name) is not None
 
 

@@ -425,7 +425,6 @@ def _make_folder(path: Path, mode: int, *, is_there: bool) -> None:
 
 
 def _replace_with(make: Callable[[Path], None], path: Path, check: Check, before: Expected) -> None:
-    """Put what `make` creates at `path`, replacing whatever is there; on failure nothing of it is left."""
     temporary = temporary_beside(path)
     try:
         make(temporary)
@@ -439,7 +438,6 @@ def _replace_with(make: Callable[[Path], None], path: Path, check: Check, before
 
 
 def _is_special(path: Path) -> bool:
-    """Whether `path` exists and is not a regular file."""
     try:
         return not stat.S_ISREG(retried(os.lstat, path).st_mode)
     except FileNotFoundError:

@@ -23,7 +23,6 @@ _WITHOUT_CONTENT: dict[int, FileKind] = {stat.S_IFDIR: "folder", stat.S_IFIFO: "
 
 @cache
 def new_file_mode() -> int:
-    """Return the permission bits that this process gives a new file: 0666 minus the umask."""
     with tempfile.TemporaryDirectory() as folder:
         descriptor = os.open(f"{folder}/probe", os.O_WRONLY | os.O_CREAT, 0o666)
         try:

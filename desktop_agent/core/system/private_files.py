@@ -117,7 +117,6 @@ def stamp_of(path: Path) -> FileStamp | None:
 
 
 def is_unchanged(now: FileStamp | None, earlier: FileStamp | None) -> bool:
-    """Whether a file is certainly unchanged since the earlier stamp, or still missing."""
     if now is None or earlier is None:
         return now is earlier
     return not earlier.is_racy and replace(now, is_racy=False) == earlier

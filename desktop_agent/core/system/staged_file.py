@@ -23,7 +23,6 @@ BLOCK_BYTES = 64 * 1024
 
 
 def retried(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call the system again for as long as a signal interrupts it."""
     while True:
         with suppress(InterruptedError):
             return call(*args, **kwargs)
@@ -89,7 +88,7 @@ class StagedFile:
         self.size += len(content)
 
     def sync(self) -> None:
-        """Wait until everything is on disk. Nothing can be written afterwards."""
+        """Nothing can be written afterwards."""
         retried(os.fsync, self._descriptor)
         self._close()
 
@@ -130,7 +129,6 @@ def temporary_beside(path: Path, intended: str = "") -> Path:
 
 
 def free_path(folder: Path, stem: str, suffix: str = "") -> Path:
-    """Return a path where no file is: of this name, or with a number behind the stem."""
     names = chain((stem,), (f"{stem}-{number}" for number in count(2)))
     return next(path for name in names if not os.path.lexists(path := folder / f"{name}{suffix}"))
 

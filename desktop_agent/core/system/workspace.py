@@ -206,7 +206,6 @@ def _home() -> Path | None:
 
 
 def _homes_above(folder: Path) -> Iterator[Path]:
-    """Yield the homes, root's and other users', that `folder` is or lies in."""
     for one in (folder, *folder.parents):
         if str(one).casefold() in ("/root", "/var/root") or _as_place(one.parent) in _HOMES:
             yield one

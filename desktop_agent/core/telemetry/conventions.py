@@ -150,5 +150,4 @@ _PROVIDERS: Mapping[str, str] = {"openai-chat": "openai", "xai": "x_ai"}
 
 
 def provider_name(provider: str) -> str:
-    """Return the conventions' name for a provider; if they have none, our own."""
     return _PROVIDERS.get(provider, provider)

@@ -119,7 +119,6 @@ class Health:
         self._reason = ""
         self._is_said = False
         self.is_failing = False
-        """Whether the last export failed."""
 
     def failed(self, reason: str) -> None:
         text = on_one_line(mask(reason, self._secrets))[:_LONGEST_REASON]
@@ -240,7 +239,6 @@ class Telemetry:
         return shared
 
     async def leave(self, shared: SharedPipeline) -> None:
-        """Release the pipeline. The last session to leave waits briefly for the rest to be sent."""
         shared.users -= 1
         if shared.users:
             return
@@ -282,7 +280,6 @@ class SessionTelemetry:
         self._shared: SharedPipeline | None = None
         self._fold: EventFolding | None = None
         self._is_outdated = False
-        """Whether the settings changed since it started."""
 
     async def prepare(self) -> None:
         """Start, continue or stop as the settings say now. The first start takes as long as an import. Never raises."""
@@ -301,7 +298,7 @@ class SessionTelemetry:
         return self._shared.health.unsaid() if self._shared is not None else None
 
     async def aclose(self) -> None:
-        """End what is open and send it. Takes a second at most, whatever the receiver does."""
+        """Takes a second at most, whatever the receiver does."""
         self._observe(None)
         fold, self._fold = self._fold, None
         shared, self._shared = self._shared, None
@@ -312,7 +309,7 @@ class SessionTelemetry:
         await self._telemetry.leave(shared)
 
     def _listen(self, event: ev.Event) -> None:
-        """Fold an event. A failure ends telemetry, never the turn."""
+        """A failure ends telemetry, never the turn."""
         if self._fold is None or self._shared is None:
             return
         if self._settings() != self._shared.wanted:  # switched off, or to another receiver: from the next turn on

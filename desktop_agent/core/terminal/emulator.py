@@ -259,7 +259,7 @@ def _answer(screen: Screen, parameters: str, between: str, final: str) -> str:
 
 
 def _answer_colour(command: str, text: str, ground: str) -> str:
-    """Return the answer to a command (OSC) that queries the colour of text or background, given as `#RRGGBB`."""
+    """`text` and `ground` are colours as `#RRGGBB`."""
     colour = {"10;?": text, "11;?": ground}.get(command)
     if colour is None:
         return ""
@@ -286,7 +286,6 @@ def is_ready(screen: Screen) -> bool:
 
 
 def plain_lines(lines: Iterator[str], columns: int) -> list[str]:
-    """Return the leading lines that fit a row each and have one cell per character."""
     return list(takewhile(lambda line: len(line) <= columns and line.isascii() and line.isprintable(), lines))
 
 

@@ -60,7 +60,6 @@ class _PrintedScreen(Screen):
 
     @property
     def main_rows(self) -> list[Row]:
-        """The rows of the main screen, even while the alternate one is shown."""
         return self._main
 
     @property
@@ -141,7 +140,6 @@ class Printout:
         return rows
 
     def _take(self, text: str) -> None:
-        """Process a line, or a part of one, with any control sequences."""
         self._emulator.take_text(text.replace("\n", "\r\n"))
         self.effort += len(text) + _EFFORT_OF_A_ROW * len(self._screen.left)
         if self._screen.left:
@@ -242,6 +240,5 @@ def _printed(rows: Sequence[Row]) -> list[PrintedRow]:
 
 
 def _to_the_last(rows: Sequence[Row], cursor_row: int) -> Sequence[Row]:
-    """Return the rows up to the cursor's, or to the last one with text."""
     last = max((number for number, row in enumerate(rows) if row.cells), default=-1)
     return rows[: max(last, cursor_row) + 1]

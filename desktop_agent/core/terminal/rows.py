@@ -189,7 +189,6 @@ class Row:
         cells[start:end] = [BLANK] * (end - start)
 
     def erase(self, start: int, end: int, look: PrintedStyle) -> None:
-        """Make cells blank, with the background of `look`."""
         self.part(start)
         self.part(end)
         count = len(self.cells[start:end])
@@ -197,7 +196,6 @@ class Row:
         self.looks[start:end] = [look] * count
 
     def insert(self, at: int, count: int, look: PrintedStyle) -> None:
-        """Insert blank cells, moving what follows to the right; what leaves the row is lost."""
         if at < len(self.cells):
             count = min(count, self.columns - at)
             self.part(at)
@@ -219,7 +217,6 @@ class Row:
         self._fill(PLAIN)
 
     def _fill(self, look: PrintedStyle) -> None:
-        """Make blank cells up to the last column."""
         self._reach(self.columns, look)
 
     def _reach(self, column: int, look: PrintedStyle = PLAIN) -> None:
@@ -326,7 +323,6 @@ class WrittenRow(Row):
 
 @lru_cache(maxsize=4096)
 def width(character: str) -> int:
-    """Return how many cells a character takes: two for East Asian ones and emoji, none for combining marks."""
     if east_asian_width(character) in "WF":
         return 2
     return 0 if category(character) in ("Mn", "Me", "Cf") else 1

@@ -58,7 +58,7 @@ class Screen:
         self.reset()
 
     def reset(self) -> None:
-        """Start again, as if just switched on; the history stays."""
+        """The history stays."""
         self.rows = self._main = self.blank_rows(self.height)
         self.modes = Modes()
         self.cursor = Cursor()
@@ -93,9 +93,6 @@ class Screen:
     # -- moving --
 
     def move_to(self, row: int | None, column: int | None) -> None:
-        """Move the cursor, clamped to the screen; rows count from the top margin in origin mode. `None`
-        stays as it is.
-        """
         cursor = self.cursor
         cursor.is_past_end = False
         if row is not None:
@@ -105,7 +102,6 @@ class Screen:
             cursor.column = max(0, min(column, self.columns - 1))
 
     def move_by(self, rows: int) -> None:
-        """Move the cursor up or down, but not past a margin."""
         cursor = self.cursor
         cursor.is_past_end = False
         first = self.top if cursor.row >= self.top else 0
@@ -127,7 +123,6 @@ class Screen:
             self.cursor.row -= 1
 
     def scroll_up(self, count: int) -> None:
-        """Scroll within the margins; rows that leave the main screen at the top go into the history."""
         left = self.shift_rows(self.top, count)
         if self.top == 0 and not self.modes.is_alternate:
             self.keep(left)
@@ -159,14 +154,12 @@ class Screen:
 
     @property
     def blank_look(self) -> PrintedStyle:
-        """The look of blanked cells: the current background."""
         ground = self.cursor.look.background
         return PrintedStyle(background=ground) if ground else PLAIN
 
     # -- the whole of it --
 
     def save_cursor(self) -> None:
-        """Save the cursor, separately for each of the two screens."""
         self._saved[self.modes.is_alternate] = replace(self.cursor)
 
     def restore_cursor(self) -> None:
@@ -175,7 +168,6 @@ class Screen:
         self.cursor.column = min(self.cursor.column, self.columns - 1)
 
     def use_alternate(self, *, is_on: bool) -> None:
-        """Show the alternate screen, cleared, or the main one as it was left."""
         if is_on != self.modes.is_alternate:
             self.modes.is_alternate = is_on
             self.rows = self.blank_rows(self.height) if is_on else self._main
@@ -279,7 +271,6 @@ class Writer:
             cursor.column = self._screen.columns - 1
 
     def tab(self) -> None:
-        """Write a tab at the end of a printed row; elsewhere only move the cursor to the tab stop."""
         room, cursor = self._room(), self._screen.cursor
         row, width = self._screen.current_row, min(TAB - cursor.column % TAB, room)
         if isinstance(row, WrittenRow) and cursor.column >= len(row.cells):
@@ -300,7 +291,6 @@ _MOST = 100_000
 
 
 def numbers_of(parameters: str) -> Numbers:
-    """Return the numbers of a sequence; missing ones are 0."""
     return [min(int(part), _MOST) if part.isdigit() else 0 for part in parameters.split(";")]
 
 

@@ -250,7 +250,6 @@ def default_of(annotation: object, value: object) -> Any:
 
 
 def first_mistake(read: Callable[[object], object], value: object) -> str:
-    """Return the first error that an adapter's `read` reports for a value, with its location, else nothing."""
     try:
         read(value)
     except ValidationError as error:

@@ -152,7 +152,6 @@ def draft(case: Case, verdict: Allow | Ask) -> ApprovalRequest:
 
 
 def is_worse(now: ApprovalRequest, shown: ApprovalRequest) -> bool:
-    """Whether `now` is riskier than the `shown` request: less confined, with another risk, or destroying more."""
     is_wider = _WIDTH.get(now.confinement, len(_WIDTH)) > _WIDTH.get(shown.confinement, len(_WIDTH))
     has_risk = not set(now.risks) <= set(shown.risks)
     destroys_more = not set(now.safety) <= set(shown.safety)

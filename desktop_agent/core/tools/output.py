@@ -112,7 +112,6 @@ def _mark(omitted: int, lines: int) -> str:
 
 
 def _leading(content: bytes, max_bytes: int, max_lines: int) -> bytes:
-    """Return the first whole lines that fit, or as much of the first line as fits."""
     part = content[:max_bytes]
     if len(part) < len(content):
         end = part.rfind(b"\n") + 1

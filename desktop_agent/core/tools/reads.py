@@ -43,7 +43,6 @@ class ReadLog(Struct):
         self.seen[path] = digest
 
     def require_fresh(self, path: str, digest: Digest | None) -> None:
-        """Raise `ToolError` when the model has seen `path`, but not in its current state (`digest`)."""
         if path in self.seen and self.seen[path] != digest:
             raise ToolError(
                 f"{path} changed on disk since you last read it. Nothing was written. Read it again, then redo the "

@@ -18,7 +18,6 @@ class ToolRegistry:
     """The tools of one session, in order: the initial ones, then those of each server. Names are unique."""
 
     def __init__(self, tools: Iterable[AnyTool]) -> None:
-        """Raise `ValueError` for a duplicate name or one that no provider accepts."""
         self._own: dict[str, AnyTool] = {}
         for tool in tools:
             if _NAME.fullmatch(tool.name) is None:

@@ -113,7 +113,6 @@ def is_dry_run(arguments: ToolArguments) -> bool:
 
 
 def edit_answer(answer: JsonObject, arguments: ToolArguments) -> str:
-    """Return an edit's answer as the model reads it, marked if it is a dry run."""
     return json_text(answer | {"dry_run": True} if is_dry_run(arguments) else answer)
 
 

@@ -79,7 +79,6 @@ class UndoStep(Struct, frozen=True):
         return {named.get(change_id, records[change_id].change.path) for change_id in ids}
 
     def stands(self, records: Mapping[ChangeId, ChangeRecord]) -> bool:
-        """Whether anything that it undid is still undone."""
         return any(part.stands(undone_of(records[part.change_id])) for part in self.parts if part.change_id in records)
 
 
@@ -107,7 +106,6 @@ def changes_named(event: ev.ChangesUndone | ev.ChangesRedone) -> Iterable[Change
 
 
 def reverts_of(event: ev.ChangesUndone | ev.ChangesRedone) -> list[Reverted]:
-    """Return what an undo or redo reports about parts of changes, those that it wrote first."""
     written = [reverted for change in event.changes for reverted in change.reverts]
     return written + [reverted for outcome in event.outcomes if outcome.is_done for reverted in outcome.reverts]
 
@@ -175,7 +173,6 @@ class ChangeState(Fold):
     # -- questions --
 
     def last_number(self, turn: int) -> int:
-        """Return the largest number of any change of the turn; 0 if there is none. New ones go on from it."""
         return self.numbers.get(turn, 0)
 
     def namesakes(self, change_id: ChangeId) -> list[ChangeId]:
@@ -183,11 +180,9 @@ class ChangeState(Fold):
         return [nth_change_id(change_id, nth) for nth in range(1, self.twice.get(change_id, 0) + 1)]
 
     def active(self, turn: int | None = None) -> list[ChangeRecord]:
-        """Return the agent's changes that are not undone, of one turn or of all."""
         return [record for record in self._agent_records(turn) if not record.is_undone]
 
     def undone(self) -> list[ChangeRecord]:
-        """Return the agent's changes that are undone, wholly or in part."""
         return [record for record in self._agent_records(None) if record.is_undone or record.undone_hunks]
 
     def _agent_records(self, turn: int | None) -> Iterator[ChangeRecord]:
@@ -338,14 +333,12 @@ class ChangeState(Fold):
         return tuple(map(self._numbered, [self._change_meant(change) for change in changes]))
 
     def _numbered(self, change: FileChange) -> FileChange:
-        """Return the change, with its order in its id if others share the id."""
         if change.id not in self.twice:
             return change
         nth = self.twice[change.id] = self.twice[change.id] + 1
         return replace(change, id=nth_change_id(change.id, nth))
 
     def _rename_known(self) -> None:
-        """Give the recorded changes, and everything that refers to them, their unique ids."""
         for record in self.changes.values():
             (own,) = self._meant((record.change.id,))
             record.change = replace(self._change_meant(record.change), id=own)
@@ -386,7 +379,6 @@ class ChangeState(Fold):
         return replace(turned, before=before, after=after)
 
     def _note_recovered(self) -> None:
-        """Update for which calls everything that they destroyed has been restored."""
         for call_id, known in self.destroyed.items():
             if known.is_recoverable:
                 records = (self.changes[change_id] for change_id in known.changes if change_id in self.changes)

@@ -46,7 +46,7 @@ class Fold(Struct):
     """The state that results from the events so far."""
 
     def copy(self) -> Self:
-        """Return a copy with its own containers; their items are shared."""
+        """The copy has its own containers; their items are shared."""
         values = ((name, getattr(self, name)) for name in self.__struct_fields__)
         return replace(self, **{name: copy(value) for name, value in values if type(value) in _CONTAINERS})
 
@@ -108,7 +108,6 @@ class ToolEntry(Struct, kw_only=True):
 
     @property
     def edited_command(self) -> str | None:
-        """The command as the user edited it, if the edited one was allowed."""
         if self.approval is None or not isinstance(self.decision, Allowed):
             return None
         command = self.decision.edited_command or self.approval.command
@@ -278,7 +277,6 @@ def _todo_status(item: JsonObject) -> TodoStatus:
 
 
 def spending_line(entry: SpendingEntry) -> str:
-    """Return the question whether to spend more, with its answer if there is one, on one line."""
     title, question = entry.request.title, entry.request.spending
     match entry.decision:
         case None:
@@ -366,7 +364,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _inline(value: object) -> str | None:
-    """Return the value on one line if it is short and has no multi-line text. Reads no more of it than needed."""
+    """Reads no more of the value than needed."""
     text = ""
     for piece in _ENCODER.iterencode(value):
         text += piece
@@ -376,7 +374,6 @@ def _inline(value: object) -> str | None:
 
 
 def explanation_of(call: ToolCall) -> str:
-    """Return the model's explanation of a call, in a sentence; empty if it gave none."""
     said = call.arguments.get("explanation") if call.name in _EXPLAINED else None
     return said.strip() if isinstance(said, str) else ""
 

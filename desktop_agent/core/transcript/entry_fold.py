@@ -254,7 +254,6 @@ class EntryFold(Fold):
         return self.paged.append(entry)
 
     def note_recovered(self, destroyed: dict[CallId, Destroyed]) -> list[Patch]:
-        """Update which loaded calls have everything that they destroyed restored."""
         patches: list[Patch] = []
         for call_id, known in destroyed.items():
             index, entry = self.paged.locate(call_id)
@@ -264,7 +263,6 @@ class EntryFold(Fold):
         return patches
 
     def note_in_force(self, compaction_id: str | None) -> list[Patch]:
-        """Mark which of the loaded summaries the model sees."""
         patches: list[Patch] = []
         for index, entry in enumerate(self.paged.entries):
             if isinstance(entry, CompactionEntry) and entry.is_in_force != (entry.event.compaction_id == compaction_id):
@@ -321,7 +319,6 @@ class EntryFold(Fold):
         return [Patch("update", index)]
 
     def _discard_open(self) -> list[Patch]:
-        """Drop the streamed part of a message that will be sent again."""
         patches = [self.paged.remove(self.paged.base + at) for at in reversed(self._open)]
         self._open.clear()
         return patches

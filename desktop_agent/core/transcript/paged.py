@@ -80,7 +80,6 @@ class PagedEntries(Fold):
     # -- questions --
 
     def tool_entry(self, call_id: CallId) -> ToolEntry | None:
-        """Return the entry of this call, if it exists and is loaded."""
         return self.locate(call_id)[1]
 
     @property
@@ -100,7 +99,6 @@ class PagedEntries(Fold):
         return call_id in self._questions
 
     def page_of_call(self, call_id: CallId) -> int | None:
-        """Return the page that shows this call; `None` for a live or unknown call."""
         return None if call_id in self._tools else self._paged_tools.get(call_id)
 
     def page_start(self, number: int) -> int:
@@ -126,7 +124,6 @@ class PagedEntries(Fold):
     # -- pages --
 
     def add_page(self, page: JournalPage) -> None:
-        """Put a placeholder for `page` after the other pages and before the live entries."""
         number = len(self.pages)
         self.pages.append(page)
         self.entries.insert(self.base, _placeholder(number, page))
@@ -153,7 +150,7 @@ class PagedEntries(Fold):
         )
 
     def join_last_pages(self, page: JournalPage) -> None:
-        """Merge the last two pages into `page`. Neither of the two may be loaded."""
+        """Neither of the two may be loaded."""
         number = len(self.pages) - 2
         self.pages[number:] = [page]
         del self.entries[self.base - 1]
@@ -163,7 +160,6 @@ class PagedEntries(Fold):
         self._paged_compactions.update(dict.fromkeys(page.compactions, number))
 
     def collapse(self, number: int) -> list[Patch]:
-        """Replace the loaded entries of a page by its placeholder."""
         known = self._loaded.get(number)
         if known is None:
             return []
@@ -219,7 +215,6 @@ class PagedEntries(Fold):
         return (index or 0, entry) if isinstance(entry, ToolEntry) else (-1, None)
 
     def locate_question(self, event: ev.ApprovalResolved) -> tuple[int, SpendingEntry | None]:
-        """Return the index of a question that is about no call, and its entry if loaded."""
         found = self._question_in(range(self.base, len(self.entries)), event.call_id)
         if found[1] is None and (number := self._paged_tools.get(event.call_id)) is not None:
             self.late.setdefault(number, []).append(event)

@@ -236,7 +236,6 @@ class TurnState(Fold):
 
     @property
     def status(self) -> Status:
-        """`waiting` when a running turn needs the user."""
         if not self.is_running:
             return "idle"
         return "waiting" if self.waiting else "working"
@@ -246,7 +245,6 @@ class TurnState(Fold):
         return list(self.waiting.values()) if self.is_running else []
 
     def cut_prompt(self, turn: int, text: str) -> None:
-        """Keep only the beginning of a long prompt."""
         if len(text) > CUT:
             self.prompts[turn] = text[:CUT]
             self.cut_prompts.add(turn)
@@ -297,7 +295,6 @@ class TurnState(Fold):
             self.cache_miss = event.cache_miss or self.cache_miss
 
     def _stop_steering(self) -> None:
-        """Turn steering prompts for a turn that is over into ordinary ones, in place."""
         self.queued = [replace(prompt, is_steering=False) for prompt in self.queued]
 
     def _ask(self, event: ev.PromptSubmitted | ev.Steered | ev.Queued | ev.Unqueued) -> None:
@@ -396,7 +393,6 @@ class Transcript(Struct):
         self.paged.page_out(page)
 
     def copy(self) -> "Transcript":
-        """Return an independent copy: events folded into one are not seen by the other."""
         return Transcript(
             replace(self.session), self.turns.copy(), self.changed.copy(), self.context.copy(), self.shown.copy()
         )

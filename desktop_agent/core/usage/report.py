@@ -42,7 +42,7 @@ class Durations(Struct):
         return None
 
     def add(self, duration_s: float) -> None:
-        """Count a duration. Zero means that it was not measured."""
+        """Zero means that it was not measured."""
         if duration_s > 0:
             micros = rounded(round(duration_s * MICROSECONDS) or 1)
             self.counts[micros] = self.counts.get(micros, 0) + 1
@@ -119,7 +119,6 @@ class Figures(Struct, kw_only=True):
     failed_calls: dict[str, int] = field(default_factory=dict[str, int])
     took: Durations = field(default_factory=Durations)
     sessions: int = 0
-    """How many sessions contributed to it."""
 
     @property
     def failed_turn_count(self) -> int:

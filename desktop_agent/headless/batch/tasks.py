@@ -64,7 +64,6 @@ def _tasks_in(lines: Iterable[str], path: Path, check: Callable[[BatchTask], Non
 
 
 def is_address(workspace: str) -> bool:
-    """Whether a workspace is the address of a git repository, not a folder."""
     return "://" in workspace or workspace.endswith(".git")
 
 

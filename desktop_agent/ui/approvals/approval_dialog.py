@@ -214,7 +214,7 @@ class ScopeChoice(QWidget):
         return allow_words(patterns, scope, kind, is_unconfined=self._is_unconfined)
 
     def allow_only_once(self, *, is_only_once: bool) -> None:
-        """Offer only *once*: rules are made from the agent's command, not from an edited one."""
+        """Rules are made from the agent's command, not from an edited one."""
         if is_only_once:
             self._picker.setCurrentIndex(0)
         self._picker.setEnabled(not is_only_once)

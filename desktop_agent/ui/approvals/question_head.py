@@ -365,7 +365,6 @@ def _confinement_line(request: ApprovalRequest, *, is_unconfined: bool) -> IconL
 
 
 def _safety_lines(request: ApprovalRequest) -> list[IconLine]:
-    """Return what is backed up before a destructive command, and a warning for each thing that is not."""
     copied, gaps = request.safety[:1], request.safety[1:]
     quiet = [IconLine("confined", visible(sentence), "secondary") for sentence in copied]
     return quiet + [IconLine("warning", visible(sentence), "warning") for sentence in gaps]

@@ -33,7 +33,6 @@ _tr = partial(QCoreApplication.translate, "RuleDraft")
 
 Expiry = Literal["never", "hour", "today", "week", "month"]
 ALL_FILES = "**"
-"""The pattern of a rule for edits of any file."""
 
 
 class RuleDraft(Struct, frozen=True):
@@ -45,7 +44,6 @@ class RuleDraft(Struct, frozen=True):
     expiry: Expiry = "never"
 
     def problems(self, maths: RuleMaths) -> tuple[str, ...]:
-        """Return what is wrong with each pattern; empty if it is fine or empty."""
         kind = self.request.rule_kind
         if kind is None:
             return tuple("" for _ in self.patterns)

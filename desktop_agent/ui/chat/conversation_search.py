@@ -138,7 +138,6 @@ class Search:
 
 
 def _place_of(match: TextMatch, matches: Sequence[TextMatch]) -> int:
-    """Return the index of a match among matches in reading order, or -1."""
     at = bisect_left(matches, match)
     return at if at < len(matches) and matches[at] == match else -1
 
@@ -376,7 +375,6 @@ class Finder(QObject):
 
 
 def _run(steps: Iterator[None]) -> bool:
-    """Run steps until the time for one turn is over; return whether all are done."""
     clock = QElapsedTimer()
     clock.start()
     while clock.elapsed() < _SLICE_MS:

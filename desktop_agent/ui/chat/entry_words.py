@@ -211,7 +211,6 @@ _TODO_STATES = {"pending": "to do", "in_progress": "in progress", "completed": "
 
 
 def _plan_progress(entry: ToolEntry) -> str:
-    """Return the progress of a plan: `3 of 7`. Cancelled steps do not count."""
     wanted = [step for step in _steps(entry) if step.status != "cancelled"]
     done = sum(step.status == "completed" for step in wanted)
     return say("{done} of {all}").format(done=done, all=len(wanted)) if wanted else ""
@@ -238,7 +237,6 @@ def picture_problem(problem: str) -> str:
 
 
 def byte_count(size: int) -> str:
-    """Return a size in readable form: `840 bytes`, `12 kB`, `3.4 MB`."""
     if size < 1000:
         return counted(size, "%n byte", "%n bytes")
     return f"{size / 1000:.0f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"

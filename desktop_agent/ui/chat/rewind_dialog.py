@@ -28,7 +28,6 @@ class RewindChoice(NamedTuple):
 
 
 def rewind_choices(transcript: Transcript) -> list[RewindChoice]:
-    """Return the messages that the user can rewind to, newest first."""
     prompts = transcript.turns.prompts
     standing = [record for record in transcript.changes.values() if not record.is_undone and record.change.is_by_agent]
     choices: list[RewindChoice] = []

@@ -130,7 +130,6 @@ def describe_mark(mark: FileMark) -> list[str]:
 
 
 def why_no_marks(answer: NoStatus) -> str:
-    """Return why no file has a mark; empty for a folder that is not a repository."""
     return {
         "not_a_repository": "",
         "git_missing": _tr("No marks: git is not installed."),

@@ -189,7 +189,6 @@ class FileRows(QTableView):
 
     @property
     def current(self) -> FileRow | None:
-        """The selected row."""
         row = self.currentIndex().row()
         if row < 0:
             return None

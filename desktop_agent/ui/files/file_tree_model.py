@@ -281,7 +281,6 @@ class FileTreeModel(QAbstractListModel):
             self.endRemoveRows()
 
     def _reopen(self, folder: Folder) -> None:
-        """Reopen the folders that were open below a folder before it was closed or its entry disappeared."""
         names = {path.rpartition("/")[2] for path in self._open_paths if path.rpartition("/")[0] == folder.path}
         for name in names.intersection(folder.names[: folder.folder_count]):
             position = folder.names.index(name)

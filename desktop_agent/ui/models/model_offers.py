@@ -55,7 +55,6 @@ class AccountOffers(Struct, frozen=True, kw_only=True):
     problem: str = ""
 
     def offer(self, model: str) -> ModelOffer:
-        """Return this model; an offer with only its name if it is not in the list."""
         known = next((offer for offer in self.models if offer.key.model == model), None)
         return known or ModelOffer(
             ModelKey(self.provider, self.account, model), KnownModel(provider=self.provider, name=model)
@@ -168,7 +167,6 @@ class Choices(Struct, frozen=True, kw_only=True):
         return [account for account in self.accounts if account.is_connected]
 
     def _offers(self, account: AccountOffers) -> Sequence[ModelOffer]:
-        """Return the models of an account, preceded by the current model if that is not listed."""
         current = self.current
         if current is None or (current.provider, current.account) != (account.provider, account.account):
             return account.models
@@ -184,7 +182,6 @@ class Choices(Struct, frozen=True, kw_only=True):
         return None
 
     def _named_rows(self, typed: str) -> Iterator[ChoiceRow]:
-        """Yield a row for each account that could have a model of this name, the current account first."""
         if not typed or any(sign.isspace() for sign in typed):
             return
         here = (self.current.provider, self.current.account) if self.current is not None else None

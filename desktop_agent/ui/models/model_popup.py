@@ -40,7 +40,6 @@ def window_words(tokens: int | None) -> str:
 
 
 def cost_words(price: Rates | None, account: AccountOffers | None) -> str:
-    """Return the price text of a row, for a model of this account: `$3 / $15`, `free`, `price unknown`."""
     if account is not None and account.is_plan:
         return _tr("in your plan")
     return price_words(price) if price is not None else _tr("price unknown")

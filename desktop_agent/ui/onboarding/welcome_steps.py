@@ -338,7 +338,6 @@ class LocalStep(CardsStep):
 
 
 def _what(server: LocalServer) -> str:
-    """Return a server's address and its models, as far as they fit: `127.0.0.1:11434 · qwen3:8b, a and 3 more`."""
     more = f" and {len(server.models) - 2} more" if len(server.models) > 2 else ""
     return f"{server.place} · {', '.join(server.models[:2])}{more}"
 

@@ -174,7 +174,6 @@ class CommandPalette(FilterPopup[PaletteRow]):
             self.chosen.emit(row.entry)
 
     def _on_enter(self) -> None:
-        """Choose the current row; if the answer to the last key is still missing, choose its first row."""
         if self._shown == self.query:
             self._choose(self._list.currentIndex())
         else:

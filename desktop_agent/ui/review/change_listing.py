@@ -257,7 +257,7 @@ class FilterButton(QPushButton):
         self._show()
 
     def set_has_authors(self, *, has_authors: bool) -> None:
-        """Enable or disable the filter by author; git does not know the authors of changes."""
+        """Git does not know the authors of changes."""
         for action in self._authors.actions()[1:]:
             action.setEnabled(has_authors)
         if not has_authors and self.chosen.author:

@@ -278,9 +278,6 @@ class FileList(QListView):
         return self._model.rows
 
     def set_files(self, files: Sequence[ChangedFile]) -> None:
-        """List these files. The current file stays current; if it is no longer listed, the first one
-        becomes current.
-        """
         path = self.current_file.path if self.current_file else ""
         self._model.show(files)
         row = self._model.row_of(path)
@@ -288,7 +285,6 @@ class FileList(QListView):
         self.updateGeometry()
 
     def select(self, path: str) -> bool:
-        """Select this file; return whether it is listed."""
         return self._go_to(self._model.row_of(path))
 
     def select_next_undecided(self, *, backwards: bool = False) -> bool:

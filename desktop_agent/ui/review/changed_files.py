@@ -125,7 +125,6 @@ class ChangedFile(NamedTuple):
 
     @property
     def modes(self) -> tuple[int, int] | None:
-        """The permission bits before and after; None unless both are known."""
         before, after = self.standing[0].change.before, self.standing[-1].change.after
         return (before.mode, after.mode) if before and after else None
 

@@ -249,7 +249,6 @@ class DiffPane(QWidget):
         return is_found
 
     def take_keyboard(self) -> None:
-        """Focus the lines, or the buttons if the file is shown as a picture. Does nothing while the file is edited."""
         if self.editing.is_active:
             return
         if self.stack.is_text_shown:

@@ -92,7 +92,6 @@ class FileBar(QWidget):
             button.setToolTip(obstacle or words)
 
     def attach(self, view: DiffView) -> None:
-        """Show the mode of this view, and let the user choose the other one."""
         self._view = view
         self.mode.clicked.connect(self._toggle_mode)
         view.mode_changed.connect(self.show_mode)

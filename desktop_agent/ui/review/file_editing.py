@@ -149,7 +149,6 @@ class FileEditing(DiffOverlay):
             self._bar.show_editing("editing", reason)
 
     def cancel(self) -> None:
-        """Stop editing; if edits would be lost, ask in the bar first."""
         if self._editor is None:
             return
         if self._editor.is_changed and self._saved is None:

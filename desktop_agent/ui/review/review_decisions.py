@@ -66,7 +66,6 @@ class _Question(QMessageBox):
         return button
 
     def ask(self, default: QPushButton | None) -> None:
-        """Open the question with this default answer; None makes Cancel the default."""
         cancel = self.addButton(_tr("Cancel"), QMessageBox.ButtonRole.RejectRole)
         self.setDefaultButton(default or cancel)
         self.setEscapeButton(cancel)
@@ -270,7 +269,6 @@ class UndoWithCare(NamedTuple):
 
 
 def _lines(diff: FileDiff, keys: set[HunkKey]) -> set[str]:
-    """Return the lines that these hunks add and remove, each with its sign, without blank lines."""
     found: set[str] = set()
     for key, edits in edits_by_key(diff).items():
         for edit in edits if key in keys else ():

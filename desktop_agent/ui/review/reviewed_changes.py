@@ -88,7 +88,7 @@ class GitListing(QObject):
             self._spawn(self._look(self._git, self._looks))
 
     def load(self, baseline: ReviewBaseline) -> None:
-        """List the differences from this baseline; the current list stays until the answer arrives."""
+        """Files of the same baseline stay listed until the answer arrives."""
         if self._git is None:
             return
         self._questions += 1
@@ -206,20 +206,17 @@ class Reviewed:
         self._grouped: tuple[object, list[ChangedFile]] = None, []
 
     def set_transcript(self, transcript: Transcript) -> None:
-        """Review another session, beginning with its last turn."""
         self.baseline = LAST_TURN
         self.transcript = transcript
         self.files = []
         self._grouped = None, []
 
     def update_turns(self) -> None:
-        """Update the turns; if the baseline's turn is gone, the baseline becomes the last turn."""
         self.turns = turns_with_changes(self.transcript)
         if self.baseline.kind in ("turn", "since") and self.baseline.turn not in self.turns:
             self.baseline = LAST_TURN
 
     def update_files(self) -> list[ChangedFile]:
-        """Update the files; return those whose state needs a comparison."""
         clashed = paths_in_conflict(self.transcript)
         found = self._git.files if self.baseline.is_git else self._files_of_session()
         self.files = [
@@ -265,7 +262,6 @@ class Reviewed:
         return found[-1] if found else None
 
     def record_of_call(self, call_id: str, path: str = "", turn: int | None = None) -> ChangeRecord | None:
-        """Return the first change by this call, limited to the file at `path` and to `turn` if they are given."""
         return next(
             (
                 record
@@ -278,7 +274,6 @@ class Reviewed:
         )
 
     def covers(self, record: ChangeRecord) -> bool:
-        """Whether the baseline includes this change of the file."""
         path = record.change.moved_to or record.change.path
         files = (file for file in self.files if file.path == path)
         return any(self.baseline.is_git or record in file.records for file in files)

@@ -32,7 +32,6 @@ class Throttle(QObject):
             self.run_now()
 
     def run_now(self) -> None:
-        """Run the action at once if it was asked for, and begin a new interval."""
         if not self._is_wanted:
             return
         self._is_wanted = False
@@ -45,7 +44,6 @@ class Throttle(QObject):
         self._timer.stop()
 
     def resume(self) -> None:
-        """Resume, and run what was requested meanwhile."""
         self._is_paused = False
         self.run_now()
 

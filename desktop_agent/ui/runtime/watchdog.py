@@ -213,7 +213,6 @@ class Watchdog(QObject):
 
 
 def _culprit(frame: FrameType) -> str:
-    """Return the innermost line of our own code, else the innermost line."""
     walk: FrameType | None = frame
     while walk is not None and not walk.f_code.co_filename.startswith(_PACKAGE):
         walk = walk.f_back

@@ -96,7 +96,6 @@ def _split(pairs: Iterable[tuple[str, SessionSummary]]) -> Mapping[str, list[Ses
 
 
 def _names(folders: Sequence[str]) -> Mapping[str, str]:
-    """Return a name for each folder; folders of the same name include their parent folder."""
     names = [PurePath(folder).name for folder in folders]
     return {
         folder: named("/".join(PurePath(folder).parts[-2:]) if names.count(name) > 1 else name) or folder

@@ -322,7 +322,6 @@ class SearchPanel(Popup):
         return self._query
 
     def show_hits(self, query: SearchQuery, hits: Sequence[SearchHit], sessions: Mapping[str, SessionSummary]) -> None:
-        """Show these hits, unless the query is outdated."""
         if query is not self._query:
             return
         self._parts.list.show_hits(hits, sessions)

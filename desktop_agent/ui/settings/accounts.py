@@ -251,7 +251,6 @@ _tr = partial(QCoreApplication.translate, "Accounts")
 
 
 def account_label(account: Account, there: Destination) -> str:
-    """Return an account's name for a list, with its distinguishing part: `work · models.example`."""
     kinds = {"oauth": _tr("signed in"), "profile": _tr("profile")}
     return f"{account.name or _tr('Usual')} · {kinds.get(account.kind) or urlsplit(there.address).netloc}"
 

@@ -14,7 +14,6 @@ from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hairline
 
 
 def settings_of(table: str, without: Collection[str] = ()) -> list[Setting]:
-    """Return the settings of a table of the settings file."""
     declared = declared_settings().values()
     return [setting for setting in declared if setting.section == table and setting.key not in without]
 

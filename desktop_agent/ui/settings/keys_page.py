@@ -254,7 +254,6 @@ class KeysPage(Page):
         self._list.setFocus()
 
     def _on_chosen(self, keys: str) -> None:
-        """Give the keys to the action and take them from their former owners."""
         action = self._recorder.action
         self._end()
         for owner, taken in self._table.owners_of(keys, beside=action).items():

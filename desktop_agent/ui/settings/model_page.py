@@ -100,7 +100,6 @@ class ServerNote(QWidget):
             self._actions.look_for_server(account)
 
     def show_server(self, account: Account, server: LocalServer) -> None:
-        """Show what was found, unless another account is shown by now."""
         if account != self._account:
             return
         self._words.say(server.words, "good" if server.is_usable else "warning")

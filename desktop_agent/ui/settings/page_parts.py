@@ -112,7 +112,6 @@ class Page(QScrollArea):
             self._building.begin(self._steps())
 
     def when_built(self, do: Callable[[], object]) -> None:
-        """Call `do` once the page is built; builds it if necessary."""
         if self.is_built:
             do()
         else:

@@ -398,7 +398,6 @@ class ServerCard(QFrame):
         return wait
 
     def _refresh_log(self) -> None:
-        """Show the end of the log, if it is unfolded."""
         if (log := self._log) is not None and log.toPlainText() != self._server.log:
             log.setPlainText(self._server.log)
             log.verticalScrollBar().setValue(log.verticalScrollBar().maximum())

@@ -176,12 +176,10 @@ class SettingsView(Struct, frozen=True):
         return destination(account, self.loaded, self.environ)
 
     def variable_of(self, key: str) -> str:
-        """Return the environment variable that sets this setting; empty if there is none."""
         source = self.sources.get(key)
         return source.place if source is not None and source.kind == "environment" else ""
 
     def problem_of(self, key: str) -> str:
-        """Return what is wrong with this setting in the file; empty if nothing is."""
         found = (problem for problem in self.problems if problem.key == key)
         return " ".join(f"{problem.path.name}:{problem.line}: {problem.message}." for problem in found)
 

@@ -151,7 +151,6 @@ def lines_of(rows: Iterable[PrintedRow], begun: Sequence[PrintedRow] = (), cut_c
 
 
 def _add(row: PrintedRow, parts: list[PrintedRow], cut_chars: int) -> int:
-    """Add a row to a line up to the shown length; return how many characters of the line are cut."""
     if sum(len(part.text) for part in parts) < MAX_LINE:
         parts.append(row)
         return cut_chars

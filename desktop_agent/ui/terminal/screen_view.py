@@ -207,7 +207,6 @@ class ScreenViewport:
             self._cursor = cursor
 
     def cursor_area(self) -> QRect:
-        """Return where the cursor is; empty while it is hidden, or out of sight."""
         if self.emulator is None or not (self.shows_cursor and self.emulator.screen.modes.shows_cursor):
             return QRect()
         left, top = self._cursor_corner()
@@ -238,7 +237,6 @@ class ScreenViewport:
         return MARGIN + screen.cursor.column * self.painter.cell_width, TOP + row * self.painter.row_height
 
     def _oldest_row(self) -> int:
-        """Return the first row that can be scrolled to."""
         assert self.emulator is not None
         screen = self.emulator.screen
         return screen.first_row - (0 if screen.modes.is_alternate else len(screen.history))

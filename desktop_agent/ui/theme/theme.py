@@ -173,7 +173,6 @@ class Theme(QObject):
 
 
 def _system_palette(*, is_high_contrast: bool) -> Palette:
-    """Return the light or dark palette, as the system has it, with high contrast also if Qt reports it."""
     hints = QGuiApplication.styleHints()
     is_dark = hints.colorScheme() == Qt.ColorScheme.Dark
     if is_high_contrast or hints.accessibility().contrastPreference() == Qt.ContrastPreference.HighContrast:

@@ -22,7 +22,6 @@ def say(text: str) -> str:
 
 
 def short_count(number: float) -> str:
-    """Return a number for an axis: `900`, `1.5 k`, `20 M`."""
     for size, unit in _UNITS:
         if number >= size:
             return f"{number / size:.3g} {unit}"
@@ -57,18 +56,15 @@ def time(seconds: float) -> str:
 
 
 def percentile(durations: Durations, percent: int) -> str:
-    """Return the duration that this percentage does not exceed; a dash if there are no durations."""
     found = durations.percentile_s(percent)
     return duration_text(found) if found is not None else NOTHING
 
 
 def failed(part: int, whole: int) -> str:
-    """Return `4 (13 %)`; a dash where nothing was tried."""
     return (f"{counted(part)} ({share(part, whole)})" if part else "0") if whole else NOTHING
 
 
 def errors(figures: Figures) -> str:
-    """Return the kinds of a tool's errors: `2 not found, 1 not allowed`; the most frequent first."""
     kinds = sorted(figures.failed_calls.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{counted(count)} {_error(kind)}" for kind, count in kinds)
 

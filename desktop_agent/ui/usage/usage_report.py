@@ -159,7 +159,6 @@ def _dollars(usage: Usage) -> float:
 
 
 def _unknown(usage: Usage) -> str:
-    """Return how many tokens have no price; empty if all have one."""
     return say("{0} tokens").format(counted(number)) if (number := _unpriced(usage)) else ""
 
 
@@ -387,7 +386,6 @@ def _percentiles(durations: Callable[[Figures], Durations]) -> tuple[_Column, ..
 
 
 def _cost_order(figures: Figures) -> float:
-    """Return the cost to sort by; an unknown cost sorts below zero."""
     known = figures.usage.cost_usd
     return -1.0 if known is None else known
 

@@ -166,7 +166,6 @@ class Picker(QComboBox):
         min_chars: int = 8,
         is_editable: bool = False,
     ) -> None:
-        """`choices` are pairs of text and value."""
         super().__init__(parent, editable=is_editable, insertPolicy=QComboBox.InsertPolicy.NoInsert)
         self.setObjectName(object_name)
         self.setAccessibleName(accessible_name)
@@ -179,7 +178,6 @@ class Picker(QComboBox):
 
     @property
     def edit(self) -> QLineEdit:
-        """The line edit of an editable picker."""
         edit = self.lineEdit()
         assert edit is not None
         return edit

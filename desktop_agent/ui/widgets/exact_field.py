@@ -252,7 +252,7 @@ class ExactField(QPlainTextEdit):
         return self._exact.text
 
     def set_text(self, text: str) -> None:
-        """Replace the whole text with `text`. Can be undone like typing."""
+        """It can be undone like typing."""
         cursor = QTextCursor(self.document())
         cursor.select(QTextCursor.SelectionType.Document)
         self._exact.insert(cursor, text)
@@ -369,7 +369,6 @@ class ExactField(QPlainTextEdit):
 
 
 def unseen_words(unseen: Unseen) -> str:
-    """Return what is below the fold: `292 more lines`, `1 line goes on for 6,044 characters`."""
     parts: list[str] = []
     if unseen.characters:
         one, many = "1 line goes on for %n character", "1 line goes on for %n characters"
@@ -409,7 +408,6 @@ class FoldBar(QWidget):
 
     @property
     def obstacle(self) -> str:
-        """Why it cannot be allowed, or not yet; empty once all of it was in sight."""
         if self._field.is_cut:
             return self.tr("This is too long to be shown whole, so it can only be denied")
         return "" if self.is_all_seen else self.tr("Scroll through all of it to enable Allow")

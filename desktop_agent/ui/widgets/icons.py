@@ -79,7 +79,7 @@ class Icons(QObject):
         painter.drawPixmap(QPointF(centre.x() - _SIZE / 2, centre.y() - _SIZE / 2), pixmap)
 
     def load(self) -> None:
-        """Read the outlines. Call it after the first paint; a second call does nothing."""
+        """Call it after the first paint; a second call does nothing."""
         if self._outlines:
             return
         try:

@@ -38,7 +38,6 @@ Part = QWidget | QLayout | int | Stretch | tuple[QWidget | QLayout, int | Qt.Ali
 
 
 def hbox(*parts: Part, on: QWidget | None = None, margins: Margins = (0, 0, 0, 0), spacing: int = 0) -> QHBoxLayout:
-    """Return a layout of these parts from left to right, set on the widget `on` if given."""
     layout = QHBoxLayout(on) if on is not None else QHBoxLayout()
     layout.setContentsMargins(*margins)
     layout.setSpacing(spacing)
@@ -47,7 +46,6 @@ def hbox(*parts: Part, on: QWidget | None = None, margins: Margins = (0, 0, 0, 0
 
 
 def vbox(*parts: Part, on: QWidget | None = None, margins: Margins = (0, 0, 0, 0), spacing: int = 0) -> QVBoxLayout:
-    """Return a layout of these parts from top to bottom, set on the widget `on` if given."""
     layout = QVBoxLayout(on) if on is not None else QVBoxLayout()
     layout.setContentsMargins(*margins)
     layout.setSpacing(spacing)
@@ -150,7 +148,6 @@ def set_up_dialog(dialog: QDialog, name: str, title: str) -> None:
 
 
 def lay_out_dialog(dialog: QDialog, *parts: Part, answers: Sequence[QWidget], spacing: int = Space.S) -> None:
-    """Lay a dialog out in a column, with its answers at the bottom right."""
     buttons = hbox(STRETCH, *answers, spacing=Space.S)
     vbox(*parts, buttons, on=dialog, margins=DIALOG_MARGINS, spacing=spacing)
 

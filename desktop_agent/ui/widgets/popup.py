@@ -223,7 +223,6 @@ class FilterPopup(Popup, Generic[Row]):
         self._field.setAccessibleDescription(words)  # the keyboard stays in the field: this is what its reader hears
 
     def _take_key(self, event: QKeyEvent) -> bool:
-        """Handle a key of the field if it is for the list; return whether it was."""
         page = self._page_rows
         steps = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: page, Qt.Key.Key_PageUp: -page}
         match event.key():

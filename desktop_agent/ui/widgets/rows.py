@@ -198,7 +198,6 @@ def draw_emphasised(
 
 
 def _parts(length: int, spans: Sequence[Span]) -> Iterator[tuple[int, int, bool]]:
-    """Cut `length` characters at the spans: `(start, end, is_inside)`."""
     at = 0
     for start, end in spans:
         if start > at:

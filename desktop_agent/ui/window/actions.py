@@ -62,7 +62,7 @@ class Actions:
         self.quit = self._add("quit", _tr("Quit"), "Ctrl+Q")
 
     def _add(self, name: str, text: str, shortcut: str = "") -> QAction:
-        """Add an action; `shortcut` is portable text."""
+        """`shortcut` is in Qt's portable notation."""
         action = QAction(text, self._window)
         action.setObjectName(name)
         if shortcut:
@@ -80,8 +80,6 @@ class Actions:
                 action.setShortcuts(wanted)
 
     def show_keys(self, action: QAction, show: Callable[[str], object]) -> None:
-        """Call `show` with the keys of `action` as people read them, now and whenever they change."""
-
         def tell() -> None:
             show(action.shortcut().toString(QKeySequence.SequenceFormat.NativeText))
 

@@ -140,7 +140,6 @@ class EdgePanel(QObject):
         self.dock.show()
 
     def fill(self) -> bool:
-        """Show the panel if its dock is empty, and return whether it was."""
         is_empty = self._panel.isHidden()
         self._panel.show()
         return is_empty

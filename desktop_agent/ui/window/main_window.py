@@ -111,7 +111,6 @@ class WindowMemory:
         return value if isinstance(value, QByteArray) else None
 
     def remember_layout(self, parts: Mapping[LayoutPart, QByteArray]) -> None:
-        """Remember these parts; the others keep their last values."""
         for part, value in parts.items():
             self._store.setValue(part, value)
         self._store.sync()
@@ -244,7 +243,6 @@ class MainWindow(QMainWindow):
         self.close()
 
     def hide_jobs(self) -> None:
-        """Hide the background commands; the focus moves from there to the message field."""
         had_focus = self._jobs.isAncestorOf(self.focusWidget() or self)
         self._jobs.hide()
         if had_focus:

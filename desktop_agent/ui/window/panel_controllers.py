@@ -150,7 +150,6 @@ class PromptController(PanelController):
         self._view.row_layout.scroll_to_bottom()
 
     def _edit_queued(self, prompt_id: str) -> None:
-        """Move a queued prompt back to the message field, to be sent again from there."""
         for prompt in self._session.transcript.turns.queued:
             if prompt.prompt_id == prompt_id:
                 self._session.submit(ops.Unqueue(prompt_id=prompt_id))
@@ -386,7 +385,6 @@ class ApprovalController(PanelController):
         self._opening.begin(self._open(request))
 
     def show_judgement(self, judged: ev.CommandJudged) -> None:
-        """Show the judgement in the dialog, if it asks about that call."""
         if self._dialog is not None and self._dialog.call_id == judged.call_id:
             self._dialog.show_judgement(judged)
 

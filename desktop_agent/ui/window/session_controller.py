@@ -113,7 +113,7 @@ class SessionController(ShownSession):
         self._panels.review.say_unreadable()
 
     def _show_rest(self) -> None:
-        """Show everything of a session except its conversation and its changes."""
+        """Show everything of a session except its conversation, and refresh the review."""
         self._panels.composer.set_blocked(self.read_only)
         edit = self._panels.composer.edit
         edit.history = edit.history.exchanged(_written(self.transcript))

@@ -44,7 +44,6 @@ def _mode_text(text: str) -> str:
 
 
 def escalation_words() -> str:
-    """Return the phrase for a call that asks to run outside the sandbox."""
     return _mode_text("Runs outside the sandbox, with all the rights of your account")
 
 
@@ -65,7 +64,6 @@ def short_words(mode: str) -> str:
 
 
 def cache_miss_words(miss: CacheMiss) -> str:
-    """Return a sentence on a cache miss: what was missed, roughly how much, and why."""
     why = _why(miss.reason)
     if not miss.tokens:
         return _cache_text("The last turn was not in the provider's cache: {0}.").format(why)

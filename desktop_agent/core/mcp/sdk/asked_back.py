@@ -132,7 +132,6 @@ def _field(name: str, schema: object, *, is_required: bool) -> FormField:
 
 
 def _with_default(field: FormField, value: object) -> FormField:
-    """Return the field with `value` as its initial value, if it is a valid answer."""
     if isinstance(value, list):
         value = tuple(map(str, cast("list[object]", value)))
     if not isinstance(value, str | int | float | bool | tuple):
@@ -166,7 +165,6 @@ def _question_text(text: str) -> str:
 
 
 def _line(text: object, longest: int = LONGEST_LABEL) -> str:
-    """Return a text on one line without hidden characters, cut to `longest`."""
     if not isinstance(text, str):
         return ""
     return named(" ".join(text[:longest].split())) + ("…" if len(text) > longest else "")
@@ -272,7 +270,6 @@ _current: ContextVar[_AskingCall | None] = ContextVar("asking call", default=Non
 
 class AskedBack:
     def __init__(self, server: str, fingerprint: str, log: ServerLog) -> None:
-        """`fingerprint` is that of the server's definition."""
         self._server = server
         self._fingerprint = fingerprint
         self._log = log
@@ -328,7 +325,6 @@ class AskedBack:
         return call.refusal if call is not None and call.refusal == error.message else ""
 
     async def have_visited(self, pages: Sequence[mcp_types.ElicitRequestURLParams]) -> bool:
-        """Whether the user visits all of these pages, each offered in turn; False if there are none."""
         for page in pages:
             if (await self._answered(page)).action != "accept":
                 return False

@@ -208,7 +208,6 @@ class HttpLink(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
     def end(self, why: ServerError) -> None:
-        """Send nothing more and end the connection with `why`."""
         if not self._over.done():
             self._over.set_result(why)
 

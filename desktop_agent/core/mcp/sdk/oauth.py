@@ -169,7 +169,6 @@ class OAuthClient(OAuthClientProvider):
         return await super()._perform_authorization()
 
     def _require_issuer(self) -> None:
-        """Raise `ServerError` when the server points to an authorisation server other than the defined one."""
         metadata, wanted = self.context.oauth_metadata, self.address.issuer
         if wanted and (metadata is None or not issuers_match(str(metadata.issuer), wanted)):
             raise ServerError(

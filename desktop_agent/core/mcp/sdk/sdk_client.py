@@ -284,7 +284,6 @@ class ServerClient:
     async def _called(
         self, tool: str, arguments: dict[str, object], progressed: ProgressFnT
     ) -> mcp_types.CallToolResult:
-        """Call a tool; call it again if the server first required the user to visit a page."""
         try:
             return await self._client.call_tool(tool, arguments, progress_callback=progressed)
         except MCPError as error:

@@ -145,7 +145,6 @@ class SpendingQuestion(Struct, frozen=True, kw_only=True):
     """A spending limit that was reached. A yes lets the session spend up to `until_usd`."""
 
     limit: Literal["session_usd", "day_usd"]
-    """The setting in the section `spending`."""
     day: date
     """The UTC day on which it was reached."""
     limit_usd: float

@@ -101,7 +101,6 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
     @property
     def is_by_agent(self) -> bool:
-        """Whether the agent is known to have made it, with any tool; not the user, and not an undo or redo."""
         return self.author not in ("person", "undo", "unknown")
 
     @property
@@ -111,7 +110,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
     @property
     def owner(self) -> Owner:
-        """Whose work it is. An undo is the user's."""
+        """An undo is the user's."""
         if self.is_shared:
             return "other_session"
         if self.author == "unknown":
@@ -164,7 +163,6 @@ class RefChange(Struct, frozen=True, kw_only=True):
 
     @property
     def is_loss(self) -> bool:
-        """Whether there was something before that can be put back."""
         return self.before is not None and self.before != self.after
 
 
@@ -253,7 +251,6 @@ class FileOutcome(Struct, frozen=True, kw_only=True):
 
     @property
     def is_done(self) -> bool:
-        """Whether the file is in the requested state."""
         return self.state in ("restored", "merged", "unchanged")
 
 

@@ -29,7 +29,7 @@ class BlobRef(Struct, frozen=True, kw_only=True):
 
 
 AttachmentKind = Literal["resource", "file", "picture", "folder", "session"]
-"""A resource of an MCP server, a text file, a picture, a folder's listing, or another session."""
+"""`resource`: of an MCP server; `folder`: its listing."""
 
 
 class Attachment(Struct, frozen=True, kw_only=True):
@@ -144,7 +144,6 @@ class ModelRef(Struct, frozen=True, kw_only=True):
 
     @property
     def bare(self) -> "ModelRef":
-        """The same model without `effort`."""
         return replace(self, effort="") if self.effort else self
 
     def __post_init__(self) -> None:
@@ -162,7 +161,6 @@ class Citation(Struct, frozen=True, kw_only=True):
     url: str
     title: str = ""
     quote: str = ""
-    """The passage of the page that supports the text."""
     seal: str = ""
     """The provider's own reference to it, opaque; it is sent back to nobody else."""
 
@@ -232,7 +230,6 @@ class OpaqueBlock(Struct, frozen=True, kw_only=True, tag="opaque"):
     payload: JsonObject
     """Empty for a block that is only reported and not sent back."""
     call: HostedCall | None = None
-    """The call at the provider that it reports."""
     type: ClassVar[Literal["opaque"]] = "opaque"
 
 

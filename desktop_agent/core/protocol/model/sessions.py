@@ -37,12 +37,10 @@ class Usage(Struct, frozen=True, kw_only=True):
 
     @property
     def all_input_tokens(self) -> int:
-        """All tokens sent, from a cache or not."""
         return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
 
     @property
     def is_cost_partial(self) -> bool:
-        """Whether it cost more than `cost_usd` by an unknown amount."""
         return self.unpriced_tokens > 0
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -167,9 +165,6 @@ class ContextReport(Struct, frozen=True, kw_only=True):
 
 
 HitKind = Literal["title", "prompt", "reply", "command", "output", "change"]
-"""Where a match is: the session's title, the user's text, the model's text, a command, a tool's output, or a change to
-a file.
-"""
 
 
 class SearchQuery(Struct, frozen=True, kw_only=True):
@@ -207,7 +202,7 @@ class SearchHit(Struct, frozen=True, kw_only=True):
 
 
 SessionState = Literal["idle", "working", "waiting"]
-"""What a session is doing: nothing, running a turn, or waiting for an answer of the user."""
+"""`waiting`: for an answer of the user."""
 
 SessionPurpose = Literal["conversation", "call"]
 """What a session was created for: a conversation, or one manual tool call (`desktop-agent tools call`)."""

@@ -56,7 +56,6 @@ class _Config(msgspec.Struct, frozen=True):
 
 
 def config_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the folder of the profiles: `ANTHROPIC_CONFIG_DIR`, else the platform's default."""
     if named := environ.get("ANTHROPIC_CONFIG_DIR"):
         return Path(named)
     if sys.platform == "win32":
@@ -264,7 +263,6 @@ class RereadSource:
         return tokens.access
 
     async def refused(self, token: str) -> str:
-        """Return the token in the file if it is a different one by now."""
         again = await self.access_token()
         if again == token:
             raise self._not_renewed("the token in the file was refused")

@@ -80,7 +80,6 @@ class TokenCredential:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The latest tokens that were sent."""
         return tuple(self._sent)
 
     async def headers(self) -> Mapping[str, str]:

@@ -152,8 +152,6 @@ class SystemKeyStore:
         self._for_now.pop(entry, None)
 
     def delete(self, entry: str) -> None:
-        """Forget the key of an entry, if there is one."""
-
         def remove() -> None:
             backend = self._backend()
             # Backends tell "no such entry" and "refused" by one exception, so look first.
@@ -166,7 +164,6 @@ class SystemKeyStore:
             self._patiently(remove)
 
     def keep_for_now(self, entry: str, key: str) -> None:
-        """Use a key in this run only; it is not stored."""
         self._for_now[entry] = key.strip()
         self._changes[entry] += 1
 
@@ -346,7 +343,6 @@ _PIECE = re.compile(r"(?P<writing>[0-9a-f]{8})/(?P<count>[1-9][0-9]?):(?P<text>.
 
 
 def read_long(keyring: Keyring, name: str) -> str | None:
-    """Return the secret, or `None` when it is missing or incomplete."""
     first = _piece(keyring.get(name))
     if first is None:
         return None
@@ -372,7 +368,6 @@ def write_long(keyring: Keyring, name: str, secret: str) -> None:
 
 
 def delete_long(keyring: Keyring, name: str) -> None:
-    """Forget the secret, if there is one."""
     first = _piece(keyring.get(name))
     for entry in _further(name, int(first["count"]) if first is not None else 1):
         keyring.delete(entry)

@@ -57,7 +57,6 @@ def no_port(port: int, error: OSError) -> CredentialsError:
 
 @contextmanager
 def explained_refusals(service: str) -> Generator[None]:
-    """Raise a `CredentialsError` for a refused grant, and for an unreachable service."""
     try:
         yield
     except RefusedGrantError as error:
@@ -76,7 +75,6 @@ def not_registered(service: str) -> CredentialsError:
 
 
 def not_for_us(service: str, detail: str) -> CredentialsError:
-    """Return the error for an identity token of another sign-in, application or service."""
     return CredentialsError(
         f"The identity that {service} sent does not belong to this sign-in. Nothing is kept.",
         hint="Sign in again. If this happens again, do not use this network.",
@@ -92,7 +90,6 @@ def another_account(service: str) -> CredentialsError:
 
 
 def not_allowed(service: str, missing: frozenset[str]) -> CredentialsError:
-    """Return the error for missing scopes, which the user or the plan did not grant."""
     return CredentialsError(
         f"{service} does not allow this application to use your plan.",
         hint="Sign in again and allow the use of the plan, or use an API key.",

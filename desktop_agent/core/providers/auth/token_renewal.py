@@ -333,7 +333,6 @@ class RenewingSource:
         return None
 
     async def _keep(self, tokens: Tokens) -> None:
-        """Store the tokens; when that fails they are used all the same, and storing them is retried later."""
         is_told = self._keep_at is not None
         try:
             await self._kept.keep(tokens)

@@ -38,7 +38,6 @@ class Tokens:
     scopes: frozenset[str] = frozenset()
 
     def is_fresh(self, now: datetime, margin: timedelta = timedelta()) -> bool:
-        """Whether the access token is valid for at least another `margin`."""
         return self.expires_at is None or now + margin < self.expires_at
 
 
@@ -133,7 +132,7 @@ class TokenEndpoint:
         headers: Mapping[str, str] | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        """`service` is its display name; `headers` go with every request."""
+        """`service` is its display name."""
         self.service = service
         self._address = address
         self._headers = {"Accept": "application/json", "User-Agent": f"desktop-agent/{__version__}", **(headers or {})}

@@ -262,7 +262,6 @@ def _issued(service: ChatGptService, client_id: str | None, earlier: Registratio
 
 
 def _require_plan(service: ChatGptService, tokens: Tokens) -> None:
-    """Raise `CredentialsError` when the user, or the plan, does not allow its use."""
     if missing := service.required_scopes - tokens.scopes:
         raise not_allowed(service.name, missing)
 

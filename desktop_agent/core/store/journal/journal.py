@@ -142,7 +142,6 @@ class Journal:
             ) from error
 
     def _check(self) -> None:
-        """Raise `OSError` if the file was deleted, moved or changed by another process."""
         status = os.fstat(self._descriptor)
         if self._has_name and status.st_nlink == 0:  # what is written to it would be gone with the process
             raise FileNotFoundError(errno.ENOENT, "The journal was deleted while it was in use")
@@ -235,7 +234,6 @@ def _keep(path: Path, descriptor: int, start: int) -> Path:
 
 
 def _last_line_start(descriptor: int, size: int) -> int:
-    """Return where the part after the last newline starts; `size` when the file ends with one."""
     position = size
     while position > 0:
         length = min(BLOCK_BYTES, position)

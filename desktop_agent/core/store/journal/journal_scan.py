@@ -60,7 +60,6 @@ def journal_states(folder: Path) -> dict[SessionId, State]:
 
 
 def journal_state(folder: Path, session_id: SessionId) -> State | None:
-    """Return a journal's state, as far as permissions allow; `None` if there is no journal."""
     try:
         status = os.stat(f"{folder}/{session_id}/{JOURNAL_NAME}")  # noqa: PTH116 - a Path of each costs as much again
     except (OSError, ValueError):
@@ -112,7 +111,6 @@ def whole_lines(file: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
 
 
 def fields_of(line: bytes) -> JsonObject:
-    """Return the JSON object of a line; empty if it is not one."""
     try:
         fields = json.loads(line)
     except (ValueError, RecursionError):
@@ -121,7 +119,6 @@ def fields_of(line: bytes) -> JsonObject:
 
 
 def moment_of(written: object) -> datetime:
-    """Return the time that a line states; a very early one if it is invalid."""
     try:
         moment = datetime.fromisoformat(str(written))
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
@@ -191,7 +188,6 @@ def head_of(line: bytes) -> LineHead | None:
 
 
 def decoded(line: bytes, decoder: Decoder[T]) -> T | None:
-    """Return what this decoder reads from a line; `None` if it is invalid or unreadable."""
     try:
         return decoder.decode(line)
     except (DecodeError, RecursionError):

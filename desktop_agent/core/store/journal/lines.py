@@ -129,7 +129,6 @@ def _has_infinity(value: object) -> bool:
 
 
 def _is_too_deep(value: object) -> bool:
-    """Whether decoded JSON is nested deeper than `MAX_DEPTH`. Not recursive."""
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [inner for outer in level for inner in _parts(outer)]

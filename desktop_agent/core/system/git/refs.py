@@ -67,7 +67,6 @@ class RefRecovery(Struct, frozen=True, kw_only=True):
 
 
 async def read_refs(folder: Path) -> Refs | None:
-    """Return the refs of the repository that `folder` is in; None when there is none, or git cannot say."""
     async with _git_of(folder) as git:
         return await _read_refs(git)
 
@@ -180,7 +179,6 @@ async def _is_gone(git: PinnedGit, change: RefChange) -> bool:
 
 @asynccontextmanager
 async def _git_of(folder: Path) -> AsyncGenerator[PinnedGit | None]:
-    """Yield git for the repository that `folder` is in; None when there is none, or it cannot be asked."""
     repository = await asyncio.to_thread(find_repository, folder)
     if repository is None:
         yield None
@@ -190,7 +188,6 @@ async def _git_of(folder: Path) -> AsyncGenerator[PinnedGit | None]:
 
 
 async def _ask(git: PinnedGit | None, *arguments: str) -> str | None:
-    """Return git's output; None when it fails, or prints more than is plausible."""
     if git is None:
         return None
     answer = await git.run(*arguments, limit_bytes=REFS_LIMIT_BYTES)
@@ -200,7 +197,6 @@ async def _ask(git: PinnedGit | None, *arguments: str) -> str | None:
 
 
 async def _write(git: PinnedGit, *arguments: str) -> str:
-    """Let git write a ref. Return why it failed; empty on success."""
     answer = await git.run(*arguments, limit_bytes=REFS_LIMIT_BYTES)
     if not isinstance(answer, NoStatus):
         return ""
@@ -286,7 +282,6 @@ def _looks_at(repository: Repository) -> Iterator[tuple[str, _Look | None]]:
 
 
 def _places(git_dir: str) -> Iterator[str]:
-    """Yield every file and folder that holds refs, and those where refs may appear."""
     for name in (*_FILES, *_FOLDERS):
         yield f"{git_dir}/{name}"
     for name in _FOLDERS:

@@ -125,7 +125,6 @@ def _unusable_certificates(variable: str, named: str, why: str) -> ProviderError
 
 
 def _keeping_alive() -> list[tuple[int, int, int]]:
-    """Return socket options that detect a connection whose other end has vanished."""
     options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
     interval = getattr(socket, "TCP_KEEPINTVL", None)
     if interval is not None:

@@ -246,7 +246,6 @@ class CommandGroups:
 
     @classmethod
     def open(cls, mark: str) -> "CommandGroups | None":
-        """Return where the application that `mark` names can create cgroups; None where it cannot."""
         places = _places() if sys.platform == "linux" else None
         if places is None:
             return None

@@ -79,7 +79,6 @@ class ChildPipes(asyncio.SubprocessProtocol):
         return self._received_bytes + waiting
 
     async def flowing(self) -> None:
-        """Return when no sink asks for a pause."""
         while self._pauses:
             await asyncio.wait(set(self._pauses.values()))
         while self._reader is not None and self._reader.is_taking:  # noqa: ASYNC110 -- an event per read would cost more
@@ -87,7 +86,6 @@ class ChildPipes(asyncio.SubprocessProtocol):
 
     @property
     def input(self) -> asyncio.WriteTransport | None:
-        """The pipe that the child reads from, if it is sent input and still has it open."""
         pipe = None if self._transport is None else self._transport.get_pipe_transport(0)
         return None if pipe is None or pipe.is_closing() else cast("asyncio.WriteTransport", pipe)
 
@@ -224,12 +222,10 @@ class ChildProcess:
         return await unhurried(self._life)
 
     def ask_to_end(self) -> None:
-        """Begin to end the tree; `wait` and `end` tell when it is gone."""
         if not self._end_asked.done():
             self._end_asked.set_result(None)
 
     def end_for_excess(self, excess: str) -> None:
-        """Note which limit it exceeded, and begin to end what the watch has left of it."""
         if not self._life.done():
             self._excess = self._excess or excess
             self.ask_to_end()

@@ -264,7 +264,6 @@ class Terminal(Struct, frozen=True):
 
 
 def typed_lines(text: str | None) -> Iterator[bytes]:
-    """Yield what is typed for a command to read `text` and then the end of its input."""
     lines = (text or "").encode("utf-8", "replace").splitlines(keepends=True)
     yield from lines
     if lines and not lines[-1].endswith(b"\n"):
@@ -287,7 +286,6 @@ class Keyboard:
         self._is_open = True
 
     def type(self, content: bytes) -> bool:
-        """Queue content to be typed; False when too much is waiting, or the terminal is gone."""
         if not self._is_open or len(self._waiting) + len(content) > MOST_WAITING_BYTES:
             return False
         is_idle = not self._waiting

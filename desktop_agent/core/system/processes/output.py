@@ -53,7 +53,6 @@ class Spool:
             self.written_bytes += 0 if self.error else len(content)
 
     def end_with(self, tail: bytes, missing_bytes: int) -> None:
-        """Append the end of an output after a gap of `missing_bytes`, with a mark between them."""
         if not self.error:
             self._append(f"\n[... {missing_bytes:,} bytes not kept ...]\n".encode() + tail)
             self.written_bytes += 0 if self.error else len(tail)
@@ -297,7 +296,6 @@ class OutputCapture:
 
 
 def continuation_bytes(data: bytes | bytearray) -> int:
-    """Return how many leading bytes belong to a UTF-8 character that began before `data`."""
     return next((index for index, byte in enumerate(data[:4]) if byte & 0xC0 != 0x80), 0)
 
 

@@ -40,7 +40,7 @@ class ProcessEntry(Struct, frozen=True):
 
 
 def process_table() -> dict[int, ProcessEntry]:
-    """Return all living processes by number, without those that have ended but were not waited for."""
+    """Without processes that have ended but were not waited for."""
     entries = _look_at_proc() if sys.platform == "linux" else _ask_psutil()
     return {entry.pid: entry for entry in entries}
 
@@ -103,7 +103,6 @@ def runs(pid: int) -> bool:
 
 
 def has_open_for_writing(pid: int, folder: str) -> bool:
-    """Whether a process has a file in a folder open for writing. False where the system does not tell."""
     try:
         for entry in os.scandir(f"/proc/{pid}/fd"):
             if os.readlink(entry.path).startswith(f"{folder}/"):  # noqa: PTH115 - it may be no path at all

@@ -68,7 +68,6 @@ def marked_limit(mark: str) -> int:
 
 
 def put_mark(pid: int, mark: str) -> None:
-    """Give a newly started process the limit that carries its mark, where the system has one."""
     if sys.platform == "linux":
         import resource
 
@@ -94,7 +93,6 @@ class ProcessTree:
         self._strangers: set[tuple[int, float]] = set()
 
     def has_group(self) -> bool:
-        """Whether anything may be left in the root's process group. Costs one system call."""
         if self._root is None or os.name == "nt":
             return False
         try:
@@ -106,7 +104,7 @@ class ProcessTree:
         return True
 
     def members(self, scope: Scope = "tree") -> list[ProcessEntry]:
-        """Return the living members, the oldest first."""
+        """The oldest first."""
         return self._members(scope, process_table())
 
     def signal(self, scope: Scope, *, forceful: bool) -> dict[int, str]:
@@ -210,7 +208,6 @@ class ProcessTree:
 
 
 def memory_of(roots: Collection[int]) -> dict[int, int]:
-    """Return how many bytes of memory each root's processes hold: its own, its descendants' and its group's."""
     table = process_table()
     memory: dict[int, int] = {}
     for root in roots:
@@ -310,7 +307,6 @@ class Activity:
         return self.ended_ns is not None
 
     def note_end(self) -> None:
-        """Note that nothing of it runs any more. Its activity since the last look is unknown."""
         with self._guard:
             if self.ended_ns is None:
                 self.ended_ns = time.time_ns()
@@ -424,7 +420,6 @@ def _cpu_ns(pid: int) -> int:
 
 
 def _written_by(pid: int) -> int | None:
-    """Return how many bytes a process has written by any call; None where that is not known."""
     if sys.platform != "linux":
         return None
     found = re.search(rb"^wchar: (\d+)", read_proc(f"{pid}/io", 1024), re.MULTILINE)

@@ -395,7 +395,6 @@ async def _spawn(
 
 
 async def _stdin(command: Command, ours: ExitStack) -> int:
-    """Return a descriptor for the input of `command`; `ours` closes it once the child has its own."""
     if command.stdin is None:
         return subprocess.DEVNULL
     return ours.enter_context(await asyncio.to_thread(_stdin_file, command.stdin)).fileno()
@@ -484,7 +483,6 @@ class LimitWatch:
 
 
 def _excess_of(watched: _Watched) -> str:
-    """Return, in words, which limit the tree exceeds; empty when it exceeds none."""
     members, limits = watched.tree.members(), watched.limits
     if len(members) > limits.max_processes:
         return f"it ran more than {limits.max_processes:,} processes at once"

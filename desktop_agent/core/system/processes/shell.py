@@ -91,5 +91,4 @@ def steers_shell(name: str, value: str = "") -> bool:
 
 
 def without_steering(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment for the shell, without start files, exported functions and options of other shells."""
     return {name: value for name, value in environ.items() if not steers_shell(name, value)}

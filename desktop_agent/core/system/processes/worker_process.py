@@ -87,7 +87,6 @@ class WorkerProcess:
         self._process.kill()
 
     def end(self) -> None:
-        """End it, and return when nothing of it is left."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._requests, self._answers):

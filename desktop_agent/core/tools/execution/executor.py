@@ -141,7 +141,6 @@ class ToolExecutor(Struct, frozen=True, eq=False):
             await self.withdraw(call)
 
     async def withdraw(self, call: ActiveCall) -> None:
-        """Close an earlier process's question about the call, if the call ends before it is asked again."""
         await self._gate.withdraw(call.turn, call.block.id)
 
     async def _run(self, call: ActiveCall) -> ToolResult:
@@ -417,7 +416,6 @@ def _case(tool: AnyTool, call: ActiveCall, arguments: ToolArguments, facts: Call
 def _as_permitted(
     tool: CommandTool[ToolArguments], arguments: ToolArguments, permit: Permit
 ) -> tuple[ToolArguments, str]:
-    """Return the arguments as the user approved them, and what the model reads if the user changed the command."""
     edited = permit.edited_command
     if edited is None or edited == tool.command(arguments):
         return arguments, ""

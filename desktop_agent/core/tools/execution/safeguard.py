@@ -298,7 +298,6 @@ def _object_places(folder: Path) -> list[EndangeredPath]:
 
 
 def _worktree_places(path: Path) -> Iterator[EndangeredPath]:
-    """Yield a worktree's folder and its repository's data on it; for a whole repository, its data on all worktrees."""
     repository = find_repository(path)
     if repository is None:
         return

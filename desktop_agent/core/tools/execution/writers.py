@@ -186,14 +186,13 @@ class Writers:
         return job_id in self._ended
 
     def job_of(self, transition: FileTransition) -> WatchedJob | None:
-        """Return the job that is known to write this file, under any of its names."""
         names = _names(transition)
         return next((job for job in reversed(self.jobs.values()) if not names.isdisjoint(job.paths)), None)
 
     # -- servers --
 
     def note_servers(self, running: Iterable[RunningServer]) -> None:
-        """Add the servers that run now. One that has ended stays until it was looked at."""
+        """One that has ended stays until it was looked at."""
         for server in running:
             known = self._servers.get(id(server.activity))
             if known is None:
@@ -203,7 +202,6 @@ class Writers:
                 known.running = server
 
     def note_call(self, name: str, turn: int, call_id: CallId) -> None:
-        """Attribute what a server does from now on to this call of it."""
         self._calls[name] = turn, call_id
         for server in self._servers.values():
             if server.running.name == name:

@@ -78,7 +78,6 @@ def _present(folder: Path, paths: list[str]) -> list[str]:
 
 
 def within_limits(paths: list[str], limit: int, max_bytes: int) -> list[str]:
-    """Return the first of `paths`: at most `limit`, and as many as fit into `max_bytes` of an answer in JSON."""
     size = 0
     for index, path in enumerate(paths[:limit]):
         size += len(path.encode("utf-8", "replace")) + 4  # quotes, comma and space
@@ -182,7 +181,6 @@ def _known(answer: bytes) -> FileListing:
 
 
 def _plain(answer: bytes) -> list[str]:
-    """Return the paths of a list, except those in folders that are skipped."""
     paths = answer.decode("utf-8", "replace").split("\0")[:-1]
     if any(name in answer for name in _SKIPPED_BYTES):
         return [path for path in paths if SKIPPED.isdisjoint(path.split("/"))]

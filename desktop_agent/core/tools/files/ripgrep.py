@@ -176,7 +176,6 @@ class GrepMatches(Struct):
             self.count -= sum(line.begins_match for line in lines)
 
     def add(self, records: list[bytes]) -> bool:
-        """Take lines of `rg --json`; False when no more are wanted."""
         for record in records:
             self._add(json.loads(record))
             if self.count >= self.limit or self._lines >= 10 * self.limit:

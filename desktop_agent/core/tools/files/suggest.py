@@ -100,6 +100,5 @@ def similar_lines(wanted: str, text: str) -> tuple[int, ...]:
 
 
 def similar_shown(wanted: str, text: str) -> str:
-    """Return the result of `similar_lines` as the model reads it: numbered lines; empty if there are none."""
     lines = text.split("\n")
     return "\n".join(f"{number}: {lines[number - 1][:LONGEST_SHOWN]}" for number in similar_lines(wanted, text))

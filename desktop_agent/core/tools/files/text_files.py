@@ -74,7 +74,6 @@ class TextFile:
 
     @property
     def shown_text(self) -> str:
-        """What the model sees: `text` with U+FFFD for bytes that are not text."""
         return as_shown(self.text)
 
     @property
@@ -142,7 +141,6 @@ class TextFile:
         return new.replace("\n", endings[0] if endings else self._ending_near(raw_start))
 
     def _ending_near(self, raw_index: int) -> str:
-        """Return the ending of the line before `raw_index`, else of the line after it."""
         at = self._raw.rfind("\n", 0, raw_index)
         if at < 0:
             at = self._raw.find("\n", raw_index)
@@ -290,7 +288,6 @@ class TextReader(Struct, kw_only=True):
 
 
 def _after_newlines(text: str, count: int) -> tuple[int, int]:
-    """Return the index after the `count`-th newline, or the end, and how many newlines lie before it."""
     present = text.count("\n") if count else 0
     if present < count:
         return len(text), present
@@ -323,7 +320,6 @@ class Splice(Struct, frozen=True, kw_only=True):
 
 
 def split_block(text: str) -> tuple[str, ...]:
-    """Return the lines of a text that stands for whole lines; one final newline is ignored."""
     return tuple(as_seen(text).removesuffix("\n").split("\n"))
 
 
@@ -353,7 +349,6 @@ def _with_endings(item: Splice, lines: Sequence[str]) -> list[str]:
 
 
 def _settle_end(result: list[str], added: list[str], item: Splice, lines: Sequence[str]) -> None:
-    """Give `added`, which becomes the end of the file, the right ending."""
     is_open = bool(lines) and not lines[-1].endswith("\n")
     if is_open and item.start == len(lines) and not result[-1].endswith("\n"):
         result[-1] += _ending_near(lines, item.start)

@@ -232,7 +232,6 @@ def bare_readings(hunk: PatchHunk) -> tuple[tuple[PatchHunk, ...], ...]:
 
 
 def _pairs(hunk: PatchHunk) -> tuple[PatchHunk, ...]:
-    """Split replacement lines without context where a removed line follows an added one."""
     if any(line[0] == " " for line in hunk.lines):
         return (hunk,)
     groups: list[list[str]] = [[]]
@@ -244,8 +243,6 @@ def _pairs(hunk: PatchHunk) -> tuple[PatchHunk, ...]:
 
 
 def _next_header(lines: Sequence[str], at: int) -> int:
-    """Return the index of the first line from `at` on that does not belong to a hunk."""
-
     def is_header(index: int) -> bool:
         line = lines[index]
         return is_hunk_header(line) or _SECTION.match(line) is not None or _ends_hunk(lines, index)
@@ -319,7 +316,6 @@ _STAMP = re.compile(r"(?:\t.*|\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*)$")
 
 
 def read_diff(lines: Sequence[str]) -> list[FilePatch]:
-    """Return what the diff does to each file. Text before and between the files is ignored."""
     patches: list[FilePatch] = []
     at = 0
     while at < len(lines):
@@ -391,7 +387,6 @@ _HEADERS = (
 
 
 def _paths(old: str, new: str) -> tuple[str, ...]:
-    """Return possible paths: without git's prefixes if both sides have them, and as given."""
     sides = [side for side in (new, old) if side != _NOWHERE]
     prefixes = {new: "b/", old: "a/"}
     is_prefixed = all(side.startswith(prefixes[side]) for side in sides) and new != old
@@ -418,7 +413,6 @@ def _name(text: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """Undo C-style quoting; a name without quotes is returned as it is."""
     quoted = _QUOTED.fullmatch(text.strip())
     if quoted is None:
         return text

@@ -148,7 +148,6 @@ class _File:
                 found.append(at)
 
     def _free(self, hunk: PatchHunk, found: list[int]) -> list[int]:
-        """Drop places that overlap other hunks or are not at a required end; prefer those after the previous hunk."""
         size = len(hunk.old)
         if hunk.is_at_end:
             found = [start for start in found if start + size == len(self._lines)]

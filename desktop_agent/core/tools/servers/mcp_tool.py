@@ -129,7 +129,7 @@ class OfferedSchema(Struct, frozen=True):
 
 
 def offered_schema(schema: Mapping[str, object]) -> OfferedSchema:
-    """Return a tool's schema as models receive it; the original is not modified."""
+    """The original is not modified."""
     root = _as_object({**schema})
     properties, renamed = _plain_names(object_in(root, "properties"))
     root["properties"] = properties

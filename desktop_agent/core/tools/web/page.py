@@ -269,7 +269,6 @@ class _Reader(HtmlReader):
             self._owe(2)
 
     def _word(self, text: str, *, glue: bool = False) -> None:
-        """Write `text` after the breaks held back, with spaces around it unless `glue`."""
         self._has_space = self._has_space or not glue
         self._pay()
         self._parts.append(text)

@@ -95,7 +95,6 @@ def excerpt_of(diff: FileDiff) -> DiffExcerpt:
 
 
 def _ends_well(lines: list[DiffLine]) -> bool:
-    """Whether the last line is changed, or is an unchanged line with text close to a changed one."""
     is_near = any(line.tone in ("added", "removed") for line in lines[-_AROUND - 1 :])
     return lines[-1].tone in ("added", "removed") or (lines[-1].tone == "" and is_near and bool(lines[-1].text.strip()))
 
@@ -133,7 +132,6 @@ _OTHER_SUFFIXES = {"cc": "cpp", "h": "c", "hpp": "cpp", "kt": "kotlin", "pyi": "
 
 
 def language_of(path: str) -> str:
-    """Return the language of a file by its name; empty if unknown."""
     suffix = PurePosixPath(path).suffix[1:].lower()
     return suffix if suffix in _LANGUAGES else _OTHER_SUFFIXES.get(suffix, "")
 

@@ -34,7 +34,7 @@ class FoundPlace(NamedTuple):
 
 
 def count_found(result: ToolResult) -> int:
-    """Return how many places a result lists, without reading them, because this is asked of every call."""
+    """Without reading them, because this is asked of every call."""
     return sum(1 for _ in _listed(result)) if _has_list(result) else len(_counts(result))
 
 
@@ -135,7 +135,6 @@ class MatchesBody(ToolBody):
 
 
 def place_name(found: FoundPlace) -> str:
-    """Return a place as compilers write it: `src/app.py:12`."""
     return f"{found.path}:{found.line}" if found.line else found.path
 
 
@@ -227,7 +226,6 @@ class WebResultsBody(ToolBody):
 
 
 def pages_of(result: ToolResult) -> tuple[WebResult, ...]:
-    """Return the pages that a result lists; empty if it is not a web search."""
     listed = result.metadata.get("results")
     if not isinstance(listed, list):
         return ()

@@ -122,7 +122,6 @@ class ContentWriter:
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return `text` as one line of at most `limit` characters, with invisible characters named."""
     line = named(text[: limit + 1].replace("\r\n", " ").replace("\n", " ").replace("\t", " "))
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
@@ -281,7 +280,6 @@ class ToolBody(QObject):
         return self._is_there and self._is_wanted
 
     def place(self, width: int) -> QPoint:
-        """Lay out for a card this wide; return where the column begins."""
         self.column.set_width(width - self.left - Space.M)
         above = _BAR if self._bar is not None and self._bar.is_above else 0
         self._text_top = self.styles.card_line + Space.S + above
@@ -293,7 +291,6 @@ class ToolBody(QObject):
 
     @property
     def bottom(self) -> int:
-        """Where the card's line or, if it is unfolded, the body ends."""
         if not self.is_shown:
             return self.styles.card_line
         bar = _BAR if self._bar is not None else 0

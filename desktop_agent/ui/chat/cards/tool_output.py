@@ -33,7 +33,6 @@ class OutputExcerpt(NamedTuple):
 
 
 def with_controls_named(text: str) -> str:
-    """Return raw text as the model reads it, with control characters escaped."""
     return without_controls(text.replace("\r\n", "\n"))
 
 
@@ -47,7 +46,6 @@ def first_lines(text: str, count: int) -> OutputExcerpt:
 
 
 def _shortened(line: str) -> tuple[str, int]:
-    """Return the beginning of a line, and how many characters follow."""
     text = with_controls_named(line[:MAX_LINE].removesuffix("\r"))[:MAX_LINE]
     return text, max(0, len(line) - MAX_LINE)
 

@@ -52,7 +52,6 @@ class AttachedContents(QObject):
         edit.textChanged.connect(self._on_text_changed)
 
     def show(self, content: MentionedContent, preview: ContentPreview | None) -> None:
-        """Show what a content is if it is still mentioned; None means that it does not exist."""
         if content not in self._mentioned:
             return
         if preview is None:
@@ -68,7 +67,6 @@ class AttachedContents(QObject):
         self._on_text_changed()
 
     def place(self, area: QRect) -> int:
-        """Place the chips in rows at the top of `area`; return their height with the space below."""
         shown: list[QWidget] = [chip for chip in self._chips.values() if not chip.isHidden()]
         if not shown:
             return 0

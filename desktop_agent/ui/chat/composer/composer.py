@@ -170,7 +170,6 @@ class ControlRow(QObject):
 
 
 def _fit_pickers(pickers: Sequence[PickerButton], room: int) -> None:
-    """Shorten the pickers' words if they do not all fit; the longest picker is shortened further."""
     is_tight = sum(picker.width_with(is_short=False) for picker in pickers) > room
     widths = {picker: picker.width_with(is_short=is_tight) for picker in pickers}
     longest = max(pickers, key=widths.__getitem__, default=None)
@@ -264,7 +263,7 @@ class Composer(QWidget):
         self._say_state()
 
     def set_asked(self, call_id: CallId) -> None:
-        """Set the call that waits for an answer, if any. A message sent then denies it, with its text as the reason."""
+        """A message sent while it waits denies it, with its text as the reason."""
         if call_id != self._asked:
             self._asked = call_id
             self._arming.restart()
@@ -295,7 +294,7 @@ class Composer(QWidget):
         return self.tr("Queue the next message…")
 
     def set_blocked(self, reason: str) -> None:
-        """Stop taking messages and show the reason; with an empty reason, take them again. A draft stays."""
+        """A draft stays. With an empty reason, messages are taken again."""
         if reason == self._blocked:
             return
         self._blocked = reason

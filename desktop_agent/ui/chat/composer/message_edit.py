@@ -55,7 +55,7 @@ class PromptHistory:
         return self._at < len(self._prompts) and self._prompts[self._at] == text
 
     def older(self, current: str) -> str | None:
-        """Return the prompt before the one shown, or `None` at the oldest. `current` is what is shown."""
+        """`current` is what the field shows now."""
         if self._at == 0:
             return None
         if self._at == len(self._prompts):
@@ -64,7 +64,6 @@ class PromptHistory:
         return self._prompts[self._at]
 
     def newer(self) -> str | None:
-        """Return the prompt after the one shown, finally the draft; `None` at the draft."""
         if self._at == len(self._prompts):
             return None
         self._at += 1
@@ -110,7 +109,7 @@ class FieldMarks:
         return [mark_of(cursor_over(document, start, end), text_format) for start, end in spans]
 
     def paint_grounds(self, viewport: QWidget, offset: QPointF) -> None:
-        """Paint the backgrounds. `offset` is the text's origin in the viewport."""
+        """`offset` is the text's origin in the viewport."""
         painter = QPainter(viewport)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -259,7 +258,6 @@ class MessageEdit(QPlainTextEdit):
             super().insertFromMimeData(source)
 
     def _gives(self, source: QMimeData) -> bool:
-        """Hand on files, pictures and long texts; return whether there were any."""
         if files := _files_in(source):
             self.files_given.emit(files)
         elif source.hasImage() and not source.hasText():  # a cell of a table is both, and wanted as text
@@ -271,7 +269,6 @@ class MessageEdit(QPlainTextEdit):
         return True
 
     def insert_word(self, word: str) -> None:
-        """Insert a word at the cursor, with a space on each side that has none."""
         cursor = self.textCursor()
         text = self.toPlainText()
         start, end = index_of(text, cursor.selectionStart()), index_of(text, cursor.selectionEnd())
@@ -301,7 +298,6 @@ class MessageEdit(QPlainTextEdit):
 
 
 def _files_in(data: QMimeData) -> tuple[str, ...]:
-    """Return the local files in `data`; empty if it also has other files."""
     urls = data.urls() if data.hasUrls() else []
     return tuple(url.toLocalFile() for url in urls) if all(url.isLocalFile() for url in urls) else ()
 

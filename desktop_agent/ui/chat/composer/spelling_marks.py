@@ -127,7 +127,6 @@ class SpellingMarks(QObject):
         return [*actions, separators[0], learn, separators[1]]
 
     def _put(self, word: ProseWord, other: str) -> None:
-        """Replace a word that is still there with another. Undo reverts it."""
         cursor = cursor_over(self._edit.document(), word.start, word.end)
         if cursor.selectedText() == word.text:
             cursor.insertText(other)

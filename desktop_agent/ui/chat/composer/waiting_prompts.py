@@ -71,7 +71,6 @@ class QueueCard(QWidget):
         self.update()
 
     def place(self, area: QRect) -> None:
-        """Move to this area; while the mouse drags the card, wait until it is released."""
         self._home = area.y()
         self.setGeometry(area.x(), self.y() if self._is_dragged else self._home, area.width(), area.height())
 

@@ -47,7 +47,6 @@ def is_for_a_file(language: str, paths: tuple[str, ...]) -> bool:
 
 
 def _in_comment(code: str) -> Iterator[str]:
-    """Yield the path that the first line names in a comment, if it names nothing else."""
     first = code.partition("\n")[0][:_LONGEST_LINE]
     comment = _COMMENT.fullmatch(first)
     words = comment[1].removesuffix("*/").removesuffix("-->").split() if comment is not None else []
@@ -56,7 +55,6 @@ def _in_comment(code: str) -> Iterator[str]:
 
 
 def _before(source: str) -> Iterator[str]:
-    """Yield the paths in the lines above a fence, the nearest first."""
     lines = [line[-_LONGEST_LINE:] for line in source.splitlines() if line.strip()]
     for line in reversed(lines[-_LINES_BEFORE:]):
         if line.lstrip().startswith(("```", "~~~")):

@@ -41,7 +41,7 @@ class LinkedEntry(EntryWidget):
             self.entry_actions.link_activated.emit(href)
 
     def offer_links(self) -> None:
-        """Take the focus if there are links. Call it after layout."""
+        """Call it after layout."""
         has_links = bool(self._links())
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if has_links or self.is_tab_stop else Qt.FocusPolicy.NoFocus)
 
@@ -206,7 +206,6 @@ class MarkdownWidget(LinkedEntry):
         self._do_wanted()
 
     def _do_wanted(self) -> None:
-        """Copy or apply the fence once the answer is parsed completely."""
         if self._wanted is None or self.is_behind:
             return
         (act, index), self._wanted = self._wanted, None

@@ -61,7 +61,6 @@ class QuestionCard(QWidget):
         self.resize(width, self.place_all(PADDING - 3, width - 2 * PADDING) + PADDING)
 
     def fit(self) -> None:
-        """Adapt the height to the content."""
         before = self.height()
         self.set_width(self._width)
         if self.height() != before:
@@ -93,7 +92,6 @@ class QuestionCard(QWidget):
         return self._arming.is_armed and not self.is_answered and self.isVisible()
 
     def answer(self, decision: Decision) -> None:
-        """Give the answer if it counts, and take no more."""
         if self.is_listening:
             self.is_answered = True
             self.stop()
@@ -127,7 +125,7 @@ class SpendingCard(QuestionCard):
         return self._entry.is_waiting and super().is_listening  # it may have been answered elsewhere
 
     def stop(self) -> None:
-        """Take no more answers. The keyboard stays in the conversation, when it would move from a button elsewhere."""
+        """The keyboard stays in the conversation, when it would move from a button elsewhere."""
         if any(button.hasFocus() for button in self._buttons):
             self._transcript.setFocus(Qt.FocusReason.OtherFocusReason)
         for button in self._buttons:

@@ -158,7 +158,6 @@ class ToolWidget(LinkedEntry):
         ]
 
     def _note_texts(self, entry: ToolEntry) -> list[tuple[str, str]]:
-        """Return the notes; unfolded, the card first says its purpose and how it was allowed."""
         said = (explained(explanation_of(entry.call)), entry_words.asked(entry)) if self.row.is_unfolded else ()
         return [*((text, "muted") for text in said if text), *entry_words.notes(entry)]
 

@@ -122,7 +122,6 @@ class ToolLine(FoldLine):
             self._paint_text(painter, left, right, purpose, font)
 
     def _paint_right(self, painter: QPainter, right: float, text: str, role: str, font: QFont | None = None) -> float:
-        """Paint `text` so that it ends at `right`; return where the next text can end."""
         if not text:
             return right
         font = font or self.styles.secondary

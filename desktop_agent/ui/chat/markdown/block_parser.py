@@ -138,7 +138,6 @@ def parser() -> "MarkdownIt":
 
 
 def language_of(info: str) -> str:
-    """Return the language in a fence's info string: its first word, with escapes and entities decoded."""
     word = info.split(maxsplit=1)[0] if info.strip() else ""
     if "\\" not in word and "&" not in word:
         return word
@@ -229,7 +228,6 @@ class Region:
         return found
 
     def first_fence(self) -> int | None:
-        """Return the index of the first top-level fence whose first line is complete."""
         for index, node in enumerate(self.nodes):
             if self.tokens[node.first].type == "fence" and node.line < self.complete_lines:
                 return index

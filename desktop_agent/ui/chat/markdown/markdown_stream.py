@@ -350,7 +350,6 @@ class MarkdownStream:
 
 
 def _last_complete(nodes: Sequence[Node], region: Region) -> int:
-    """Return the index of the last node, other than the first, whose beginning is certain, or 0."""
     for index in range(len(nodes) - 1, 0, -1):
         # What begins on a complete line stays; a table is one only while its second line looks like it.
         is_table = region.tokens[nodes[index].first].type == "table_open"

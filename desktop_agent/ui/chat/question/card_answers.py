@@ -22,7 +22,6 @@ _LEAST_QUOTED_WIDTH = 60
 
 
 def _cut_offer(button: QPushButton, parts: list[str], room: int) -> None:
-    """Shorten the quoted parts until the button fits in this many pixels."""
     metrics = button.fontMetrics()
     shown = parts
     for width in range(_OFFER_WIDTH, 0, -_OFFER_STEP):
@@ -112,7 +111,6 @@ class CardAnswers(QObject):
         return DENIAL in self._drafts
 
     def set_shortcut(self, *, is_enabled: bool) -> bool:
-        """Let keys answer, or not; return whether that changed the buttons."""
         if is_enabled == self._listens:
             return False
         self._listens = is_enabled

@@ -68,7 +68,6 @@ class Heights:
         return min(bisect_right(self._bottoms, y), len(self._heights) - 1)
 
     def replace(self, start: int, heights: Iterable[int]) -> None:
-        """Replace everything from `start` on with `heights`."""
         self._heights[start:] = heights
         del self._bottoms[start:]
 
@@ -186,7 +185,6 @@ class Column:
         self._retired.clear()
 
     def release(self, top: int, bottom: int) -> None:
-        """Forget the layout of what lies outside these edges."""
         if len(self._boxes) + len(self._of_other_width) <= _FEW or not self.text.blocks:
             return
         first, last = self._heights.at(top), self._heights.at(bottom)
@@ -442,7 +440,6 @@ class Column:
 
 
 def _links_beside(marks: Sequence[TextMark], found: Iterable[InlineSpan]) -> list[InlineSpan]:
-    """Return the links that no mark overlaps."""
     return [
         link
         for link in found

@@ -130,7 +130,6 @@ class ColumnHighlights:
         self._current: TextMatch | None = None
 
     def select(self, selection: tuple[TextPosition, TextPosition] | None) -> bool:
-        """Show this range as selected; return whether that changed anything."""
         if selection == self._selection:
             return False
         self._selection = selection

@@ -171,7 +171,6 @@ class TextPassage:
         return [span for span in self._spans if span.href]
 
     def rects(self, start: int, end: int) -> list[QRectF]:
-        """Return the area of a range, one rectangle for each line."""
         found: list[QRectF] = []
         for number in range(self._layout.lineCount()):
             line = self._layout.lineAt(number)
@@ -221,7 +220,6 @@ class Paragraph(QWidget):
         self.setAccessibleName(self._rich.text)
 
     def place(self, x: int, y: int, width: int) -> int:
-        """Move to this point with this width; return the height."""
         formats = [(span.start, span.length, self._styles.format(span.style)) for span in self._rich.spans]
         height = self._styles.text_line
         self._passage = TextPassage(self._rich, self._font, format_ranges(formats), width=width, line_height=height)

@@ -111,7 +111,6 @@ class TextStyles:
         self.small = theme.text_font(TypeSize.HEAD, grows=False)
         self.secondary = theme.text_font(TypeSize.SECONDARY, grows=False)
         self.text_width = QFontMetricsF(self.body).averageCharWidth()
-        """Average width of a letter, for estimates."""
         self.code_width = QFontMetricsF(self.code).horizontalAdvance("0")
         self._formats: dict[tuple[int, int], QTextCharFormat] = {}
         self._headings: dict[int, QFont] = {}

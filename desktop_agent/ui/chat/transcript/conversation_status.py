@@ -140,7 +140,6 @@ class ConversationStatus(QObject):
             self._layout.request_layout()
 
     def place(self) -> None:
-        """Let the page of an empty conversation fill the view."""
         self.empty.setGeometry(0, 0, self._view.width(), self._view.viewport().height())
 
     @property
@@ -148,7 +147,6 @@ class ConversationStatus(QObject):
         return self._timer.isActive()
 
     def update_ticking(self) -> None:
-        """Start ticking if anything on screen shows elapsed time, or else stop."""
         rows = self._layout.widgets.live
         is_ticking = self._activity.is_working or any(row.widget is not None and row.widget.is_ticking for row in rows)
         if not is_ticking:

@@ -85,7 +85,6 @@ class EntryRows:
         return gone
 
     def number_pages(self, transcript: Transcript) -> None:
-        """Set the page of each row that belongs to a loaded page."""
         for number in transcript.paged.loaded_pages:
             for index in transcript.paged.span_of_page(number):
                 self._rows[index].page = number
@@ -389,7 +388,6 @@ def entry_number(transcript: Transcript, index: int) -> int:
 
 
 def find_entry(transcript: Transcript, entry: int) -> FoundEntry | None:
-    """Return where the entry with this number is; None when there is none."""
     paged, before = transcript.paged, 0
     for number, page in enumerate(paged.pages):
         if entry < before + page.entries:

@@ -76,7 +76,6 @@ class Pointer(QObject):
         self._selected.begin(spot, "word")
 
     def move(self, event: QMouseEvent) -> None:
-        """Extend the selection, or set the cursor for what is under the pointer."""
         self._at = event.position().toPoint()
         if self._layout.widgets.held_row is None or not event.buttons() & Qt.MouseButton.LeftButton:
             self._show_cursor()
@@ -89,7 +88,6 @@ class Pointer(QObject):
             self._scroll_timer.stop()
 
     def release(self, event: QMouseEvent) -> None:
-        """Finish the selection, or follow the link that was pressed."""
         if event.button() != Qt.MouseButton.LeftButton:
             return
         link = self.link_at(event.position().toPoint())
@@ -134,7 +132,6 @@ class Pointer(QObject):
             self._selected.extend(spot)
 
     def _scroll(self) -> None:
-        """Scroll while the pointer is held outside, the faster the farther."""
         height = self._area.viewport().height()
         beyond = self._at.y() if self._at.y() < 0 else self._at.y() - height
         bar = self._area.verticalScrollBar()
@@ -267,14 +264,12 @@ class MessageMenu(QObject):
         self._navigation = navigation
 
     def copy(self) -> None:
-        """Put the selected text on the clipboard, else the message with the focus."""
         if not self._selected.is_empty:
             self._selected.copy()
         elif (row := self._focused()) is not None:
             _copy(copied_row(row))
 
     def quote(self) -> None:
-        """Quote the selected text, else the message with the focus, else the last answer."""
         rows = reversed(list(self._layout.rows))
         answers = (row for row in rows if isinstance(row.entry, TextEntry) and row.entry.kind == "text")
         row = self._focused() or next(answers, None)

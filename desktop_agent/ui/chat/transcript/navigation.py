@@ -57,11 +57,9 @@ class Navigation(QObject):
 
     @property
     def can_rewind(self) -> bool:
-        """Whether going back can be asked for now: not while a turn runs."""
         return self._transcript is not None and not self._transcript.turns.is_running
 
     def on_pages_loaded(self) -> None:
-        """Go to the call or place that was asked for when its page was not loaded."""
         if self._sought_call:
             self.show_call(self._sought_call)
         elif self._sought_place is not None:
@@ -141,7 +139,6 @@ class Navigation(QObject):
         self._reveal(self._card_of(call_id))
 
     def show_turn(self, turn: int, call_id: str = "") -> None:
-        """Bring the card of this call into view, else what the user asked in this turn."""
         asked = [row for row in self._layout.rows if isinstance(row.entry, PromptSubmitted) and row.entry.turn == turn]
         self._reveal(self._card_of(call_id) or (asked[-1] if asked else None))
 
@@ -156,7 +153,6 @@ class Navigation(QObject):
     # -- pages --
 
     def ask_for_pages(self) -> None:
-        """Ask for the pages in view and near it, unless they were the last ones asked for."""
         height = self._area.viewport().height()
         in_view = self._pages_between(0, height)
         near = self._pages_between(-_NEAR * height, (1 + _NEAR) * height)

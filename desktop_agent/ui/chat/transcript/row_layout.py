@@ -62,7 +62,6 @@ class RowWidgets(QObject):
         """A row whose widget stays, however far away it is: a selection is being drawn from it."""
 
     def restyle(self, styles: TextStyles) -> None:
-        """Drop all widgets; those made from now on use these styles."""
         self.styles = styles
         self._drop_widgets()
         self.width = 0  # fonts may be different now
@@ -81,7 +80,6 @@ class RowWidgets(QObject):
             self.measure(row)
 
     def measure(self, row: EntryRow) -> bool:
-        """Update the height of a row, from its widget or as an estimate; return whether it changed."""
         if row.widget is None:
             self._rows.heights.set(row.index, self._rows.estimate(row))
             return True
@@ -225,7 +223,6 @@ class RowLayout(QObject):
         self.rows = EntryRows()
         self.reading = ReadingPlace(self.rows)
         self.files = KnownFiles()
-        """The files that paths in the conversation can link to."""
         self.widgets = RowWidgets(self.rows, self.reading, TextStyles(theme, self.files), make, self)
         self.top_edge = 0
         self._area = area
@@ -404,7 +401,6 @@ class RowLayout(QObject):
         self._throttle.trigger()
 
     def show_edits(self, edits: Mapping[int, str]) -> None:
-        """Restore the user's unsent edits of earlier prompts, by turn."""
         for row in self.rows:
             if isinstance(row.entry, PromptSubmitted) and row.entry.turn in edits:
                 row.drafts[EDIT] = edits[row.entry.turn]
@@ -418,7 +414,6 @@ class RowLayout(QObject):
         self.reading.forget(row)
 
     def flush(self) -> None:
-        """Show pending changes at once, including what is being laid out gently."""
         self._throttle.run_now()
         if self.is_gentle:
             self.lay_out()

@@ -111,7 +111,6 @@ class SelectedText:
         self._show()
 
     def extend(self, spot: TranscriptPosition) -> None:
-        """Select up to `spot`; without a beginning, begin there."""
         if self._first is None:
             self.begin(spot)
         else:
@@ -127,7 +126,6 @@ class SelectedText:
             self._show()
 
     def forget(self, row: EntryRow) -> None:
-        """Drop a selection that touches a row which was removed."""
         if any(spot.row is row for spot in (*(self._first or ()), *(self._last or ()))):
             self._first = self._last = None
 
@@ -161,7 +159,6 @@ class SelectedText:
             QGuiApplication.clipboard().setText(text)
 
     def _ends(self) -> Range | None:
-        """Return where the selection starts and ends, in reading order."""
         if self._first is None or self._last is None:
             return None
         if self._last[0].is_before(self._first[0]):

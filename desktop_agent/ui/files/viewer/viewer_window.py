@@ -112,7 +112,6 @@ class FileTabs(QWidget):
         self.bar.setCurrentIndex(index)
 
     def close_page(self, page: FilePage) -> None:
-        """Close the file's tab; if something in it is not saved, ask there first."""
         if page.is_dirty:
             self.show_page(page)
             page.bar.ask("closing")

@@ -101,7 +101,6 @@ class ThreeRows:
         return self._choices[clash] == "undecided" and clash not in self._edited
 
     def _at(self, row: int) -> tuple[int, int]:
-        """Return the index of the row's region, and the row's offset in it."""
         index = bisect_right(self._starts, row) - 1
         return index, row - self._starts[index]
 

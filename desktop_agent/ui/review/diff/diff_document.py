@@ -71,7 +71,7 @@ class DiffDocument:
         self._build(diff or _NO_DIFF, self.fitting_mode(), opened)
 
     def choose_mode(self, mode: RowMode) -> None:
-        """Choose the mode; it takes effect with the next call of `fit`."""
+        """It takes effect with the next call of `fit`."""
         self.wanted_mode = mode
         self._is_mode_chosen = True
 
@@ -79,7 +79,6 @@ class DiffDocument:
         self._build(self.rows.diff, self.fitting_mode(), self.rows.opened)
 
     def open_gap(self, row: int) -> bool:
-        """Unfold the lines that the gap at `row` hides; return whether there is a gap."""
         gap = self.rows.gap(row)
         if gap is not None:
             self._build(self.rows.diff, self.rows.mode, self.rows.opened | {gap.old_start})

@@ -41,7 +41,6 @@ class DiffNavigation(QObject):
 
     @property
     def selecting_side(self) -> LineSide | None:
-        """The side in which text is selected; `None` in a unified diff."""
         return None if self.document.mode == "unified" else self.side
 
     def reset(self, row: int) -> None:
@@ -73,7 +72,6 @@ class DiffNavigation(QObject):
         return self.go_to_change(bisect_left(self.document.rows.changes, self.row) - 1)
 
     def go_to_change(self, number: int) -> bool:
-        """Go to the change with this index; return whether there is one."""
         changes = self.document.rows.changes
         if not 0 <= number < len(changes):
             return False

@@ -134,7 +134,6 @@ class DiffView(QAbstractScrollArea):
         self.viewport().update()
 
     def describe(self) -> None:
-        """Update the description of the marked row for screen readers."""
         row = self.navigation.row
         words = ""
         if len(self.document.rows):

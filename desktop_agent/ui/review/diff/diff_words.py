@@ -27,7 +27,7 @@ class HunkDecisions(NamedTuple):
     obstacle: str = ""
 
     def state(self, key: HunkKey) -> HunkState:
-        """Return the state of a hunk. An undone hunk counts as undone even if it was kept before."""
+        """An undone hunk counts as undone even if it was kept before."""
         if key in self.undone:
             return "undone"
         return "kept" if key in self.kept else "undecided"
@@ -43,7 +43,6 @@ def hunk_label(hunk: Hunk) -> str:
 
 
 def bar_label(rows: DiffRows, index: int) -> str:
-    """Return the label of a change's bar: its lines, or what changed besides lines, and who made it."""
     hunk, key = rows.hunk(index), rows.key(index)
     text = hunk_label(hunk) if hunk else _head_label(rows, index)
     authors = next((authors for named, authors in rows.diff.authors if named == key), ())

@@ -203,7 +203,6 @@ class HexText(QPlainTextEdit):
         return [side for side in (self._excerpt.before, self._excerpt.after) if side]
 
     def _fitting(self) -> tuple[int, bool]:
-        """Return how many bytes fit in a line, and whether their text fits beside them."""
         chars = (self.viewport().width() - _PADDING_PX) // max(1, self.fontMetrics().horizontalAdvance("0"))
         count = max(1, len(self._sides()))
         for row_bytes, has_text in ((16, True), (8, True), (16, False), (8, False)):
@@ -274,7 +273,6 @@ def _side_chars(row_bytes: int, *, has_text: bool) -> int:
 
 
 def _runs(offsets: list[int], row_bytes: int) -> list[tuple[int, int]]:
-    """Return the first and last offset of each run; runs are split at the ends of rows."""
     runs: list[tuple[int, int]] = []
     for at in offsets:
         if runs and runs[-1][1] == at - 1 and at % row_bytes:

@@ -157,7 +157,6 @@ def short_hash(content: bytes) -> str:
 
 
 def picture_words(picture: DecodedPicture) -> str:
-    """Return the caption of a picture: `800 × 600 · PNG image · 12.4 kB`."""
     parts: list[str] = []
     if picture.size.isValid():
         parts.append(f"{picture.size.width()} × {picture.size.height()}")

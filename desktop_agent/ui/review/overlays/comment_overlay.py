@@ -181,7 +181,6 @@ class CommentOverlay(DiffOverlay):
         self._plus = None
 
     def _choose_shown(self) -> bool:
-        """Select the comments about the shown file; return whether they changed."""
         before = self._shown
         self._shown = tuple(comment for comment in self._comments if comment.path == self._path)
         return self._shown != before

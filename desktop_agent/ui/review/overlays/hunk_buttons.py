@@ -83,7 +83,6 @@ class HunkActions(QWidget):
         self.resize(self.sizeHint())
 
     def _show_buttons(self, *, is_undone: bool) -> None:
-        """Show the buttons that fit; when the focused button is hidden, the focus stays within the hunk."""
         shown, hidden = ((self._redo,), (self._undo, self._keep))[:: 1 if is_undone else -1]
         for button in shown:
             button.show()
@@ -93,7 +92,6 @@ class HunkActions(QWidget):
             button.hide()
 
     def picture(self) -> QPixmap:
-        """Return a picture of the buttons with a transparent background."""
         self.ensurePolished()
         self.resize(self.sizeHint())
         ratio = self.devicePixelRatioF()
