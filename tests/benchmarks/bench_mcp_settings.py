@@ -109,7 +109,7 @@ def run(app: QApplication, qtbot: QtBot) -> dict[str, list[float]]:
     desk = Desk(app, qtbot)
     page, turns = desk.dialog.pages, Turns(app)
     views = [server(number) for number in range(SERVERS)]
-    page.show_servers(ServersView(servers=tuple(views)))
+    page.servers.show_servers(ServersView(servers=tuple(views)))
     turns.of(lambda: None)
     gc.collect()
     gc.freeze()
@@ -122,12 +122,12 @@ def run(app: QApplication, qtbot: QtBot) -> dict[str, list[float]]:
     found["the tools of a server are unfolded, twenty times"] = [turn for each in unfolding for turn in each]
     found["a tool is switched"] = turns.of(row_of(desk).switch.click)
     views[3] = replace(views[3], definition=replace(views[3].definition, disabled_tools=("find_1",)))
-    found["the switch is shown"] = turns.of(lambda: page.show_servers(ServersView(servers=tuple(views))))
+    found["the switch is shown"] = turns.of(lambda: page.servers.show_servers(ServersView(servers=tuple(views))))
     views[5] = replace(views[5], status=replace(views[5].status, state="idle"))
-    found["a server ends"] = turns.of(lambda: page.show_servers(ServersView(servers=tuple(views))))
+    found["a server ends"] = turns.of(lambda: page.servers.show_servers(ServersView(servers=tuple(views))))
     views[7] = replace(views[7], tools=tuple(replace(tool, tokens=90) for tool in views[7].tools))
     found["a server lists other tools"] = turns.of(
-        lambda: page.show_servers(ServersView(servers=tuple(views))), lambda: are_all_there(cards(desk)[7])
+        lambda: page.servers.show_servers(ServersView(servers=tuple(views))), lambda: are_all_there(cards(desk)[7])
     )
     scroll = desk.dialog.page.verticalScrollBar()
     found["scrolled to the end"] = [
