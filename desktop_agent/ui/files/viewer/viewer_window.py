@@ -46,7 +46,7 @@ class FileTabs(QWidget):
         self._spawn = spawn
         self._closed: list[ClosedTab] = []
         self._looked_at: list[FilePage] = []
-        self.bar = QTabBar()
+        self.bar = QTabBar(self)  # before the head, as Tab goes
         set_names(self.bar, "viewerTabs", self.tr("Open files"))
         self.bar.setMovable(True)
         self.bar.setExpanding(False)

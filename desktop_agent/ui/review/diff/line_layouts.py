@@ -41,7 +41,7 @@ class Columns(NamedTuple):
 class LaidLine:
     """One laid-out line that can be painted anywhere. Offsets count characters of the line in the file."""
 
-    def __init__(self, visible: VisibleLine, window: tuple[int, int], spans: LineSpans, style: "LineLayouts") -> None:
+    def __init__(self, visible: VisibleLine, window: tuple[int, int], spans: LineSpans, style: "LineStyle") -> None:
         self.visible = visible
         self.window = window
         self.spans = spans
@@ -95,13 +95,8 @@ class LaidLine:
         return format_ranges(ranges)
 
 
-class LineLayouts:
-    """Lays out lines and caches them, with their common font and direction, and the theme's colours as text formats.
-
-    The least recently used ones are evicted, because a screen holds only a few.
-    """
-
-    MAX_KEPT = 500
+class LineStyle:
+    """What all lines have in common: font, direction, and the theme's colours as text formats."""
 
     def __init__(self, theme: Theme, font: QFont) -> None:
         self.font = font
@@ -112,8 +107,6 @@ class LineLayouts:
         self.option.setTextDirection(Qt.LayoutDirection.LeftToRight)
         self._theme = theme
         self._formats: dict[str, QTextCharFormat] = {}
-        self._kept: dict[tuple[str, int], LaidLine] = {}
-        """The most recently used one comes last."""
 
     def format(self, role: str) -> QTextCharFormat:
         if role not in self._formats:
@@ -121,6 +114,21 @@ class LineLayouts:
             found.setForeground(self._theme.colour(role))
             self._formats[role] = found
         return self._formats[role]
+
+
+class LineLayouts:
+    """Lays out lines and caches them. The least recently used ones are evicted, because a screen holds only a few."""
+
+    MAX_KEPT = 500
+
+    def __init__(self, theme: Theme, font: QFont) -> None:
+        self._style = LineStyle(theme, font)  # not this object: a cycle would keep the layouts alive
+        self._kept: dict[tuple[str, int], LaidLine] = {}
+        """The most recently used one comes last."""
+
+    @property
+    def char_width(self) -> float:
+        return self._style.char_width
 
     def clear(self) -> None:
         self._kept.clear()
@@ -132,7 +140,7 @@ class LineLayouts:
         visible = laid.visible if laid else visible_line(without_ending(text), is_first=number == 0)
         window = columns.window(len(visible.text))
         if laid is None or laid.window != window or laid.spans != spans:
-            laid = LaidLine(visible, window, spans, self)
+            laid = LaidLine(visible, window, spans, self._style)
         while len(self._kept) >= self.MAX_KEPT:
             del self._kept[next(iter(self._kept))]
         self._kept[key] = laid

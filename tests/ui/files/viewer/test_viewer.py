@@ -45,6 +45,16 @@ async def test_files_stand_in_tabs_that_close_and_come_back(reader: Reader, fold
 
 
 @driven
+async def test_tab_goes_from_the_tabs_to_the_buttons_below_them(reader: Reader, folder: Path) -> None:
+    await reader.open(folder, "README.md")
+    names, at = list[str](), reader.viewer.tabs.nextInFocusChain()
+    while at is not None and at is not reader.viewer.tabs:
+        names.append(at.objectName())
+        at = at.nextInFocusChain()
+    assert names.index("viewerTabs") < names.index("viewerSaveButton")
+
+
+@driven
 async def test_a_file_is_searched_and_gone_to_by_line(reader: Reader, folder: Path) -> None:
     await reader.open(folder, "src/pages.py", 100)
     reader.press(Qt.Key.Key_F)
