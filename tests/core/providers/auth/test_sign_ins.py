@@ -20,8 +20,8 @@ from desktop_agent.core.providers.auth.token_renewal import SignedOutError
 from desktop_agent.core.providers.auth.vendor_sign_ins import CHATGPT
 from tests.core.providers.auth.file_keyring import FileKeyring
 from tests.core.providers.auth.hand_clock import HandClock
-from tests.servers.authorization_server import EMAIL, KEY, AuthorizationServer
-from tests.servers.browser import ClosedBrowser, UserInBrowser
+from tests.servers.authorization_server import EMAIL, KEY, AuthorizationServer, query_of
+from tests.servers.browser import ClosedBrowser, UserInBrowser, ask
 
 
 class Installation:
@@ -185,6 +185,8 @@ async def test_a_sign_in_that_is_cancelled_adds_nothing(here: Installation) -> N
         await running
     assert here.keyring.entries == {}
     assert here.accounts.load().added == ()
+    with pytest.raises(ConnectionError):  # no port listens any more
+        await ask(query_of(browser.opened[0])["redirect_uri"])
 
 
 async def test_openrouters_key_is_a_key_like_others(here: Installation) -> None:

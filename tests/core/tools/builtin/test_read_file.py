@@ -91,6 +91,15 @@ async def test_a_named_pipe_is_refused_instead_of_waited_for(work: "Workspace") 
         await read(work, path="pipe")
 
 
+async def test_a_link_that_leads_outside_the_workspace_is_not_read(work: "Workspace") -> None:
+    """Z-90."""
+    (work.root.parent / "outside.txt").write_text("secret")
+    (work.root / "link").symlink_to(work.root.parent / "outside.txt")
+    with pytest.raises(ToolError, match="outside the workspace") as caught:
+        await read(work, path="link")
+    assert caught.value.error_type == "permission"
+
+
 async def test_a_file_that_may_not_be_read_is_a_permission_error(
     work: "Workspace", monkeypatch: pytest.MonkeyPatch
 ) -> None:

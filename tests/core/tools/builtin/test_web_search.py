@@ -15,7 +15,7 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.system.network.connections import Proxy
 from desktop_agent.core.tools.builtin.web_search import LARGEST_ANSWER_BYTES, WebSearch, search_client
 from desktop_agent.core.tools.web.download import AddressBook
-from desktop_agent.core.tools.web.engines import LONGEST_SNIPPET, standard_engines
+from desktop_agent.core.tools.web.engines import LONGEST_SNIPPET, LONGEST_TITLE, standard_engines
 from tests.loop_time import LoopTime
 from tests.servers.web_server import LOOPBACK_BOOK, Canned, WebServer, redirect
 
@@ -150,6 +150,8 @@ async def test_no_more_results_than_asked_for(web: WebServer, work: "Workspace")
     assert [hit["title"] for hit in results] == ["Hit 0", "Hit 1"]
     assert len((await work.answer(tool(web), search_term="x"))["results"]) == 5
     assert len(results[0]["snippet"]) == LONGEST_SNIPPET
+    web.pages["/html/"] = Canned(duckduckgo_hit("t" * 5_000, "https://a.example/", ""))
+    assert len((await work.answer(tool(web), search_term="x"))["results"][0]["title"]) == LONGEST_TITLE
 
 
 async def test_when_every_engine_answers_with_nothing_that_is_the_answer(web: WebServer, work: "Workspace") -> None:

@@ -204,6 +204,11 @@ def test_each_block_knows_what_it_stands_in(text: str, shown: list[tuple[str, st
     assert [(block.kind, block.containers, block.marker) for block in read_whole(text).blocks] == shown
 
 
+def test_html_is_shown_as_it_was_written_and_an_item_without_text_is_empty() -> None:
+    assert read_whole("<script>alert(1)</script>\n\n*x*").blocks[0].content == "<script>alert(1)</script>"
+    assert [block.content for block in read_whole("1.\n2. - x\n3. c").blocks] == ["", "", "x", "c"]
+
+
 @pytest.mark.parametrize("opening", [">", "- ", "1. "])
 def test_nothing_nested_too_deep_vanishes(opening: str) -> None:
     text = opening * 500 + "treasure"

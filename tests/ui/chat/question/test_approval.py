@@ -353,6 +353,7 @@ class TestWhatItShows:
     def test_it_says_how_the_command_would_run_and_leaving_the_sandbox_clearly(self, stage: Stage) -> None:
         ask(stage, replace(question(), confinement="In the sandbox: no network"))
         assert "In the sandbox: no network" in names_on(card(stage))
+        assert "In the sandbox: no network" in card(stage).accessibleName()
         ask(stage, replace(question(), confinement="Not confined", is_escalation=True))
         assert "Runs outside the sandbox, with all the rights of your account" in names_on(card(stage))
 
