@@ -1,5 +1,6 @@
 """The settings dialog shows what is in force and emits what the user wants."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -14,9 +15,13 @@ from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.loading import FileProblem, SettingSource
 from desktop_agent.core.settings.sections import ExecutionSettings, ModelSettings, Settings, UiSettings
 from desktop_agent.core.settings.values import declared_settings, with_setting
+from desktop_agent.ui.settings import settings_dialog
+from desktop_agent.ui.settings.approvals_page import ApprovalsPage
 from desktop_agent.ui.settings.page_parts import Page, SettingRow
 from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_view import Section
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.buttons import Picker
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from tests.parts import part
 from tests.ui.settings.desk import NOW, Desk
@@ -257,6 +262,21 @@ def test_the_sandbox_of_new_sessions_is_chosen_and_its_consequence_said(desk: De
     sandbox.setCurrentIndex(sandbox.findData("none"))
     assert desk.changed == [("execution.sandbox", "none")]
     assert "Commands can do anything your account can." in desk.visible_texts()
+
+
+def test_the_sandbox_picker_has_one_width_whenever_its_page_is_laid_out(
+    desk: Desk, theme: Theme, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class LaidOutAtEachStep(ApprovalsPage):
+        def _build(self) -> Iterator[None]:
+            for _ in super()._build():
+                self.column.minimumSize()
+                yield
+
+    monkeypatch.setattr(settings_dialog, "ApprovalsPage", LaidOutAtEachStep)
+    desk.turn_to("approvals")
+    picker = part(desk.dialog, Picker, "sandboxSettingPicker")
+    assert picker.width() == picker.sizeHint().width()
 
 
 def test_the_rules_in_force_are_listed_and_revoked(desk: Desk) -> None:
