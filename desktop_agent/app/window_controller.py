@@ -11,6 +11,7 @@ from desktop_agent.app.composing import ContentPreviews, SpellChecking
 from desktop_agent.app.connections import has_key
 from desktop_agent.app.content_windows import ContentWindows
 from desktop_agent.app.controller import WindowContext
+from desktop_agent.app.desktop_bus import follow_desktop
 from desktop_agent.app.file_changes import CodeApplying, FileChanging, FileWriting
 from desktop_agent.app.file_viewing import FileViewing
 from desktop_agent.app.palette import PaletteOpening
@@ -21,7 +22,6 @@ from desktop_agent.app.settings.settings_controller import SettingsController
 from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.app.shown_folder import ShownFolder
 from desktop_agent.app.startup.arguments import WindowArguments
-from desktop_agent.app.startup.desktop_wishes import follow_desktop
 from desktop_agent.app.startup.first_sight import first_session
 from desktop_agent.app.startup.news import News
 from desktop_agent.app.startup.preloading import preload

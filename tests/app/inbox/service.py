@@ -16,7 +16,7 @@ from jeepney import DBusAddress, HeaderFields, MessageType, new_error, new_metho
 from jeepney.bus_messages import message_bus
 from jeepney.io.blocking import open_dbus_connection
 
-from desktop_agent.app.notifications import NAME, PATH
+from desktop_agent.app.desktop_bus import NAME, PATH
 
 Mode = Literal["denying", "showing", "plain", "silent", "erring", "nonsense"]
 """`denying` and `showing`: press that button as soon as it is there. `plain`: has neither buttons nor markup.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from desktop_agent.app.notifications import DesktopNotifications, Notification, NotificationKey
+from desktop_agent.app.desktop_bus import DesktopNotifications, Notification, NotificationKey
 from tests.app.inbox.conftest import Desktop
 from tests.app.inbox.service import Mode
 

@@ -4,7 +4,8 @@ import pytest
 from PySide6.QtWidgets import QSystemTrayIcon, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.app.notifications import Notification, TrayMessages
+from desktop_agent.app.desktop_bus import Notification
+from desktop_agent.app.notifications import TrayMessages
 
 NOTIFICATION = Notification(
     key=("s1", "c1"), title="The turn failed", body="Make a file", show_words="Show", deny_words="Deny"

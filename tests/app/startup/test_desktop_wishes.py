@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from desktop_agent.app.startup.desktop_wishes import follow_desktop
+from desktop_agent.app.desktop_bus import follow_desktop
 from desktop_agent.ui.theme import Wishes
 from tests.app.conftest import Go
 from tests.desktop_settings import Values, desktop_settings
