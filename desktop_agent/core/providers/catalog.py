@@ -49,18 +49,16 @@ def account_provider(
     vendor = vendor_of(account.provider)
     of_environment = custom_headers(vendor, environ) if account.is_usual else {}
     endpoint = ApiEndpoint(
-        address=account.where,
+        account=account,
         headers={**account.headers, **of_environment},
         secrets=tuple(word for value in of_environment.values() for word in (value, *value.split())),
         key_hint=other_credential(account),
         allows_readable_proxy=allows_readable_proxy,
         silence_s=silence_s,
         model=model.bare if model is not None else None,
-        account=account,
         models=models,
-        is_prepaid=account.kind == "oauth",
     )
-    return HttpProvider(account.full_label, wire_format_of(account), endpoint, credential, clock=clock)
+    return HttpProvider(wire_format_of(account), endpoint, credential, clock=clock)
 
 
 def key_credential(account: Account, key: str | None) -> Credential:

@@ -105,7 +105,7 @@ _DRAIN_S = 0.5
 
 
 class ApiEndpoint(Struct, frozen=True, kw_only=True):
-    address: str
+    account: Account
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     """Added to every request; they override its other headers."""
     secrets: tuple[str, ...] = ()
@@ -115,21 +115,19 @@ class ApiEndpoint(Struct, frozen=True, kw_only=True):
     silence_s: float = SILENCE_S
     model: ModelRef | None = None
     """The answering model: other models' thinking is not sent, and prices are known. `None` sends everything."""
-    account: Account | None = None
     models: ModelCatalogue | None = None
-    is_prepaid: bool = False
-    """Whether a subscription covers its requests."""
 
 
 class HttpProvider:
     """The models of one account, in one wire format. It never retries, and belongs to one event loop."""
 
     def __init__(
-        self, label: str, wire: WireFormat, endpoint: ApiEndpoint, credential: Credential, *, clock: Clock | None = None
+        self, wire: WireFormat, endpoint: ApiEndpoint, credential: Credential, *, clock: Clock | None = None
     ) -> None:
-        self.label = label
+        self.label = endpoint.account.full_label
         self._wire = wire
-        self._endpoint = replace(endpoint, address=endpoint.address.strip())
+        self._endpoint = endpoint
+        self._address = endpoint.account.where.strip()
         self._credential = credential
         self._clock = clock or SystemClock()
         self._connection: ApiConnection | None = None
@@ -227,13 +225,12 @@ class HttpProvider:
         if self._endpoint.model is None:
             return completion
         model, now = replace(self._endpoint.model, model=name), self._clock.now()
-        endpoint = self._endpoint
+        models, account = self._endpoint.models, self._endpoint.account
+        is_prepaid = account.kind == "oauth"  # a subscription covers the request
 
         def price() -> Usage:
-            models, account = endpoint.models, endpoint.account
-            stated = models.stated_price(account, name) if models is not None and account is not None else None
-            place, is_prepaid = endpoint.address, endpoint.is_prepaid
-            return priced(completion.usage, model, now, address=place, is_prepaid=is_prepaid, stated=stated)
+            stated = models.stated_price(account, name) if models is not None else None
+            return priced(completion.usage, model, now, address=self._address, is_prepaid=is_prepaid, stated=stated)
 
         return replace(completion, usage=await asyncio.to_thread(price))
 
@@ -253,10 +250,8 @@ class HttpProvider:
 
     async def _known(self, model: str) -> KnownModel | None:
         """Return the metadata of a model. In a thread: the first call reads a file."""
-        models, account = self._endpoint.models, self._endpoint.account
-        if models is None or account is None:
-            return None
-        return await asyncio.to_thread(models.model, account, model)
+        models = self._endpoint.models
+        return await asyncio.to_thread(models.model, self._endpoint.account, model) if models is not None else None
 
     async def _headers(self) -> dict[str, str]:
         return {**await self._credential.headers(), **self._endpoint.headers}
@@ -280,7 +275,7 @@ class HttpProvider:
 
     def _call(self, model: str | None = None) -> FailedCall:
         """Return the context of a call, or raise `ProviderError` if the configuration cannot work."""
-        given = self._endpoint.address
+        given = self._address
         if reason := why_no_address(given):
             raise bad_address(reason)
         address = address_of(given) or ""
@@ -309,9 +304,8 @@ class HttpProvider:
     def _build(self) -> "ApiConnection":
         from desktop_agent.core.providers.http_connection import ApiConnection
 
-        proxy = proxy_for(self._endpoint.address)
-        silence_s = self._endpoint.silence_s
-        return ApiConnection(self._endpoint.address, self._wire.headers, proxy=proxy, silence_s=silence_s)
+        proxy, silence_s = proxy_for(self._address), self._endpoint.silence_s
+        return ApiConnection(self._address, self._wire.headers, proxy=proxy, silence_s=silence_s)
 
 
 async def _drain(events: AsyncIterator[object], failures: tuple[type[Exception], ...]) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 import pytest
 from msgspec.structs import replace
 
-from desktop_agent.core.models.account import usual_account
+from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.protocol.model import (
     AssistantMessage,
     JsonObject,
@@ -46,7 +46,8 @@ class Asked(NamedTuple):
 async def asked(wire: WireFormat, dialect: Dialect, request: ModelRequest, *answers: Answer) -> Asked:
     completions: list[Completion] = []
     async with ModelServer(*answers, dialect=dialect, key=KEY) as server:
-        provider = HttpProvider("Vendor", wire, ApiEndpoint(address=server.url), KeyCredential(KEY))
+        account = Account(provider="anthropic", name="here", address=server.url)
+        provider = HttpProvider(wire, ApiEndpoint(account=account), KeyCredential(KEY))
         try:
             while len(server.messages) < len(answers):
                 last = [piece async for piece in provider.stream(request)][-1]

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from desktop_agent.core.models.account import Account, usual_account
+from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest
 from desktop_agent.core.providers.auth.credential import KeyCredential
-from desktop_agent.core.providers.catalog import account_provider, wire_format_of
-from desktop_agent.core.providers.http_provider import ApiEndpoint, HttpProvider
+from desktop_agent.core.providers.catalog import account_provider
+from desktop_agent.core.providers.http_provider import HttpProvider
 from desktop_agent.core.providers.provider import Completion
 from tests.core.providers.http.conftest import KEY
 from tests.servers.dialects.anthropic import ANTHROPIC
@@ -70,9 +70,9 @@ async def test_at_the_vendor_s_own_address_the_table_of_prices_says_it(
     async with ModelServer(reply(text("Hi."), input_tokens=1_000_000, output_tokens=1_000_000)) as server:
         vendor = replace(vendor_of("anthropic"), address=server.url)
         monkeypatch.setattr("desktop_agent.core.models.prices.known_vendor", {"anthropic": vendor}.get)
-        account = usual_account("anthropic")
-        endpoint = ApiEndpoint(address=server.url, model=ModelRef(provider="anthropic", model=MODEL))
-        provider = HttpProvider("Here", wire_format_of(account), endpoint, KeyCredential(KEY), clock=ThatDay())
+        account = Account(provider="anthropic", name="here", address=server.url)
+        model = ModelRef(provider="anthropic", model=MODEL)
+        provider = account_provider(account, KeyCredential(KEY), model=model, clock=ThatDay())
         assert await cost_of(provider, replace(model_request, model=MODEL)) == pytest.approx(6 + 22.5)
 
 
@@ -80,7 +80,7 @@ async def test_a_subscription_has_paid_already(model_request: ModelRequest, monk
     async with ModelServer(reply(text("Hi."))) as server:
         vendor = replace(vendor_of("anthropic"), address=server.url)
         monkeypatch.setattr("desktop_agent.core.models.prices.known_vendor", {"anthropic": vendor}.get)
-        account, model = usual_account("anthropic"), ModelRef(provider="anthropic", model=MODEL)
-        endpoint = ApiEndpoint(address=server.url, model=model, is_prepaid=True)
-        provider = HttpProvider("Here", wire_format_of(account), endpoint, KeyCredential(KEY), clock=ThatDay())
+        account = Account(provider="anthropic", name="here", address=server.url, kind="oauth")
+        model = ModelRef(provider="anthropic", model=MODEL)
+        provider = account_provider(account, KeyCredential(KEY), model=model, clock=ThatDay())
         assert await cost_of(provider, model_request) == 0.0
