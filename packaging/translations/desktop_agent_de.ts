@@ -9587,6 +9587,10 @@
         <translation>Einstellungen suchen</translation>
     </message>
     <message>
+        <source>Sections</source>
+        <translation>Abschnitte</translation>
+    </message>
+    <message>
         <source>Settings</source>
         <translation>Einstellungen</translation>
     </message>
@@ -9612,13 +9616,6 @@
     <message>
         <source>{0}: saved, but the environment variable {1} overrides the file.</source>
         <translation>{0}: gespeichert, aber die Umgebungsvariable {1} geht der Datei vor.</translation>
-    </message>
-</context>
-<context>
-    <name>SettingsNavigation</name>
-    <message>
-        <source>Sections</source>
-        <translation>Abschnitte</translation>
     </message>
 </context>
 <context>

@@ -9548,6 +9548,10 @@
         <translation>搜索设置</translation>
     </message>
     <message>
+        <source>Sections</source>
+        <translation>分区</translation>
+    </message>
+    <message>
         <source>Settings</source>
         <translation>设置</translation>
     </message>
@@ -9573,13 +9577,6 @@
     <message>
         <source>{0}: saved, but the environment variable {1} overrides the file.</source>
         <translation>{0}：已保存，但环境变量 {1} 优先于文件。</translation>
-    </message>
-</context>
-<context>
-    <name>SettingsNavigation</name>
-    <message>
-        <source>Sections</source>
-        <translation>分区</translation>
     </message>
 </context>
 <context>

@@ -3,7 +3,7 @@
 The dialog changes nothing itself: it emits what the user wants, and `app/settings` does it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Final, Literal
 
@@ -118,24 +118,6 @@ class Pages(QStackedWidget):
         return page
 
 
-class SettingsNavigation(QListWidget):
-    """The list of sections; its current row is the one shown."""
-
-    def __init__(self, theme: Theme, sections: Iterable[str]) -> None:
-        super().__init__()
-        set_names(self, "settingsSections", self.tr("Sections"))
-        self._delegate = _Delegate(theme, set_up_list(self), self)
-        self.setItemDelegate(self._delegate)
-        self.addItems(list(sections))
-        theme.changed.connect(self.viewport().update)
-
-    @property
-    def text_width(self) -> int:
-        metrics = QFontMetrics(self._delegate.fonts.text)
-        names = (self.item(row).text() for row in range(self.count()))
-        return max(map(metrics.horizontalAdvance, names), default=0) + 2 * Space.S
-
-
 class _Delegate(RowDelegate):
     def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         painter.setPen(draw_ground(painter, self.theme, option, self.ring))
@@ -231,7 +213,12 @@ class SettingsDialog(QDialog):
         self._search = make_line(
             "settingsSearch", self.tr("Search settings"), self.tr("Search settings"), is_clearable=True
         )
-        self._sections = SettingsNavigation(theme, map(section_title, SECTIONS))
+        self._sections = QListWidget()
+        set_names(self._sections, "settingsSections", self.tr("Sections"))
+        self._delegate = _Delegate(theme, set_up_list(self._sections), self._sections)
+        self._sections.setItemDelegate(self._delegate)
+        self._sections.addItems(list(map(section_title, SECTIONS)))
+        theme.changed.connect(self._sections.viewport().update)
         self._sections.item(self._row_of("project")).setHidden(True)
         self._section_row = 0
         """The row of the current section, also while a search hides it."""
@@ -278,7 +265,9 @@ class SettingsDialog(QDialog):
     def _lay_out(self) -> None:
         navigation = QWidget(self)
         navigation.setAutoFillBackground(True)
-        navigation.setFixedWidth(max(_NAVIGATION_WIDTH, self._sections.text_width + 2 * Space.S))
+        metrics = QFontMetrics(self._delegate.fonts.text)
+        widest = max(metrics.horizontalAdvance(section_title(section)) for section in SECTIONS)
+        navigation.setFixedWidth(max(_NAVIGATION_WIDTH, widest + 4 * Space.S))
         margins = (Space.S, Space.M, Space.S, Space.S)
         vbox(self._search, self._sections, on=navigation, spacing=Space.S, margins=margins)
         upper = hbox(navigation, hairline(is_vertical=True), (self.pages, 1))
