@@ -6,7 +6,7 @@ A look is the colours and styles that SGR escape sequences set.
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate, groupby
+from itertools import accumulate
 from typing import Any, NamedTuple
 from unicodedata import category, east_asian_width
 
@@ -238,11 +238,12 @@ class Row:
 
 def _runs(looks: Sequence[PrintedStyle], starts: Sequence[int]) -> Iterator[Run]:
     """Yield the runs of cells with these looks; `starts` says where each cell begins, and where the last one ends."""
-    at = 0
-    for look, cells in groupby(looks):
-        begin, at = at, at + len(list(cells))
-        if look != PLAIN and starts[at] > starts[begin]:
-            yield Run(starts[begin], starts[at] - starts[begin], look)
+    begin, look = 0, PLAIN
+    for at, following in enumerate((*looks, PLAIN)):  # for rows full of colours, this is faster than `groupby`
+        if following is not look and following != look:
+            if look != PLAIN and (length := starts[at] - (start := starts[begin])):
+                yield Run(start, length, look)
+            begin, look = at, following
 
 
 class PrintedRow(NamedTuple):

@@ -296,7 +296,6 @@ def numbers_of(parameters: str) -> Numbers:
 
 def carry_out(screen: Screen, parameters: str, between: str, final: str) -> None:
     """Carry out a control sequence (CSI)."""
-    final = _SAME.get(final, final)
     if between:
         if (between, final) == ("!", "p"):
             _soft_reset(screen)
@@ -311,7 +310,7 @@ def carry_out(screen: Screen, parameters: str, between: str, final: str) -> None
         return
     elif final == "m":
         screen.cursor.look = changed(screen.cursor.look, parameters)
-    elif final in _BY_COUNT:
+    elif (final := _SAME.get(final, final)) in _BY_COUNT:
         _BY_COUNT[final](screen, max(1, numbers_of(parameters)[0]))
     elif final in _BY_NUMBERS:
         _BY_NUMBERS[final](screen, numbers_of(parameters))
