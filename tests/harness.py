@@ -39,7 +39,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
-from desktop_agent.core.tools.tool import AnyTool
+from desktop_agent.core.tools.registry import AnyTool
 from desktop_agent.core.transcript import Transcript
 
 E = TypeVar("E", bound=ev.Event)

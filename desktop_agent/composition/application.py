@@ -41,7 +41,7 @@ from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.telemetry.telemetry import Telemetry
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.execution.confiner import SandboxProbe, server_confiner
-from desktop_agent.core.tools.tool import AnyTool
+from desktop_agent.core.tools.registry import AnyTool
 
 
 class OwnParts(TypedDict, total=False):

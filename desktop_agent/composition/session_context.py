@@ -65,12 +65,11 @@ from desktop_agent.core.tools.execution.safeguard import Safeguard
 from desktop_agent.core.tools.execution.writers import RunningServer
 from desktop_agent.core.tools.judging import Policies
 from desktop_agent.core.tools.output import ContextLimits
-from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.tools.registry import AnyTool, ToolRegistry
 from desktop_agent.core.tools.secret_files import finder_of_secrets
-from desktop_agent.core.tools.servers.mcp_tool import SessionTrust
+from desktop_agent.core.tools.servers.mcp_tool import McpTool, SessionTrust
 from desktop_agent.core.tools.servers.search_tools import SearchTools
 from desktop_agent.core.tools.servers.session_servers import SessionServers
-from desktop_agent.core.tools.tool import AnyServerTool, AnyTool
 
 ALL_SERVERS = "mcp://local"
 """The value in `mcp.servers` that stands for every defined server."""
@@ -304,7 +303,7 @@ class SessionContext:
             tools if any(tool.name == SearchTools.name for tool in tools) else (*tools, SearchTools(self._of_servers))
         )
 
-    def _of_servers(self) -> tuple[AnyServerTool, ...]:
+    def _of_servers(self) -> tuple[McpTool, ...]:
         return self.access.of_servers()
 
     def _make_policies(self) -> Policies:

@@ -26,8 +26,8 @@ from desktop_agent.core.system.private_files import close_to_others
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.function_tool import Function, tool
-from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.tool import AnyTool, Tool
+from desktop_agent.core.tools.registry import AnyTool, ToolRegistry
+from desktop_agent.core.tools.tool import Tool
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.library.output_schema import OutputSchema
 from desktop_agent.library.results import InvalidOutputError, Result, StructuredResult, combined, with_output

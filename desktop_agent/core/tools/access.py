@@ -17,7 +17,8 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.protocol.model import Capability, JsonObject, SandboxMode, ToolDefinition
-from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.tools.registry import AnyTool, ToolRegistry
+from desktop_agent.core.tools.servers.mcp_tool import McpTool
 from desktop_agent.core.tools.servers.search_tools import (
     Choice,
     DefinitionBudget,
@@ -25,7 +26,6 @@ from desktop_agent.core.tools.servers.search_tools import (
     chosen,
     servers_in_words,
 )
-from desktop_agent.core.tools.tool import AnyServerTool, AnyTool, ServerTool
 
 Role = Literal["orchestrator", "researcher", "worker"]
 
@@ -113,12 +113,12 @@ class Access(Struct, frozen=True, eq=False):
         for tool in self.permitted():
             tool.definition()
 
-    def of_servers(self) -> tuple[AnyServerTool, ...]:
-        return tuple(tool for tool in self._registry if isinstance(tool, ServerTool) and self._permits(tool))
+    def of_servers(self) -> tuple[McpTool, ...]:
+        return tuple(tool for tool in self._registry if isinstance(tool, McpTool) and self._permits(tool))
 
     def offer(self, budget: DefinitionBudget, loaded: Sequence[str] = ()) -> ToolOffer:
         """Offer all server tools, or those in `loaded` plus the search for the rest if the search is permitted."""
-        own = [tool for tool in self.permitted() if not isinstance(tool, ServerTool)]
+        own = [tool for tool in self.permitted() if not isinstance(tool, McpTool)]
         search = next((tool for tool in self._registry if isinstance(tool, SearchTools)), None)
         theirs = self.of_servers()
         choice = chosen(theirs, budget, loaded) if search and self._permits(search) else Choice(theirs)
@@ -157,7 +157,7 @@ class Access(Struct, frozen=True, eq=False):
 
 
 def _names_of(tool: AnyTool) -> frozenset[str]:
-    if not isinstance(tool, ServerTool):
+    if not isinstance(tool, McpTool):
         return frozenset({tool.name})
     return frozenset({tool.name, tool.server, tool.shown_name})
 

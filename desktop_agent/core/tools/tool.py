@@ -3,8 +3,8 @@
 - A `ReadTool` looks and answers.
 - An `EditTool` *plans*: it returns the files as they would be and writes nothing. The same plan is the dry run, the
   diff in the approval, and what the ledger then applies, so that all three are the same thing.
-- A `CommandTool` runs a process; what it changed is captured around it.
-- A `ServerTool` is called at a server, another program that runs anyway; what that changed here is captured, too.
+- `RunTerminalCmd` runs a process; what it changed is captured around it.
+- An `McpTool` is called at a server, another program that runs anyway; what that changed here is captured, too.
 
 Tools never ask for approval, never write a file of the workspace themselves, and raise `ToolError` for every failure
 that the model should read.
@@ -12,10 +12,10 @@ that the model should read.
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
@@ -31,9 +31,7 @@ from desktop_agent.core.protocol.model import (
     Capability,
     HostedTool,
     JsonObject,
-    Rule,
     TodoItem,
-    ToolChange,
     ToolDefinition,
     ToolResult,
     ToolSource,
@@ -215,84 +213,6 @@ class EditTool(Tool[A]):
     def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
         """Return no arguments: the changes show their effect."""
         return {}
-
-
-class CommandTool(Tool[A]):
-    @abstractmethod
-    def command(self, arguments: A) -> str:
-        """Return the command as it is shown to the user."""
-
-    @abstractmethod
-    def with_command(self, arguments: A, command: str) -> A:
-        """Return the same call with the command as the user edited it."""
-
-    @abstractmethod
-    def circumstances(self, arguments: A) -> tuple[str, ...]:
-        """Return what else determines what runs, one line each for the question: variables, input, a special shell."""
-
-    def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
-        """Return the arguments that the command and its details do not show in full."""
-        return {}
-
-    def variables(self, arguments: A) -> Collection[str]:
-        return ()
-
-    def wants_unconfined(self, arguments: A) -> bool:
-        """Whether the model asks to run this outside the sandbox. Only a request: the policy decides."""
-        return False
-
-    def justification(self, arguments: A) -> str:
-        """Return the model's reason for running outside the sandbox, to be shown in the question."""
-        return ""
-
-    @abstractmethod
-    def working_folder(self, arguments: A, context: ToolContext) -> Path:
-        """Return where the command would run. Raises `ToolError` when it is not in the workspace."""
-
-    @abstractmethod
-    async def run(self, arguments: A, context: ToolContext) -> ToolResult:
-        """Run the command. On cancellation, this returns only when the whole process group is gone."""
-
-
-class ServerTool(Tool[A]):
-    """A tool that another program offers. What that program says about it decides nothing."""
-
-    server: str
-    server_tool: str
-    shown_name: str
-    """The tool's name for people: `server/tool`."""
-    tokens: float
-    """Estimated number of tokens of its definition in a request."""
-
-    @property
-    @abstractmethod
-    def is_confined(self) -> bool:
-        """Whether the sandbox keeps the program from everything it was not given, including git's own files."""
-
-    @property
-    @abstractmethod
-    def may_write(self) -> bool:
-        """Whether the program can change files here; not if it runs elsewhere or may write nowhere."""
-
-    async def change(self) -> ToolChange | None:
-        """Return how the tool differs from what the user allowed, or None. Only this current version is called."""
-        return None
-
-    def introduction(self, change: ToolChange | None) -> str:
-        """Return what the program says about the tool, if the user has not allowed it yet; `change` is the last one."""
-        return ""
-
-    async def allow(self, rules: Sequence[Rule], *, is_lasting: bool) -> None:
-        """Note that the user allowed the tool as of the last `change`: once, or permanently by `rules`."""
-
-    @abstractmethod
-    async def run(self, arguments: A, context: ToolContext) -> ToolResult:
-        """Call the tool; cancelling tells the program. Raises `ToolError` when the tool changed since `change`."""
-
-
-AnyServerTool = ServerTool[Any]
-AnyTool = ReadTool[Any] | EditTool[Any] | CommandTool[Any] | AnyServerTool
-"""A tool whose argument type only it knows: pass it what its own `parse` returned."""
 
 
 @cache

@@ -19,9 +19,10 @@ from desktop_agent.core.protocol.model import TodoItem, ToolResult
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.file_writes import write_state
 from desktop_agent.core.system.processes.runner import ProcessRunner
+from desktop_agent.core.tools.builtin.run_terminal_cmd import RunTerminalCmd
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from desktop_agent.core.tools.reads import DIGEST_KEY, ReadLog
-from desktop_agent.core.tools.tool import CommandTool, EditPlan, EditTool, ReadTool, ToolContext
+from desktop_agent.core.tools.tool import EditPlan, EditTool, ReadTool, ToolContext
 from tests.harness import Ground
 
 
@@ -44,14 +45,14 @@ class Workspace:
     def bytes_of(self, path: str) -> bytes:
         return (self.root / path).read_bytes()
 
-    async def call(self, tool: ReadTool[Any] | CommandTool[Any], **arguments: object) -> ToolResult:
+    async def call(self, tool: ReadTool[Any] | RunTerminalCmd, **arguments: object) -> ToolResult:
         result = await tool.run(tool.parse(arguments), self.context)
         path, digest = result.metadata.get("path"), result.metadata.get(DIGEST_KEY)
         if isinstance(path, str) and isinstance(digest, str):
             self.context.reads.note(path, digest)
         return result
 
-    async def answer(self, tool: ReadTool[Any] | CommandTool[Any], **arguments: object) -> Any:
+    async def answer(self, tool: ReadTool[Any] | RunTerminalCmd, **arguments: object) -> Any:
         return json.loads((await self.call(tool, **arguments)).content)
 
     def plan(self, tool: EditTool[Any], **arguments: object) -> EditPlan:

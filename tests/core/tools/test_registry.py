@@ -12,8 +12,7 @@ from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.builtin.grep import Grep
 from desktop_agent.core.tools.builtin.read_file import ReadFile
 from desktop_agent.core.tools.builtin.run_terminal_cmd import RunTerminalCmd
-from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.tool import AnyTool
+from desktop_agent.core.tools.registry import AnyTool, ToolRegistry
 from tests.harness import BUILTIN_TOOLS
 
 NAMES = [

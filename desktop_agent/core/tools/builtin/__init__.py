@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from desktop_agent.core.tools.builtin.apply_patch import ApplyPatch
 from desktop_agent.core.tools.builtin.codebase_search import CodebaseSearch
@@ -22,12 +23,12 @@ from desktop_agent.core.tools.builtin.todo_write import TodoWrite
 from desktop_agent.core.tools.builtin.view_image import ViewImage
 from desktop_agent.core.tools.builtin.web_fetch import WebFetch
 from desktop_agent.core.tools.builtin.web_search import WebSearch
-from desktop_agent.core.tools.tool import AnyTool
+from desktop_agent.core.tools.tool import EditTool, ReadTool
 
 
 def builtin_tools(
     cache_folder: Path, *, longest_command_s: Callable[[], float | None] = lambda: None
-) -> tuple[AnyTool, ...]:
+) -> tuple[ReadTool[Any] | EditTool[Any] | RunTerminalCmd, ...]:
     """Return every session's tools in the order the model sees them. `longest_command_s` is called for each command."""
     return (
         ReadFile(),

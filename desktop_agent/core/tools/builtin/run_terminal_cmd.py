@@ -32,7 +32,7 @@ from desktop_agent.core.system.processes.shell import Shell, find_program, find_
 from desktop_agent.core.system.staged_file import write_all
 from desktop_agent.core.tools.files.file_tool import not_found
 from desktop_agent.core.tools.output import fit_all
-from desktop_agent.core.tools.tool import SPOOL_KEY, CommandTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.tool import SPOOL_KEY, Tool, ToolArguments, ToolContext
 
 DEFAULT_TIMEOUT_S = 120.0
 
@@ -111,7 +111,7 @@ class RunTerminalCmdArguments(ToolArguments):
         return self
 
 
-class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
+class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
     name = "run_terminal_cmd"
     capabilities = ("exec_shell",)
     arguments_type = RunTerminalCmdArguments
@@ -142,10 +142,12 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         return arguments.command
 
     def with_command(self, arguments: RunTerminalCmdArguments, command: str) -> RunTerminalCmdArguments:
+        """Return the same call with the command as the user edited it."""
         fields: JsonObject = {**arguments.model_dump(), "command": command}
         return self.parse(fields)
 
     def circumstances(self, arguments: RunTerminalCmdArguments) -> tuple[str, ...]:
+        """Return what else determines what runs: variables, input, a special shell."""
         lines: list[str] = []
         if arguments.env:
             lines.append(f"Variables: {_shortened(_variables(arguments))}")
@@ -158,6 +160,7 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         return tuple(lines)
 
     def asked_arguments(self, arguments: RunTerminalCmdArguments, given: JsonObject) -> JsonObject:
+        """Return the arguments that the command and its details do not show in full."""
         long = {"env": _variables(arguments), "stdin": arguments.stdin or ""}
         return {name: given[name] for name, text in long.items() if len(text) > _LONGEST_SHOWN}
 
@@ -168,12 +171,14 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         return arguments.env or {}
 
     def wants_unconfined(self, arguments: RunTerminalCmdArguments) -> bool:
+        """Whether the model asks to run this outside the sandbox. Only a request: the policy decides."""
         return arguments.with_escalated_permissions
 
     def justification(self, arguments: RunTerminalCmdArguments) -> str:
         return (arguments.justification or "").strip()
 
     def working_folder(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> Path:
+        """Return where the command would run. Raises `ToolError` when it is not in the workspace."""
         text = arguments.cwd or "."
         place = context.boundary.follow(context.boundary.for_reading(text))
         if not place.absolute.exists():
@@ -183,6 +188,7 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         return place.absolute
 
     async def run(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> ToolResult:
+        """Run the command. On cancellation, this returns only when the whole process group is gone."""
         if arguments.tty and not HAS_TERMINALS:
             raise ToolError("This system has no terminal to run it in. Leave tty out.")
         command = await asyncio.to_thread(self._prepare, arguments, context)

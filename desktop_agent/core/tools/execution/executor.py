@@ -7,7 +7,7 @@ writes a workspace file itself.
 import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import assert_never
+from typing import Any, assert_never, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,6 +35,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.system.workspace import HeldWorkspace
 from desktop_agent.core.tools.access import Access
+from desktop_agent.core.tools.builtin.run_terminal_cmd import RunTerminalCmd, RunTerminalCmdArguments
 from desktop_agent.core.tools.execution.confiner import (
     KEPT_BACK_KEY,
     Confinement,
@@ -48,17 +49,17 @@ from desktop_agent.core.tools.gate import ApprovalGate, NotApprovedError, Permit
 from desktop_agent.core.tools.judging import Case, arguments_digest
 from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
 from desktop_agent.core.tools.reads import ReadLog
+from desktop_agent.core.tools.registry import AnyTool
 from desktop_agent.core.tools.secret_files import SecretNames
 from desktop_agent.core.tools.servers.asking_back import ServerQuestions, ServerSampling
+from desktop_agent.core.tools.servers.mcp_tool import McpArguments, McpTool
 from desktop_agent.core.tools.tool import (
     SKIPPED_KEY,
     SPOOL_KEY,
     STOPPED_KEY,
-    AnyTool,
-    CommandTool,
     EditTool,
     ReadTool,
-    ServerTool,
+    Tool,
     ToolArguments,
     ToolContext,
     is_dry_run,
@@ -116,7 +117,7 @@ class ActiveCall(Struct):
     def title(self) -> str:
         if self.tool is None or self.arguments is None:
             return self.block.name
-        return self.tool.title(self.arguments)
+        return cast("Tool[ToolArguments]", self.tool).title(self.arguments)
 
     def as_model(self) -> ToolCall:
         return ToolCall(id=self.block.id, name=self.block.name, arguments=self.block.arguments)
@@ -158,9 +159,11 @@ class ToolExecutor(Struct, frozen=True, eq=False):
                 result = await self._read(tool, call, arguments, context)
             case EditTool():
                 result = await self._edit(tool, call, arguments, context)
-            case CommandTool():
+            case RunTerminalCmd():
+                assert isinstance(arguments, RunTerminalCmdArguments)
                 result = await self._command(tool, call, arguments, context)
-            case ServerTool():
+            case McpTool():
+                assert isinstance(arguments, McpArguments)
                 result = await self._call_server(tool, call, arguments, context)
             case _:
                 assert_never(tool)
@@ -210,7 +213,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         return ToolResult(content="\n".join((plan.content, *notes)), metadata=plan.metadata)
 
     async def _call_server(
-        self, tool: ServerTool[ToolArguments], call: ActiveCall, arguments: ToolArguments, context: ToolContext
+        self, tool: McpTool, call: ActiveCall, arguments: McpArguments, context: ToolContext
     ) -> ToolResult:
         change = await tool.change()
         facts = replace(
@@ -242,7 +245,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
             await self._effects.collect(call.turn, call.block.id, snapshot, author=run.author)
 
     async def _command(
-        self, tool: CommandTool[ToolArguments], call: ActiveCall, arguments: ToolArguments, context: ToolContext
+        self, tool: RunTerminalCmd, call: ActiveCall, arguments: RunTerminalCmdArguments, context: ToolContext
     ) -> ToolResult:
         facts = replace(
             _facts(tool),
@@ -271,9 +274,9 @@ class ToolExecutor(Struct, frozen=True, eq=False):
 
     async def _escalate(
         self,
-        tool: CommandTool[ToolArguments],
+        tool: RunTerminalCmd,
         call: ActiveCall,
-        arguments: ToolArguments,
+        arguments: RunTerminalCmdArguments,
         context: ToolContext,
         case: Case,
         refused: ToolResult,
@@ -300,9 +303,9 @@ class ToolExecutor(Struct, frozen=True, eq=False):
 
     async def _run_command(
         self,
-        tool: CommandTool[ToolArguments],
+        tool: RunTerminalCmd,
         call: ActiveCall,
-        arguments: ToolArguments,
+        arguments: RunTerminalCmdArguments,
         context: ToolContext,
         confinement: Confinement,
     ) -> ToolResult:
@@ -392,11 +395,11 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         )
 
 
-def _facts(tool: AnyTool) -> CallFacts:
+def _facts(tool: Tool[Any]) -> CallFacts:
     return CallFacts(tool=tool.name, capabilities=tool.capabilities, source=tool.source)
 
 
-def _case(tool: AnyTool, call: ActiveCall, arguments: ToolArguments, facts: CallFacts, title: str) -> Case:
+def _case(tool: Tool[Any], call: ActiveCall, arguments: ToolArguments, facts: CallFacts, title: str) -> Case:
     asking = call.as_model()
     request = ApprovalRequest(
         call_id=asking.id,
@@ -414,8 +417,8 @@ def _case(tool: AnyTool, call: ActiveCall, arguments: ToolArguments, facts: Call
 
 
 def _as_permitted(
-    tool: CommandTool[ToolArguments], arguments: ToolArguments, permit: Permit
-) -> tuple[ToolArguments, str]:
+    tool: RunTerminalCmd, arguments: RunTerminalCmdArguments, permit: Permit
+) -> tuple[RunTerminalCmdArguments, str]:
     edited = permit.edited_command
     if edited is None or edited == tool.command(arguments):
         return arguments, ""

@@ -39,7 +39,7 @@ from desktop_agent.core.protocol.codec import object_in, objects_in
 from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import Capability, JsonObject, Rule, ToolChange, ToolDefinition, ToolResult
 from desktop_agent.core.tools.servers.results import is_plain, result_of
-from desktop_agent.core.tools.tool import ServerTool, ToolArguments, ToolContext, map_schema
+from desktop_agent.core.tools.tool import Tool, ToolArguments, ToolContext, map_schema
 
 
 class SessionTrust:
@@ -224,7 +224,9 @@ class McpArguments(ToolArguments):
     values: dict[str, Any]
 
 
-class McpTool(ServerTool[McpArguments]):
+class McpTool(Tool[McpArguments]):
+    """A tool that another program offers. What that program says about it decides nothing."""
+
     source = "external"
     arguments_type = McpArguments
 
@@ -249,16 +251,19 @@ class McpTool(ServerTool[McpArguments]):
         self._judged: OfferedTool | None = None
         self._schema = offered_schema(self._told.input_schema)
         self.tokens = tool_tokens([self.definition()])
+        """Estimated, of its definition in a request."""
         is_here = isinstance(definition.reached_by, Program)
         self.capabilities: tuple[Capability, ...] = ("write_fs", "exec_shell", "network") if is_here else ("network",)
 
     @property
     def is_confined(self) -> bool:
+        """Whether the sandbox keeps the program from everything it was not given, including git's own files."""
         reached_by = self._connection.definition.reached_by
         return isinstance(reached_by, Program) and reached_by.sandbox is not None
 
     @property
     def may_write(self) -> bool:
+        """Whether the program can change files here; not if it runs elsewhere or may write nowhere."""
         reached_by = self._connection.definition.reached_by
         return isinstance(reached_by, Program) and (reached_by.sandbox is None or bool(reached_by.sandbox.folders))
 
@@ -302,12 +307,14 @@ class McpTool(ServerTool[McpArguments]):
         return McpArguments(values=values)
 
     async def change(self) -> ToolChange | None:
+        """Return how the tool differs from what the user allowed, or None. Only this current version is called."""
         if self._trust is None:
             return None
         self._judged = await self._offered_now()
         return await asyncio.to_thread(self._trust.change, self._connection.definition, self._judged)
 
     def introduction(self, change: ToolChange | None) -> str:
+        """Return what the program says about the tool, if the user has not allowed it yet; `change` is the last one."""
         if self._trust is None or change is None or change.kind != "unknown":
             return ""
         definition = self._connection.definition
@@ -315,6 +322,7 @@ class McpTool(ServerTool[McpArguments]):
         return "" if is_known else introduced(change.after)
 
     async def allow(self, rules: Sequence[Rule], *, is_lasting: bool) -> None:
+        """Note that the user allowed the tool as of the last `change`: once, or permanently by `rules`."""
         if self._trust is not None:
             now = await self._offered_now()
             await self._require_judged(now)
@@ -322,6 +330,7 @@ class McpTool(ServerTool[McpArguments]):
             await self._trust.allow(self._connection.definition, now, others, rules, is_lasting=is_lasting)
 
     async def run(self, arguments: McpArguments, context: ToolContext) -> ToolResult:
+        """Call the tool; cancelling tells the program. Raises `ToolError` when the tool changed since `change`."""
         if self._trust is not None:
             now = await self._offered_now()
             await self._require_judged(now)

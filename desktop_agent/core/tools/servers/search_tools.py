@@ -22,7 +22,8 @@ from pydantic import Field
 from desktop_agent.core.context.history_fold import FOUND_KEY, SEARCH_TOOLS
 from desktop_agent.core.protocol.codec import as_object, object_in, text_in
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
-from desktop_agent.core.tools.tool import AnyServerTool, ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.servers.mcp_tool import McpTool
+from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
 
 MOST_FOUND = 20
 _USUAL = 5
@@ -48,7 +49,7 @@ class SearchTools(ReadTool[SearchToolsArguments]):
     capabilities = ()
     arguments_type = SearchToolsArguments
 
-    def __init__(self, tools: Callable[[], tuple[AnyServerTool, ...]]) -> None:
+    def __init__(self, tools: Callable[[], tuple[McpTool, ...]]) -> None:
         self._tools = tools
 
     def title(self, arguments: SearchToolsArguments) -> str:
@@ -65,12 +66,12 @@ class SearchTools(ReadTool[SearchToolsArguments]):
         return ToolResult(content=text, metadata={FOUND_KEY: [tool.name for tool in found]})
 
 
-def servers_in_words(tools: tuple[AnyServerTool, ...]) -> str:
+def servers_in_words(tools: tuple[McpTool, ...]) -> str:
     counts = Counter(tool.server for tool in tools)
     return "\n".join(f"- {server}: {count} {'tool' if count == 1 else 'tools'}" for server, count in counts.items())
 
 
-def _described(tool: AnyServerTool) -> str:
+def _described(tool: McpTool) -> str:
     definition = tool.definition()
     schema = json.dumps(definition.input_schema, ensure_ascii=False, separators=(",", ":"))
     return f"{tool.name} (of the server {tool.server})\n{definition.description}\nArguments: {schema}"
@@ -86,7 +87,7 @@ _LONGEST_TEXT = 4_000
 _RANKED = "SELECT rowid FROM tool WHERE tool MATCH ? ORDER BY bm25(tool, 4.0, 2.0, 1.0, 0.5), rowid LIMIT ?"
 
 
-def best_tools(tools: Sequence[AnyServerTool], query: str, limit: int) -> tuple[AnyServerTool, ...]:
+def best_tools(tools: Sequence[McpTool], query: str, limit: int) -> tuple[McpTool, ...]:
     """Return the best matching tools, best first; ties are ordered by name. Blocks for milliseconds."""
     by_name = sorted(tools, key=lambda tool: tool.name)
     wanted = query.strip().lower()
@@ -106,7 +107,7 @@ def best_tools(tools: Sequence[AnyServerTool], query: str, limit: int) -> tuple[
     return tuple(found[:limit])
 
 
-def _texts_of(tool: AnyServerTool) -> tuple[str, ...]:
+def _texts_of(tool: McpTool) -> tuple[str, ...]:
     name = tool.shown_name.removeprefix(f"{tool.server}/")
     arguments = " ".join(_argument_texts(tool.definition().input_schema))
     others = map(_whole_and_in_parts, (tool.server, tool.description[:_LONGEST_TEXT], arguments))
@@ -143,12 +144,12 @@ class DefinitionBudget(Struct, frozen=True):
 
 
 class Choice(Struct, frozen=True):
-    offered: tuple[AnyServerTool, ...]
-    deferred: tuple[AnyServerTool, ...] = ()
+    offered: tuple[McpTool, ...]
+    deferred: tuple[McpTool, ...] = ()
     """Those that are left to the search; none unless they would take too much."""
 
 
-def chosen(tools: Sequence[AnyServerTool], budget: DefinitionBudget, loaded: Sequence[str]) -> Choice:
+def chosen(tools: Sequence[McpTool], budget: DefinitionBudget, loaded: Sequence[str]) -> Choice:
     """Return which of `tools` a request has; `loaded` are those found or called, oldest first.
 
     The estimate ignores providers' own token counts, because changing the definitions would invalidate a provider's
@@ -156,10 +157,10 @@ def chosen(tools: Sequence[AnyServerTool], budget: DefinitionBudget, loaded: Seq
     """
     if budget.is_enough_for(sum(tool.tokens for tool in tools)):
         return Choice(tuple(tools))
-    by_name: Mapping[str, AnyServerTool] = {tool.name: tool for tool in tools}
+    by_name: Mapping[str, McpTool] = {tool.name: tool for tool in tools}
     found = [by_name[name] for name in loaded if name in by_name]
     left = budget.for_found
-    offered: list[AnyServerTool] = []
+    offered: list[McpTool] = []
     for tool in reversed(found):
         left -= tool.tokens
         if left < 0 and offered:

@@ -15,7 +15,6 @@ from desktop_agent.core.tools.access import Access, CallRules
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.servers.mcp_tool import McpTool
 from desktop_agent.core.tools.servers.search_tools import DefinitionBudget, SearchTools, best_tools, chosen
-from desktop_agent.core.tools.tool import AnyServerTool
 from tests.core.tools.servers import tracker
 from tests.harness import BUILTIN_TOOLS
 
@@ -30,12 +29,12 @@ def connection(name: str) -> Connection:
     return ServerPool(SystemClock(), {}, Path("unused")).lease(definition, Path()).connection
 
 
-def tools_of(server: str, *named: tuple[str, str]) -> tuple[AnyServerTool, ...]:
+def tools_of(server: str, *named: tuple[str, str]) -> tuple[McpTool, ...]:
     here = connection(server)
     return tuple(McpTool(here, OfferedTool(name=name, description=about, input_schema={})) for name, about in named)
 
 
-def of_tracker(count: int) -> tuple[AnyServerTool, ...]:
+def of_tracker(count: int) -> tuple[McpTool, ...]:
     here, listed = connection("tracker"), map(tracker.tool, range(count))
     offered = (OfferedTool(name=t["name"], description=t["description"], input_schema=t["inputSchema"]) for t in listed)
     return tuple(McpTool(here, tool) for tool in offered)
