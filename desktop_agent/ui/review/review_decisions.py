@@ -32,7 +32,8 @@ from desktop_agent.core.protocol.ops import MarkReviewed, Op, UndoChanges, UndoD
 from desktop_agent.core.transcript import ChangeRecord, Transcript
 from desktop_agent.core.undo.path_tracking import recorded_of
 from desktop_agent.ui.review.changed_files import ChangedFile, group_by_file
-from desktop_agent.ui.review.conflict.clash_words import Purpose, Resolution
+from desktop_agent.ui.review.conflict.clash_dialog import Resolution
+from desktop_agent.ui.review.conflict.clash_page import Purpose
 from desktop_agent.ui.review.diff_source import DiffSource, FileDiffs, GitSource, Spawn, Submit
 from desktop_agent.ui.review.reviewed_changes import NetCounts, Reviewed
 from desktop_agent.ui.translation.core_words import core_words, plural

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,17 +12,16 @@ from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QListWidget, QListWi
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.merge.three_way import Source, ThreeWay, compare_three
 from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileImage, FileOutcome
 from desktop_agent.ui.part_keys import native_keys
-from desktop_agent.ui.review.conflict import clash_words
-from desktop_agent.ui.review.conflict.clash_page import ClashPage, enter_button
-from desktop_agent.ui.review.conflict.clash_words import Names, Purpose, Resolution
+from desktop_agent.ui.review.conflict.clash_page import ClashPage, Names, Purpose, enter_button, named_by, names_of
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn
 from desktop_agent.ui.review.media.media_view import VersionFacts, version_facts, version_words
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation.core_words import core_words, plural
 from desktop_agent.ui.widgets.labels import Note, make_label, restyle
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, stack, vbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip
@@ -123,6 +123,20 @@ _SIZE = QSize(1_080, 760)
 _SHARE_OF_WINDOW = 0.94
 _SIDE_WIDTH = 208
 _WRITE_KEYS = "Ctrl+Return"
+_MOST_NAMED = 6
+
+
+class Resolution(NamedTuple):
+    """Write `content` (`None`: delete the file), but only if the file still has the digest `expected`."""
+
+    path: str
+    content: bytes | None
+    expected: Digest | None
+    """The digest of the version that the user saw; `None` if there was no file."""
+    purpose: Purpose
+    outcome: FileOutcome
+    like: FileImage | None = None
+    """The version whose kind of file to write, when a whole version is chosen; None keeps the kind."""
 
 
 class _File(Struct):
@@ -222,7 +236,7 @@ class ClashDialog(QDialog):
             self._add_page(file, self._page_for(path, clash, versions) if versions else _reason_page(reason))
 
     def _page_for(self, path: str, clash: Clash, versions: Versions) -> QWidget:
-        names = clash_words.names_of(self._purpose, clash)
+        names = names_of(self._purpose, clash)
         if versions.three is None:
             return WholePage(self._theme, versions, names)
         page = ClashPage(self._theme, path, versions.three, self._purpose, names)
@@ -247,9 +261,12 @@ class ClashDialog(QDialog):
         page = self.page
         if page is None or self._file.settled:
             return
-        if left := page.editor.undecided:
-            page.go_to(next((number for number in left if number >= page.current), left[0]))
-            self._state.say(clash_words.left(left), "warning")
+        if left := page.rows.undecided:
+            page.go_to(next((number for number in left if number >= page.rows.current), left[0]))
+            named = ", ".join(str(number + 1) for number in left[:_MOST_NAMED])
+            listed = f"{named}, …" if len(left) > _MOST_NAMED else named
+            one, many = "%n clash is left to decide: number {0}.", "%n clashes are left to decide: numbers {0}."
+            self._state.say(plural("ClashDialog", len(left), one, many).format(listed), "warning")
         else:
             self._resolve(page.editor.content())
 
@@ -281,36 +298,56 @@ class ClashDialog(QDialog):
         outcome, page, versions = self._file.outcome, self.page, self._file.versions
         is_open = not self._file.settled
         is_clash = outcome.clash is not None
-        self._title.setText(clash_words.title(self._purpose, outcome.clash))
+        self._title.setText(self._title_words(outcome.clash))
         self.setWindowTitle(self._title.text())
         self.setAccessibleName(self._title.text())
-        self._summary.setText(
-            clash_words.summary(
-                outcome.path,
-                settled=self._file.settled,
-                merged_count=page.merged_count if page else 0,
-                done_count=self._done_count,
-            )
-        )
+        self._summary.setText(self._summary_words())
         self._summary.setToolTip(plain_tooltip(outcome.path))
         self._summary.setAccessibleDescription(outcome.path)
+        is_undo = self._purpose == "undo"
+        take = self.tr("Use the undone version") if is_undo else self.tr("Use the redone version")
         is_removal = versions is not None and versions.wanted is None
-        self._take.setText(clash_words.take(self._purpose, is_removal=is_removal))
+        self._take.setText(self.tr("Remove the file") if is_removal else take)
         self._take.setVisible(is_clash)
         self._take.setEnabled(is_open and versions is not None)
         self._write.setVisible(is_clash and (versions is None or page is not None))
-        decided, count = (0, 0) if page is None else page.decided_and_all
-        is_decided = page is not None and is_open and decided == count
-        state = clash_words.state(decided, count) if page and is_open else ""
+        is_decided = page is not None and is_open and not page.rows.undecided
+        state = self._state_words(page) if page and is_open else ""
         self._state.say(state)
         self._write.setEnabled(is_decided)
         self._write.setToolTip(state if page and is_open and not is_decided else native_keys(_WRITE_KEYS))
-        names = clash_words.names_of(self._purpose, outcome.clash) if outcome.clash else None
+        names = names_of(self._purpose, outcome.clash) if outcome.clash else None
         self._keep.setText(names.keep_all if names else self.tr("Close"))
         primary = self._write if is_decided else self._keep
         for button in (self._keep, self._write):
             restyle(button, "variant", "primary" if button is primary else "")
         primary.setDefault(True)
+
+    def _title_words(self, clash: Clash | None) -> str:
+        is_undo = self._purpose == "undo"
+        if clash is None:
+            return self.tr("Not undone") if is_undo else self.tr("Not redone")
+        words = self.tr("Undo conflicts with {0}") if is_undo else self.tr("Redo conflicts with {0}")
+        named = named_by(clash.yours_by)
+        return words.format(named[0] if named else self.tr("later changes"))
+
+    def _summary_words(self) -> str:
+        path, settled, page = self._file.outcome.path, self._file.settled, self.page
+        words = [f"{path}: {settled}." if settled else self.tr("{0}. Nothing has been written to it.").format(path)]
+        if page and page.rows.three.merged_count and not settled:
+            one, many = "%n other place in it merges without a clash.", "%n other places in it merge without a clash."
+            words.append(plural("ClashDialog", page.rows.three.merged_count, one, many))
+        if self._done_count:
+            one, many = "%n other file is done.", "%n other files are done."
+            words.append(plural("ClashDialog", self._done_count, one, many))
+        return " ".join(words)
+
+    def _state_words(self, page: ClashPage) -> str:
+        count, left = len(page.rows.choices), len(page.rows.undecided)
+        words = plural("ClashDialog", count, "{0} of %n clash decided", "{0} of %n clashes decided").format(
+            count - left
+        )
+        return f"{words} · {self.tr('the result can be written once all are decided')}" if left else words
 
     def _lay_out(self) -> None:
         self._blank.setAlignment(Qt.AlignmentFlag.AlignCenter)

@@ -1,15 +1,18 @@
 """The page for the clashes in one text: its three versions, and below them the text that will be written."""
 
+from collections.abc import Sequence
+from functools import partial
 from itertools import chain
+from typing import Literal, NamedTuple
 
-from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QRectF, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeySequence, QPainter, QPaintEvent, QResizeEvent, QShortcut, QTextCursor
 from PySide6.QtWidgets import QButtonGroup, QFrame, QPlainTextEdit, QPushButton, QSplitter, QWidget
 
 from desktop_agent.core.merge.edited_text import editor_text, encode_edited
 from desktop_agent.core.merge.three_way import Choice, ThreeWay
-from desktop_agent.ui.review.conflict.clash_words import Names, Purpose
-from desktop_agent.ui.review.conflict.three_columns import ThreeColumns
+from desktop_agent.core.protocol.model import Clash, Maker
+from desktop_agent.ui.review.conflict.three_columns import ThreeColumns, ThreeRows
 from desktop_agent.ui.review.diff.highlighter import EditorColours
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import Slot, make_button
@@ -18,70 +21,102 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names,
 from desktop_agent.ui.widgets.text_colours import cursor_over
 from desktop_agent.ui.wording.visible_text import utf16_length
 
+_tr = partial(QCoreApplication.translate, "ClashDialog")
+
+Purpose = Literal["undo", "redo"]
+
+
+class Names(NamedTuple):
+    """The names of the three versions, derived from their authors, and the labels of the choices."""
+
+    base: str
+    wanted: str
+    there: str
+    keep: str
+    both: str
+    keep_all: str
+
+
+def names_of(purpose: Purpose, clash: Clash) -> Names:
+    is_undo = purpose == "undo"
+    is_mine = bool(clash.yours_by) and all(maker.by == "person" for maker in clash.yours_by)
+    version = _version(clash.yours_by)
+    return Names(
+        base=(_version(clash.base_by) or _tr("Agent's version")) if is_undo else _tr("Without it"),
+        wanted=_tr("After undo") if is_undo else _tr("After redo"),
+        there=_tr("{0} (on disk)").format(version) if version else _tr("On disk"),
+        keep=_tr("Keep yours") if is_mine else _tr("Keep what is there"),
+        both=_tr("Both, yours last") if is_mine else _tr("Both, what is there last"),
+        keep_all=_tr("Keep mine") if is_mine else _tr("Keep it as it is"),
+    )
+
+
+def named_by(makers: Sequence[Maker]) -> tuple[str, str] | None:
+    """Return the names for the work of these makers, if all are of one kind.
+
+    The first is for a sentence, as in “Undo conflicts with turn 3”, the second is a version's title. `None` if there
+    are no makers, or several kinds.
+    """
+    kinds = {maker.by for maker in makers}
+    if len(kinds) != 1:
+        return None
+    is_single = len(makers) == 1
+    words = {
+        "person": (_tr("your edit"), _tr("Yours")),
+        "agent": (_tr("turn {0}"), _tr("Turn {0}")) if is_single else (_tr("turns {0}"), _tr("Turns {0}")),
+        "unknown": (_tr("what a server, or you, wrote"), _tr("A server's, or yours")),
+        "other_session": (_tr("another session"), _tr("Another session's")),
+        "undo": (_tr("the undo of turn {0}"), _tr("Undo of turn {0}")),
+        "redo": (_tr("the redo of turn {0}"), _tr("Redo of turn {0}")),
+    }
+    kind = kinds.pop()
+    turns = ", ".join(str(maker.turn) for maker in (makers if kind == "agent" else makers[-1:]))
+    in_the_way, version = words[kind]
+    return in_the_way.format(turns), version.format(turns)
+
+
+def _version(makers: Sequence[Maker]) -> str:
+    if named := named_by(makers):
+        return named[1]
+    return " + ".join(dict.fromkeys(_version((maker,)) for maker in makers))
+
 
 class ResultEditor(QPlainTextEdit):
     """Starts with the merged text, and with the user's own lines wherever there is a clash."""
 
     decided = Signal()
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, rows: ThreeRows, path: str) -> None:
         super().__init__()
         self._theme = theme
-        self._three: ThreeWay | None = None
-        self._choices: list[Choice] = []
-        self._places: list[QTextCursor] = []
-        self._edited: set[int] = set()
-        self._current = 0
+        self._rows = rows
         self._is_choosing = False
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setProperty("variant", "bare")
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.document().setDocumentMargin(Space.S)
         self.setViewportMargins(Space.M, 0, 0, 0)
-        self.document().contentsChange.connect(self._on_contents_changed)
         theme.changed.connect(self._on_theme_changed)
         self._on_theme_changed()
         self._colours = EditorColours(theme, self)
-
-    @property
-    def choices(self) -> tuple[Choice, ...]:
-        return tuple(self._choices)
-
-    @property
-    def edited(self) -> frozenset[int]:
-        """The clashes whose text the user edited after choosing."""
-        return frozenset(self._edited)
-
-    @property
-    def undecided(self) -> tuple[int, ...]:
-        open_ones = (number for number, choice in enumerate(self._choices) if choice == "undecided")
-        return tuple(number for number in open_ones if number not in self._edited)
-
-    def show_three(self, three: ThreeWay, path: str = "") -> None:
-        self._three = three
-        self._choices = ["undecided"] * len(three.clashes)
-        self._places = []
-        self._edited.clear()
-        self._current = 0
         spans: list[tuple[int, int]] = []
         texts: list[str] = []
         at = 0
-        for region, lines in zip(three.regions, three.pieces(self._choices), strict=True):
+        for region, lines in zip(rows.three.regions, rows.three.pieces(rows.choices), strict=True):
             text = editor_text(lines, is_start=at == 0)
             end = at + utf16_length(text)
             if region.origin == "clash":
                 spans.append((at, end))
             texts.append(text)
             at = end
-        self._is_choosing = True
         self.setPlainText("".join(texts))
-        self._is_choosing = False
         self._places = [cursor_over(self.document(), *span) for span in spans]
+        self.document().contentsChange.connect(self._on_contents_changed)
         self._colours.set_path(path)
 
     def choose(self, number: int, choice: Choice) -> None:
         """Fill a clash with the chosen version. The editor's own undo takes it back."""
-        self._choices[number] = choice
+        self._rows.choices[number] = choice
         text = self._chosen(number)
         spans = [(place.selectionStart(), place.selectionEnd()) for place in self._places]
         self._is_choosing = True
@@ -94,11 +129,10 @@ class ResultEditor(QPlainTextEdit):
             shift = length - (end - start) if index > number else 0
             self._places[index] = cursor_over(self.document(), first + shift, last + shift)
         self._places[number] = cursor_over(self.document(), start, start + length)
-        self._edited.discard(number)
+        self._rows.edited.discard(number)
         self.decided.emit()
 
     def show_clash(self, number: int) -> None:
-        self._current = number
         place = QTextCursor(self._places[number])
         place.setPosition(place.selectionStart())
         self.setTextCursor(place)
@@ -107,26 +141,25 @@ class ResultEditor(QPlainTextEdit):
 
     def content(self) -> bytes:
         """Return the exact bytes to write: lines that were not edited keep every byte."""
-        assert self._three is not None
-        merged = tuple(chain.from_iterable(self._three.pieces(self._choices)))
+        three = self._rows.three
+        merged = tuple(chain.from_iterable(three.pieces(self._rows.choices)))
         raw = self.document().toRawText().replace("\u2029", "\n").replace("\u2028", "\n")
-        return encode_edited(merged, raw, self._three.yours.encoding)
+        return encode_edited(merged, raw, three.yours.encoding)
 
     def _chosen(self, number: int) -> str:
-        assert self._three is not None
-        clash = self._three.clashes[number]
+        three, choice = self._rows.three, self._rows.choices[number]
         is_start = self._places[number].selectionStart() == 0
-        return editor_text(self._three.chosen(clash, self._choices[number]), is_start=is_start)
+        return editor_text(three.chosen(three.clashes[number], choice), is_start=is_start)
 
     def _on_contents_changed(self, position: int, removed: int, added: int) -> None:
-        if self._is_choosing or self._three is None:
+        if self._is_choosing:
             return
         for number, place in enumerate(self._places):
             if place.selectionStart() <= position + added and position <= place.selectionEnd():
                 if place.selectedText().replace("\u2029", "\n") == self._chosen(number):
-                    self._edited.discard(number)
+                    self._rows.edited.discard(number)
                 else:
-                    self._edited.add(number)
+                    self._rows.edited.add(number)
         self.decided.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -139,13 +172,12 @@ class ResultEditor(QPlainTextEdit):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
-        undecided = self.undecided
         for number, place in enumerate(self._places):
-            is_open = number in undecided
+            is_open = self._rows.is_open(number)
             area = self._area(place)
             if area.intersects(QRectF(event.rect())):
                 painter.fillRect(area, self._theme.colour("warning_bg" if is_open else "accent_weak"))
-                if number == self._current:
+                if number == self._rows.current:
                     area.setWidth(3)
                     painter.fillRect(area, self._theme.colour("warning_text" if is_open else "accent"))
         painter.end()
@@ -177,14 +209,11 @@ class ClashPage(QWidget):
 
     def __init__(self, theme: Theme, path: str, three: ThreeWay, purpose: Purpose, names: Names) -> None:
         super().__init__()
-        self._three = three
-        self.merged_count = three.merged_count
-        self.current = 0
-        """The clash that the user is at."""
+        self.rows = ThreeRows(three)
         is_undo = purpose == "undo"
-        self._columns = ThreeColumns(theme, (names.base, names.wanted, names.there))
+        self._columns = ThreeColumns(theme, (names.base, names.wanted, names.there), self.rows, path)
         set_names(self._columns, "clashColumns", self.tr("The three versions"))
-        self.editor = ResultEditor(theme)
+        self.editor = ResultEditor(theme, self.rows, path)
         set_names(self.editor, "clashResultEdit", self.tr("The result to be written"))
         self._previous = enter_button(
             "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", "previousClashButton", self.go_to_previous
@@ -204,51 +233,41 @@ class ClashPage(QWidget):
         self._group = QButtonGroup(self)
         self._lay_out()
         self._connect()
-        self._columns.show_three(three, path)
-        self.editor.show_three(three, path)
         self.go_to(0)
 
-    @property
-    def decided_and_all(self) -> tuple[int, int]:
-        count = len(self.editor.choices)
-        return count - len(self.editor.undecided), count
-
-    def choose(self, choice: Choice) -> None:
-        self.editor.choose(self.current, choice)
-
     def go_to_next(self) -> None:
-        self.go_to((self.current + 1) % len(self._three.clashes))
+        self.go_to((self.rows.current + 1) % len(self.rows.choices))
 
     def go_to_previous(self) -> None:
-        self.go_to((self.current - 1) % len(self._three.clashes))
+        self.go_to((self.rows.current - 1) % len(self.rows.choices))
 
     def go_to(self, number: int) -> None:
         self._show_clash(number)
         self._columns.scroll_to_clash(number)
 
     def _show_clash(self, number: int) -> None:
-        self.current = number
+        self.rows.current = number
         self.editor.show_clash(number)
         self._show_decisions()
 
     def _show_decisions(self) -> None:
-        edited = self.editor.edited
-        chosen = self.editor.choices[self.current]
+        current, count = self.rows.current, len(self.rows.choices)
+        is_edited = current in self.rows.edited
         self._group.setExclusive(False)
         for choice, button in self._buttons.items():
-            button.setChecked(choice == chosen and self.current not in edited)
+            button.setChecked(choice == self.rows.choices[current] and not is_edited)
         self._group.setExclusive(True)
-        self._columns.show_decisions(self.editor.choices, edited, self.current)
-        count = len(self._three.clashes)
-        words = self.tr("Clash {0} of {1}").format(self.current + 1, count)
-        state = self.tr("edited by hand") if self.current in edited else ""
+        self._columns.viewport().update()
+        words = self.tr("Clash {0} of {1}").format(current + 1, count)
+        state = self.tr("edited by hand") if is_edited else ""
         self._where.setText(f"{words} · {state}" if state else words)
         self._columns.setAccessibleDescription(self._where.text())
         for button in (self._previous, self._next):
             button.setEnabled(count > 1)
 
     def _on_chosen(self, pressed: QPushButton) -> None:
-        self.choose(next(choice for choice, button in self._buttons.items() if button is pressed))
+        number = self.rows.current
+        self.editor.choose(number, next(choice for choice, button in self._buttons.items() if button is pressed))
 
     def _connect(self) -> None:
         self._columns.clash_clicked.connect(self._show_clash)

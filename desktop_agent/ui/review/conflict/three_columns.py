@@ -32,7 +32,7 @@ class Look(NamedTuple):
 
 
 class ThreeRows:
-    """Knows the lines in each row, and marks them according to the decisions."""
+    """Knows the lines in each row, and marks them according to what the user decides about the clashes."""
 
     def __init__(self, three: ThreeWay) -> None:
         self.three = three
@@ -40,12 +40,16 @@ class ThreeRows:
         self.count = self._starts[-1]
         clashes = (index for index, region in enumerate(three.regions) if region.origin == "clash")
         self._clash_numbers = {index: number for number, index in enumerate(clashes)}
-        self._choices: tuple[Choice, ...] = ("undecided",) * len(self._clash_numbers)
-        self._edited: frozenset[int] = frozenset()
+        self.choices: list[Choice] = ["undecided"] * len(self._clash_numbers)
+        self.edited: set[int] = set()
+        """The clashes whose text the user edited after choosing."""
+        self.current = 0
+        """The clash that the user is at."""
         self._words: dict[tuple[int, Source], Spans] = {}
 
-    def decide(self, choices: Sequence[Choice], edited: frozenset[int]) -> None:
-        self._choices, self._edited = tuple(choices), edited
+    @property
+    def undecided(self) -> list[int]:
+        return [number for number in range(len(self.choices)) if self.is_open(number)]
 
     def look(self, row: int, source: Source) -> Look:
         index, _ = self._at(row)
@@ -98,15 +102,15 @@ class ThreeRows:
         return lines
 
     def is_open(self, clash: int) -> bool:
-        return self._choices[clash] == "undecided" and clash not in self._edited
+        return self.choices[clash] == "undecided" and clash not in self.edited
 
     def _at(self, row: int) -> tuple[int, int]:
         index = bisect_right(self._starts, row) - 1
         return index, row - self._starts[index]
 
     def _clash_look(self, clash: int, source: Source) -> Look:
-        choice = self._choices[clash]
-        if clash in self._edited:
+        choice = self.choices[clash]
+        if clash in self.edited:
             return Look("sunken")
         if choice == "undecided":
             return Look("warning_bg", "found_current", "≠" if source != "base" else "", "warning_text")
@@ -126,17 +130,17 @@ class ThreeColumns(QAbstractScrollArea):
 
     clash_clicked = Signal(int)  # its number, from 0
 
-    def __init__(self, theme: Theme, titles: Sequence[str]) -> None:
+    def __init__(self, theme: Theme, titles: Sequence[str], rows: ThreeRows, path: str) -> None:
         super().__init__()
         self._theme = theme
-        self._rows: ThreeRows | None = None
-        self._current = 0
-        self._gutter_chars = 3
+        self._rows = rows
+        self._gutter_chars = len(str(max(len(rows.three.lines(source)) for source in SOURCES)))
         self._placed: tuple[int, int] | None = None
         """The clash last scrolled to, and the scroll position after that."""
         self._colours: dict[Source, Highlighter] = {source: Highlighter(self) for source in SOURCES}
-        for colours in self._colours.values():
+        for source, colours in self._colours.items():
             colours.changed.connect(self.viewport().update)
+            colours.set_text(path, (), rows.three.lines(source))
         self.titles = tuple(titles)
         self._head = _Head(theme, self.titles, self)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -147,26 +151,11 @@ class ThreeColumns(QAbstractScrollArea):
         self.setCornerWidget(QWidget())
         self._on_theme_changed()
         theme.changed.connect(self._on_theme_changed)
-
-    def show_three(self, three: ThreeWay, path: str = "") -> None:
-        self._rows = ThreeRows(three)
-        self._placed = None
-        for source, colours in self._colours.items():
-            colours.set_text(path, (), three.lines(source))
-        self._layouts.clear()
-        self._gutter_chars = len(str(max(len(three.lines(source)) for source in SOURCES)))
         self._update_scroll_bars()
-        self.viewport().update()
-
-    def show_decisions(self, choices: Sequence[Choice], edited: frozenset[int], current: int) -> None:
-        if self._rows:
-            self._rows.decide(choices, edited)
-        self._current = current
-        self.viewport().update()
 
     def scroll_to_clash(self, number: int) -> None:
         """Centre this clash in the view; if it is higher than the view, show it from some lines above it."""
-        if self._rows and (rows := self._rows.rows_of(number)):
+        if rows := self._rows.rows_of(number):
             margin = (self.viewport().height() - len(rows) * ROW_HEIGHT) // 2
             bar = self.verticalScrollBar()
             bar.setValue(rows.start * ROW_HEIGHT - max(margin, _CONTEXT_ROWS * ROW_HEIGHT))
@@ -183,38 +172,35 @@ class ThreeColumns(QAbstractScrollArea):
     def _update_scroll_bars(self) -> None:
         height = self.viewport().height()
         bar = self.verticalScrollBar()
-        bar.setRange(0, max(0, (self._rows.count if self._rows else 0) * ROW_HEIGHT - height))
+        bar.setRange(0, max(0, self._rows.count * ROW_HEIGHT - height))
         bar.setPageStep(height)
         bar.setSingleStep(ROW_HEIGHT)
-        longest = self._rows.three.longest_line if self._rows else 0
         room = self._columns()[0].width() - self._text_left()
         across = self.horizontalScrollBar()
-        across.setRange(0, max(0, round((longest + 2) * self._char_width) - room))
+        across.setRange(0, max(0, round((self._rows.three.longest_line + 2) * self._char_width) - room))
         across.setPageStep(max(1, room))
         across.setSingleStep(round(self._char_width * 4))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
         painter.fillRect(event.rect(), self._theme.colour("surface"))
-        columns = self._columns()
-        if rows := self._rows:
-            top = self.verticalScrollBar().value()
-            first = top // ROW_HEIGHT
-            last = min(rows.count, (top + self.viewport().height()) // ROW_HEIGHT + 1)
-            for row in range(first, last):
-                y = row * ROW_HEIGHT - top
-                for source, column in zip(SOURCES, columns, strict=True):
-                    place = QRect(column.left(), y, column.width(), ROW_HEIGHT)
-                    self._paint_cell(painter, rows, row, source, place)
-            self._paint_frame(painter, rows, top)
-            for source, colours in self._colours.items():
-                colours.forget_requests()
-                colours.request("new", rows.lines(source, first, last))
+        columns, top = self._columns(), self.verticalScrollBar().value()
+        first = top // ROW_HEIGHT
+        last = min(self._rows.count, (top + self.viewport().height()) // ROW_HEIGHT + 1)
+        for row in range(first, last):
+            y = row * ROW_HEIGHT - top
+            for source, column in zip(SOURCES, columns, strict=True):
+                self._paint_cell(painter, row, source, QRect(column.left(), y, column.width(), ROW_HEIGHT))
+        self._paint_frame(painter, top)
+        for source, colours in self._colours.items():
+            colours.forget_requests()
+            colours.request("new", self._rows.lines(source, first, last))
         for column in columns[:2]:
             painter.fillRect(column.right() + 1, 0, 1, self.viewport().height(), self._theme.colour("border"))
         painter.end()
 
-    def _paint_cell(self, painter: QPainter, rows: ThreeRows, row: int, source: Source, place: QRect) -> None:
+    def _paint_cell(self, painter: QPainter, row: int, source: Source, place: QRect) -> None:
+        rows = self._rows
         look, number, ground = rows.look(row, source), rows.line(row, source), place.adjusted(0, 0, 1, 0)
         if look.ground:
             painter.fillRect(ground, self._theme.colour(look.ground))
@@ -255,16 +241,17 @@ class ThreeColumns(QAbstractScrollArea):
         line.draw(painter, x, area.top(), ROW_HEIGHT)
         painter.restore()
 
-    def _paint_frame(self, painter: QPainter, rows: ThreeRows, top: int) -> None:
-        if framed := rows.rows_of(self._current):
-            painter.setPen(QPen(self._theme.colour("warning_text" if rows.is_open(self._current) else "accent"), 1))
+    def _paint_frame(self, painter: QPainter, top: int) -> None:
+        rows = self._rows
+        if framed := rows.rows_of(rows.current):
+            painter.setPen(QPen(self._theme.colour("warning_text" if rows.is_open(rows.current) else "accent"), 1))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             y, height = framed.start * ROW_HEIGHT - top, len(framed) * ROW_HEIGHT
             painter.drawRect(0, y, self.viewport().width() - 1, height - 1)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         row = (round(event.position().y()) + self.verticalScrollBar().value()) // ROW_HEIGHT
-        number = self._rows.clash_at(row) if self._rows else None
+        number = self._rows.clash_at(row)
         if number is not None:
             self.clash_clicked.emit(number)
 

@@ -14,8 +14,8 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileImage, FileOutcome, Maker
-from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog
-from desktop_agent.ui.review.conflict.clash_words import Purpose, Resolution
+from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog, Resolution
+from desktop_agent.ui.review.conflict.clash_page import Purpose
 from desktop_agent.ui.review.conflict.three_columns import ThreeColumns
 from desktop_agent.ui.review.diff.diff_layout import ROW_HEIGHT
 from desktop_agent.ui.review.diff.diff_view import DiffView
@@ -151,8 +151,8 @@ def test_everything_is_done_by_keyboard(stage: Stage) -> None:
     QTest.keyClick(editor, Qt.Key.Key_2, alt)
     QTest.keyClick(editor, Qt.Key.Key_F7, Qt.KeyboardModifier.ShiftModifier)
     assert dialog.page is not None
-    assert dialog.page.current == 0
-    assert dialog.page.editor.choices == ("wanted", "yours")
+    assert dialog.page.rows.current == 0
+    assert dialog.page.rows.choices == ["wanted", "yours"]
     QTest.keyClick(editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert [each.content for each in stage.resolutions] == [b"ONE\ntwo\nTHREE\nfour\nfive\nsix\nsieben\neight\n"]
 
@@ -170,7 +170,7 @@ def test_nothing_is_written_until_every_clash_is_decided_and_what_is_left_is_sai
     QTest.keyClick(keep, Qt.Key.Key_Return, control)
     assert "1 clash is left to decide: number 2." in words(dialog)
     assert dialog.page is not None
-    assert dialog.page.current == 1, "it goes where the next decision is"
+    assert dialog.page.rows.current == 1, "it goes where the next decision is"
     assert (dialog.isVisible(), stage.resolutions) == (True, [])
     QTest.keyClick(keep, Qt.Key.Key_2, alt)
     assert write.isEnabled()
@@ -185,11 +185,11 @@ def test_a_clash_edited_by_hand_is_decided(stage: Stage) -> None:
     editor.moveCursor(QTextCursor.MoveOperation.EndOfBlock)
     QTest.keyClicks(editor, " und drei")
     assert dialog.page is not None
-    assert dialog.page.editor.edited == {0}
+    assert dialog.page.rows.edited == {0}
     assert "1 of 2 clashes decided" in words(dialog)
     assert "edited by hand" in words(dialog)
     editor.undo()
-    assert dialog.page.editor.edited == set()
+    assert dialog.page.rows.edited == set()
     editor.redo()
     click(dialog, "nextClashButton")
     click(dialog, "keepYoursButton")
@@ -339,7 +339,7 @@ def test_a_click_into_a_clash_is_about_that_clash(stage: Stage) -> None:
     place.setY(6 * 19 + 9)
     QTest.mouseClick(columns.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert dialog.page is not None
-    assert dialog.page.current == 1
+    assert dialog.page.rows.current == 1
 
 
 def test_the_columns_mark_what_is_open_and_what_is_chosen(stage: Stage, theme: Theme) -> None:
