@@ -13,6 +13,7 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 
@@ -291,7 +292,7 @@ class CodeIndex:
         stop: threading.Event,
         is_partial: bool,
     ) -> None:
-        with index.opened(stop.is_set) as connection:
+        with closing(index.connect(stop.is_set)) as connection:
             database = IndexDatabase(connection)
             known = database.signatures()
             gone = known.keys() - set(paths)

@@ -9,6 +9,7 @@ read from its journal.
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -78,7 +79,7 @@ class SessionSearch:
     def _update(self, is_stopped: Callable[[], bool], file: CacheFile) -> bool:
         """Index new lines; return whether too many of the index's pieces have no session."""
         states = journal_states(self._sessions)
-        with file.opened(is_stopped) as connection:
+        with closing(file.connect(is_stopped)) as connection:
             database = SearchDatabase(connection)
             known = database.states()
             gone = known.keys() - states.keys()

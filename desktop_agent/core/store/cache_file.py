@@ -82,22 +82,14 @@ class CacheFile(Struct, frozen=True):
     synchronous: Literal["NORMAL", "OFF"] = "NORMAL"
     """`OFF` if waiting for the disk costs more than losing the file to a power failure."""
 
-    @contextmanager
-    def opened(
-        self, is_stopped: Callable[[], bool] = not_stopped, *, busy_s: float = _BUSY_S
-    ) -> Generator[sqlite3.Connection]:
-        """Open it for writing; create an empty one if there is none.
+    def connect(
+        self, is_stopped: Callable[[], bool] = not_stopped, *, busy_s: float = _BUSY_S, is_shared: bool = False
+    ) -> sqlite3.Connection:
+        """Open it for writing; create an empty one if there is none. `is_shared` lets threads take turns.
 
         Raises `OSError` or `sqlite3.Error`: among them `interrupted` when stopped, and `locked` when others use the
         file for longer than `busy_s`.
         """
-        with closing(self.connect(is_stopped, busy_s=busy_s)) as connection:
-            yield connection
-
-    def connect(
-        self, is_stopped: Callable[[], bool] = not_stopped, *, busy_s: float = _BUSY_S, is_shared: bool = False
-    ) -> sqlite3.Connection:
-        """Open it for a caller that keeps it open; `is_shared` lets threads take turns. Raises like `opened`."""
         make_private_folder(self.path.parent)
         make_private_file(self.path)
         until = time.monotonic() + busy_s
@@ -148,7 +140,7 @@ class CacheFile(Struct, frozen=True):
     def opened_to_read(
         self, is_stopped: Callable[[], bool] = not_stopped, *, busy_s: float = _READER_BUSY_S
     ) -> Generator[sqlite3.Connection | None]:
-        """Open it alongside its writer; yield `None` if there is nothing to read. Raises like `opened`."""
+        """Open it alongside its writer; yield `None` if there is nothing to read. Raises like `connect`."""
         # An empty file is one whose writer is about to begin; even a reader's short lock would be in its way then.
         if not self.path.exists() or self.path.stat().st_size == 0:
             yield None

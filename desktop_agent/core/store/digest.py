@@ -9,7 +9,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import date
 from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -261,7 +261,7 @@ class JournalCache(Generic[Known]):
     def _write(self, gone: Collection[SessionId]) -> None:
         unsaved = dict(self._unsaved)  # at once: another thread may keep something meanwhile
         rows = [_row(name, entry) for name, entry in unsaved.items()]
-        with self._file.opened(busy_s=_BUSY_S) as connection, transaction(connection):
+        with closing(self._file.connect(busy_s=_BUSY_S)) as connection, transaction(connection):
             connection.executemany("DELETE FROM session WHERE id = ?", [(name,) for name in gone])
             connection.executemany("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?)", rows)
         for name, entry in unsaved.items():

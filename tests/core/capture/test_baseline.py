@@ -254,8 +254,7 @@ def test_a_cache_whose_disk_fails_in_a_transaction_is_read_as_it_was_before(
 
 def test_the_wait_for_a_cache_that_somebody_keeps_locked_can_be_stopped(database: Path) -> None:
     file = CacheFile(database, 1, ("CREATE TABLE one (a)",), ("one",))
-    with file.opened():
-        pass
+    file.connect().close()
     with closing(sqlite3.connect(database, isolation_level=None)) as other:
         other.execute("PRAGMA locking_mode = EXCLUSIVE")
         other.execute("BEGIN EXCLUSIVE")
