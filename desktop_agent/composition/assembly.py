@@ -54,7 +54,7 @@ def declared_commands(app: Application, root: Path) -> tuple[Declaration, ...]:
 
 def assemble(context: SessionContext) -> Session:
     app, recorder = context.app, context.recorder
-    approvals = Approvals()
+    approvals = Approvals(recorder)
     retries = Retries(app.retry, recorder, app.clock)
     spending = SpendingGuard(
         state=context.state,
@@ -162,8 +162,8 @@ def _session_tools(context: SessionContext, approvals: Approvals, model: AsideMo
     """Return what runs the calls; `model` answers the requests of servers to a model."""
     recorder, policies, clock = context.recorder, context.policies, context.app.clock
     judge = Judge(policies, context.safeguard)
-    gate = ApprovalGate(approvals, recorder, policies, judge)
-    questions = ServerQuestions(approvals, recorder, policies)
+    gate = ApprovalGate(approvals, policies, judge)
+    questions = ServerQuestions(approvals, policies)
     sampling = ServerSampling(model, recorder, policies)
     executor = ToolExecutor(context.toolbox, gate, questions, sampling, context.effects, recorder, clock)
     return SessionTools(

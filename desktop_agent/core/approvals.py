@@ -58,32 +58,41 @@ class HeldQuestion(Struct):
 class Approvals:
     """The open questions of one session."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
         self._pending: dict[CallId, asyncio.Future[Decision]] = {}
         self._held: dict[CallId, HeldQuestion] = {}
 
     async def ask(
         self,
+        turn: int,
         request: ApprovalRequest,
-        announce: Callable[[], Awaitable[None]],
-        confirm: Callable[[Decision], Awaitable[Decision]],
-        conclude: Callable[[Decision], Awaitable[None]],
+        confirm: Callable[[Decision], Awaitable[Decision]] | None = None,
+        *,
+        is_recorded: bool = False,
     ) -> Decision:
-        """Announce `request`, wait for its answer, and return what `confirm` makes of it.
+        """Record `request` unless it is, wait for its answer, and record and return what `confirm` makes of it.
 
-        The question is registered before it is announced, so that no answer can come too early. `conclude` always
-        runs, also when the wait is cancelled: then the decision is `Aborted`.
+        The question is registered before it is recorded, so that no answer can come too early. A decision is always
+        recorded, also when the wait is cancelled: then it is `Aborted`.
         """
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         self._pending[request.call_id] = answer
         decision: Decision = Aborted(reason="The turn was stopped before an answer came.")
         try:
-            await announce()
-            decision = await confirm(await answer)
+            if not is_recorded:
+                await self._log.record(ev.ApprovalRequested(turn=turn, request=request))
+            given = await answer
+            decision = given if confirm is None else await confirm(given)
             return decision
         finally:
             self._pending.pop(request.call_id, None)
-            await conclude(decision)
+            await self.conclude(turn, request.call_id, decision)
+
+    async def conclude(self, turn: int, call_id: CallId, decision: Decision) -> None:
+        """Record the decision about a question, and let it go if it is held."""
+        self.let_go(call_id)
+        await self._log.record(ev.ApprovalResolved(turn=turn, call_id=call_id, decision=decision))
 
     def answer(self, call_id: CallId, decision: Decision) -> bool:
         """Answer a pending or held question. Returns whether one was waiting; late and double answers do nothing."""

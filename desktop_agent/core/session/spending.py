@@ -7,7 +7,6 @@ the day have spent, and asks the user; a session without a user stops instead. U
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -189,25 +188,16 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
             scopes=(ScopeOffer(scope="once", label=f"Go on for another {money(question.limit_usd)}"),),
             spending=question,
         )
-
-        async def confirm(decision: Decision) -> Decision:
-            return decision
-
-        announce = partial(self.log.record, ev.ApprovalRequested(turn=turn, request=request))
-        return await self.approvals.ask(request, announce, confirm, partial(self._conclude, turn, request))
+        return await self.approvals.ask(turn, request)
 
     async def _held_answer(self, turn: int) -> Decision | None:
         """Return the answer to an earlier process's question, if that answer resumed this turn."""
         for request in list(self.state.unfinished.asked.values()):
             held = self.approvals.held(request.call_id)
             if request.spending is not None and held is not None and held.decision is not None:
-                self.approvals.let_go(request.call_id)
-                await self._conclude(turn, request, held.decision)
+                await self.approvals.conclude(turn, request.call_id, held.decision)
                 return held.decision
         return None
-
-    async def _conclude(self, turn: int, request: ApprovalRequest, decision: Decision) -> None:
-        await self.log.record(ev.ApprovalResolved(turn=turn, call_id=request.call_id, decision=decision))
 
 
 def _words(question: SpendingQuestion) -> str:

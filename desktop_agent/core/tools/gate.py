@@ -81,7 +81,6 @@ class ApprovalGate(Struct, frozen=True, eq=False):
     """Decides by the policy and the current rules; asks the user when it must."""
 
     _approvals: Approvals
-    _log: EventLog
     _policies: Policies
     _judge: Judge
     asked: dict[CallId, Case] = field(default_factory=dict[CallId, Case])
@@ -95,7 +94,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
         call, facts = case.call, case.facts
         held = self._approvals.held(call.id)
         if held is not None and isinstance(held.decision, Denied | Aborted):
-            await self._conclude(turn, call.id, held.decision)
+            await self._approvals.conclude(turn, call.id, held.decision)
             _require_allowed(held.decision, held.request)
         verdict = await self._judge.verdict(facts)
         if isinstance(verdict, Allow) and (command := _edited(held)) is not None:
@@ -103,7 +102,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
             verdict = await self._judge.verdict(case.facts)
         if isinstance(verdict, Forbid):
             if held is not None:
-                await self._conclude(turn, call.id, Aborted(reason=NOT_ASKED))
+                await self._approvals.conclude(turn, call.id, Aborted(reason=NOT_ASKED))
             raise ToolError(f"This call is not permitted: {verdict.reason}", error_type="permission")
         if isinstance(verdict, Allow):
             return await self._permit_unasked(turn, case, verdict, held, _if_edited(case.facts.command, facts.command))
@@ -126,7 +125,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
         """Let a call run that would need no question now; the user's earlier answer still counts."""
         if held is not None:
             answer = held.decision
-            await self._conclude(turn, held.request.call_id, answer or Aborted(reason=NOT_ASKED))
+            await self._approvals.conclude(turn, held.request.call_id, answer or Aborted(reason=NOT_ASKED))
             if answer is not None:
                 allowed = _require_allowed(answer, held.request)
                 is_edited = case.facts.command != held.request.command
@@ -136,7 +135,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
     async def withdraw(self, turn: int, call_id: CallId) -> None:
         """Close the question that an earlier process asked about a call, if the call ends without asking again."""
         if self._approvals.held(call_id) is not None:
-            await self._conclude(turn, call_id, Aborted(reason=NOT_ASKED))
+            await self._approvals.conclude(turn, call_id, Aborted(reason=NOT_ASKED))
 
     async def _settle(self, case: Case, asked: Judged, answer: Decision) -> _Settled:
         """Return the result of an answer: what would run now is judged once more, by the policy and on disk."""
@@ -186,37 +185,27 @@ class ApprovalGate(Struct, frozen=True, eq=False):
             answer = held.decision
             if isinstance(answer, Allowed) and is_same:
                 settled = await self._settle(case, judged, answer)
-                await self._conclude(turn, request.call_id, settled.decision)
+                await self._approvals.conclude(turn, request.call_id, settled.decision)
                 return settled
             if answer is not None and not isinstance(answer, Allowed):
-                await self._conclude(turn, request.call_id, answer)
+                await self._approvals.conclude(turn, request.call_id, answer)
                 return _Settled(answer, judged)
             if not is_same:
-                await self._conclude(turn, request.call_id, Aborted(reason=CHANGED))
+                await self._approvals.conclude(turn, request.call_id, Aborted(reason=CHANGED))
             self._approvals.let_go(request.call_id)
-
-        async def announce() -> None:
-            if not is_same:  # else it stands on record, and the user sees it already
-                await self._log.record(ev.ApprovalRequested(turn=turn, request=request))
 
         async def confirm(decision: Decision) -> Decision:
             nonlocal settled
             settled = await self._settle(case, judged, decision)
             return settled.decision
 
-        async def conclude(decision: Decision) -> None:
-            await self._conclude(turn, request.call_id, decision)
-
         self.asked[request.call_id] = case
         try:
-            await self._approvals.ask(request, announce, confirm, conclude)
+            # A question that is the same stands on record, and the user sees it already.
+            await self._approvals.ask(turn, request, confirm, is_recorded=is_same)
         finally:
             self.asked.pop(request.call_id, None)
         return settled
-
-    async def _conclude(self, turn: int, call_id: CallId, decision: Decision) -> None:
-        self._approvals.let_go(call_id)
-        await self._log.record(ev.ApprovalResolved(turn=turn, call_id=call_id, decision=decision))
 
 
 def _is_same(asked: ApprovalRequest, now: ApprovalRequest) -> bool:

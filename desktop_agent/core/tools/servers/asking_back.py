@@ -182,7 +182,6 @@ def _notice(turn: int, question: ServerQuestion, answer: str, allowed: str) -> e
 
 class ServerQuestions(Struct, frozen=True, eq=False):
     _approvals: Approvals
-    _log: EventLog
     _policies: Policies
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -198,15 +197,5 @@ class ServerQuestions(Struct, frozen=True, eq=False):
             arguments_digest=arguments_digest(call),
             question=question,
         )
-
-        async def announce() -> None:
-            await self._log.record(ev.ApprovalRequested(turn=turn, request=request))
-
-        async def confirm(decision: Decision) -> Decision:
-            return decision
-
-        async def conclude(decision: Decision) -> None:
-            await self._log.record(ev.ApprovalResolved(turn=turn, call_id=call.id, decision=decision))
-
         async with self._one_at_a_time:
-            return await self._approvals.ask(request, announce, confirm, conclude)
+            return await self._approvals.ask(turn, request)
