@@ -243,7 +243,7 @@ class TerminalControl(Controller):
         if sys.platform == "win32":
             self._parts[1].show_unavailable(_tr("There is no terminal on Windows yet. Use one of your own."))
             return
-        shell = UserShell(folder, *self._parts[1].view.sight.fitting(), self._spawner, self._on_changed)
+        shell = UserShell(folder, *self._parts[1].view.fitting(), self._spawner, self._on_changed)
         self._shells[folder] = shell
         self._parts[1].show_terminal(shell.emulator, short_path(str(folder)))
         self._spawner.spawn(self._run(shell))
@@ -273,7 +273,7 @@ class TerminalControl(Controller):
 
     def _on_resized(self) -> None:
         if (shell := self._shell) is not None and self._parts is not None and self._parts[0].isVisible():
-            shell.resize(*self._parts[1].view.sight.fitting())
+            shell.resize(*self._parts[1].view.fitting())
 
 
 def _tr(text: str) -> str:

@@ -16,11 +16,10 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPaintEvent,
-    QRegion,
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QPlainTextEdit, QScrollBar, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QPlainTextEdit, QWidget
 
 from desktop_agent.core.terminal.emulator import Emulator
 from desktop_agent.core.terminal.rows import PLAIN, KeptRow, PrintedStyle, Run, width
@@ -146,116 +145,6 @@ LEAST_ROWS, LEAST_COLUMNS = 3, 20
 _MOST_ROWS, _MOST_COLUMNS = 400, 1_000
 
 
-class ScreenViewport:
-    """One terminal in one viewport. `bar` scrolls the history; at its end the sight follows the output."""
-
-    def __init__(self, viewport: QWidget, bar: QScrollBar, painter: RowPainter) -> None:
-        self.painter = painter
-        self.emulator: Emulator | None = None
-        self.follows = True
-        self.shows_cursor = True
-        self._viewport = viewport
-        self._bar = bar
-        self._rows: list[KeptRow] = []
-        self._first = 0
-        self._cursor = QRect()
-        bar.valueChanged.connect(self._on_scrolled)
-
-    def show(self, emulator: Emulator | None) -> None:
-        self.emulator = emulator
-        self.follows = True
-        self._rows = []
-        self.refresh()
-        self._viewport.update()
-
-    def fitting(self) -> tuple[int, int]:
-        rows = int((self._viewport.height() - 2 * TOP) / self.painter.row_height)
-        columns = int((self._viewport.width() - 2 * MARGIN) / self.painter.cell_width)
-        return max(LEAST_ROWS, min(rows, _MOST_ROWS)), max(LEAST_COLUMNS, min(columns, _MOST_COLUMNS))
-
-    def place_at(self, point: QPointF) -> CellPosition:
-        column = round((point.x() - MARGIN) / self.painter.cell_width)
-        return CellPosition(self._first + int((point.y() - TOP) // self.painter.row_height), max(0, column))
-
-    def cell_at(self, point: QPointF) -> CellPosition:
-        column = int((point.x() - MARGIN) // self.painter.cell_width)
-        return CellPosition(self._first + int((point.y() - TOP) // self.painter.row_height), column)
-
-    def show_row(self, row: int) -> None:
-        if self.emulator is None or self._first <= row < self._first + self._rows_in_sight() - 1:
-            return
-        self._bar.setValue(row - self._oldest_row() - self.emulator.screen.height // 2)
-
-    def refresh(self) -> None:
-        if self.emulator is None:
-            return
-        screen, oldest = self.emulator.screen, self._oldest_row()
-        with QSignalBlocker(self._bar):
-            self._bar.setRange(0, screen.first_row - oldest)
-            self._bar.setPageStep(screen.height)
-            self._bar.setValue((screen.first_row if self.follows else self._first) - oldest)
-        self._first = oldest + self._bar.value()
-        rows = [screen.row(self._first + at) for at in range(self._rows_in_sight())]
-        for at, row in enumerate(rows):
-            if at >= len(self._rows) or self._rows[at] != row:
-                self._viewport.update(self._area_of(at))
-        self._rows = rows
-        cursor = self.cursor_area()
-        if cursor != self._cursor:
-            self._viewport.update(self._cursor)
-            self._viewport.update(cursor)
-            self._cursor = cursor
-
-    def cursor_area(self) -> QRect:
-        if self.emulator is None or not (self.shows_cursor and self.emulator.screen.modes.shows_cursor):
-            return QRect()
-        left, top = self._cursor_corner()
-        if not 0 <= top < self._viewport.height():
-            return QRect()
-        return QRectF(left, top, 2 * self.painter.cell_width, self.painter.row_height).toAlignedRect()
-
-    def paint(self, painter: QPainter, region: QRegion, selection: Selection | None) -> None:
-        for at, row in enumerate(self._rows):
-            if region.intersects(self._area_of(at)):
-                selected = selection.columns_in(self._first + at) if selection is not None else None
-                self.painter.paint_row(painter, MARGIN, TOP + at * self.painter.row_height, row, selected)
-
-    def paint_cursor(self, painter: QPainter, composed: str, *, is_active: bool) -> None:
-        if self.emulator is None or self.cursor_area().isEmpty():
-            return
-        screen, (left, top) = self.emulator.screen, self._cursor_corner()
-        if composed:
-            self.painter.paint_composed(painter, left, top, composed)
-            return
-        cell = screen.current_row.cells[screen.cursor.column]
-        self.painter.paint_cursor(painter, left, top, cell, is_active=is_active)
-
-    def _cursor_corner(self) -> tuple[float, float]:
-        assert self.emulator is not None
-        screen = self.emulator.screen
-        row = screen.first_row + screen.cursor.row - self._first
-        return MARGIN + screen.cursor.column * self.painter.cell_width, TOP + row * self.painter.row_height
-
-    def _oldest_row(self) -> int:
-        assert self.emulator is not None
-        screen = self.emulator.screen
-        return screen.first_row - (0 if screen.modes.is_alternate else len(screen.history))
-
-    def _rows_in_sight(self) -> int:
-        return int(self._viewport.height() / self.painter.row_height) + 1
-
-    def _area_of(self, at: int) -> QRect:
-        height = self.painter.row_height
-        return QRectF(0, TOP + at * height, self._viewport.width(), height).toAlignedRect()
-
-    def _on_scrolled(self) -> None:
-        if self.emulator is not None:
-            self.follows = self._bar.value() == self._bar.maximum()
-            self._first = self._oldest_row() + self._bar.value()
-            self.refresh()
-            self._viewport.update()
-
-
 class PointerSelection(QObject):
     """Selects text with the pointer, and copies it to the selection clipboard on desktops that have one."""
 
@@ -263,45 +152,44 @@ class PointerSelection(QObject):
     pasted = Signal()  # by the middle button, on such a desktop
     followed = Signal(object)  # a `TerminalLink`, clicked with Ctrl
 
-    def __init__(self, viewport: QWidget, sight: ScreenViewport, now_ms: Callable[[QMouseEvent], int]) -> None:
-        super().__init__(viewport)
+    def __init__(self, view: "TerminalView") -> None:
+        super().__init__(view.viewport())
         self.selection: Selection | None = None
-        self._sight = sight
-        self._now_ms = now_ms
+        self._view = view
         self.known_file: Callable[[str], str] = lambda _path: ""
         """Returns the file that a path refers to; empty for none."""
         self._pressed_link: TerminalLink | None = None
         self._word_at_ms: int | None = None
-        self._viewport = viewport
-        viewport.setMouseTracking(True)
-        viewport.installEventFilter(self)
+        self._viewport = view.viewport()
+        self._viewport.setMouseTracking(True)
+        self._viewport.installEventFilter(self)
 
     @property
     def text(self) -> str:
-        if self._sight.emulator is None or self.selection is None:
+        if self._view.emulator is None or self.selection is None:
             return ""
-        return selected_text(self._sight.emulator.screen, self.selection)
+        return selected_text(self._view.emulator.screen, self.selection)
 
     def select_all(self) -> None:
-        if self._sight.emulator is not None:
-            screen = self._sight.emulator.screen
+        if self._view.emulator is not None:
+            screen = self._view.emulator.screen
             first = screen.first_row if screen.modes.is_alternate else screen.forgotten_rows
             self.select(Selection(CellPosition(first, 0), CellPosition(screen.first_row + screen.height, 0)))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if not isinstance(event, QMouseEvent) or self._sight.emulator is None:
+        if not isinstance(event, QMouseEvent) or self._view.emulator is None:
             return False
         if self._follows_link(event):
             return True
-        place, is_left = self._sight.place_at(event.position()), event.button() == Qt.MouseButton.LeftButton
+        place, is_left = self._view.place_at(event.position()), event.button() == Qt.MouseButton.LeftButton
         match event.type():
             case QEvent.Type.MouseButtonPress if is_left:
                 self._press(event, place)
             case QEvent.Type.MouseButtonPress if event.button() == Qt.MouseButton.MiddleButton:
                 self.pasted.emit()
             case QEvent.Type.MouseButtonDblClick if is_left:
-                self._word_at_ms = self._now_ms(event)
-                self.select(word_at(self._sight.emulator.screen.row(place.row), place))
+                self._word_at_ms = event.timestamp()
+                self.select(word_at(self._view.emulator.screen.row(place.row), place))
             case QEvent.Type.MouseMove if event.buttons() & Qt.MouseButton.LeftButton and self.selection is not None:
                 self.select(Selection(self.selection.anchor, place))
             case QEvent.Type.MouseButtonRelease if is_left:
@@ -330,9 +218,9 @@ class PointerSelection(QObject):
         return pressed is not None
 
     def link_at(self, point: QPointF) -> TerminalLink | None:
-        if self._sight.emulator is None:
+        if self._view.emulator is None:
             return None
-        return link_at(self._sight.emulator.screen, self._sight.cell_at(point), self.known_file)
+        return link_at(self._view.emulator.screen, self._view.cell_at(point), self.known_file)
 
     def _is_selecting(self, event: QMouseEvent) -> bool:
         has_left = bool(event.buttons() & Qt.MouseButton.LeftButton)
@@ -340,7 +228,7 @@ class PointerSelection(QObject):
 
     def _press(self, event: QMouseEvent, place: CellPosition) -> None:
         since_word, self._word_at_ms = self._word_at_ms, None
-        if since_word is not None and self._now_ms(event) - since_word < QApplication.doubleClickInterval():
+        if since_word is not None and event.timestamp() - since_word < QApplication.doubleClickInterval():
             self.select(Selection(CellPosition(place.row, 0), CellPosition(place.row + 1, 0)))
         elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self.selection is not None:
             self.select(Selection(self.selection.anchor, place))
@@ -411,7 +299,10 @@ _STEP = 120
 
 
 class TerminalView(QAbstractScrollArea):
-    """Shows one terminal at a time. It paints what changed, at most thirty times a second, and nothing when idle."""
+    """Shows one terminal at a time. It paints what changed, at most thirty times a second, and nothing when idle.
+
+    Its bar scrolls the history; at the end of that it follows the output.
+    """
 
     typed = Signal(bytes)
     pasted = Signal(str)
@@ -429,8 +320,15 @@ class TerminalView(QAbstractScrollArea):
         self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
         self.keys = PartKeys("terminal", self)
         self._theme = theme
-        self.sight = ScreenViewport(self.viewport(), self.verticalScrollBar(), RowPainter(theme))
-        self.pointer = PointerSelection(self.viewport(), self.sight, lambda event: event.timestamp())
+        self.painter = RowPainter(theme)
+        self.emulator: Emulator | None = None
+        self.shows_cursor = True
+        self._follows = True
+        self._rows: list[KeptRow] = []
+        self._first = 0
+        self._cursor = QRect()
+        self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+        self.pointer = PointerSelection(self)
         self._composed = ""
         self._wheel = 0
         self._read_aloud = ReadAloud(self)
@@ -442,17 +340,19 @@ class TerminalView(QAbstractScrollArea):
 
     def show_terminal(self, emulator: Emulator | None) -> None:
         self.pointer.select(None)
-        self.sight.show(emulator)
+        self.emulator = emulator
+        self._follows = True
+        self._rows = []
+        self.viewport().update()
         if emulator is not None:
-            emulator.colours = (self.sight.painter.text, self.sight.painter.ground)
+            emulator.colours = (self.painter.text, self.painter.ground)
         self.refresh_now()
 
     def refresh(self) -> None:
         self._refreshing.trigger()
 
     def recent_text(self, rows: int) -> str:
-        emulator = self.sight.emulator
-        return self.pointer.text or ("" if emulator is None else last_text(emulator.screen, rows))
+        return self.pointer.text or ("" if self.emulator is None else last_text(self.emulator.screen, rows))
 
     def copy(self) -> None:
         if text := self.pointer.text:
@@ -463,11 +363,26 @@ class TerminalView(QAbstractScrollArea):
             self.pasted.emit(text)
 
     def follow(self) -> None:
-        self.sight.follows = True
+        self._follows = True
         self.refresh()
 
-    def show_cursor(self, *, is_shown: bool) -> None:
-        self.sight.shows_cursor = is_shown
+    def fitting(self) -> tuple[int, int]:
+        rows = int((self.viewport().height() - 2 * TOP) / self.painter.row_height)
+        columns = int((self.viewport().width() - 2 * MARGIN) / self.painter.cell_width)
+        return max(LEAST_ROWS, min(rows, _MOST_ROWS)), max(LEAST_COLUMNS, min(columns, _MOST_COLUMNS))
+
+    def place_at(self, point: QPointF) -> CellPosition:
+        column = round((point.x() - MARGIN) / self.painter.cell_width)
+        return CellPosition(self._first + int((point.y() - TOP) // self.painter.row_height), max(0, column))
+
+    def cell_at(self, point: QPointF) -> CellPosition:
+        column = int((point.x() - MARGIN) // self.painter.cell_width)
+        return CellPosition(self._first + int((point.y() - TOP) // self.painter.row_height), column)
+
+    def show_row(self, row: int) -> None:
+        if self.emulator is None or self._first <= row < self._first + self._rows_in_sight() - 1:
+            return
+        self.verticalScrollBar().setValue(row - self._oldest_row() - self.emulator.screen.height // 2)
 
     def _paste_selection(self) -> None:
         clipboard = QGuiApplication.clipboard()
@@ -475,13 +390,67 @@ class TerminalView(QAbstractScrollArea):
             self.pasted.emit(text)
 
     def refresh_now(self) -> None:
-        self.sight.refresh()
-        self._read_aloud.follow(self.sight.emulator)
+        self._update_rows()
+        self._read_aloud.follow(self.emulator)
+
+    def _update_rows(self) -> None:
+        if self.emulator is None:
+            return
+        screen, oldest, bar = self.emulator.screen, self._oldest_row(), self.verticalScrollBar()
+        with QSignalBlocker(bar):
+            bar.setRange(0, screen.first_row - oldest)
+            bar.setPageStep(screen.height)
+            bar.setValue((screen.first_row if self._follows else self._first) - oldest)
+        self._first = oldest + bar.value()
+        rows = [screen.row(self._first + at) for at in range(self._rows_in_sight())]
+        for at, row in enumerate(rows):
+            if at >= len(self._rows) or self._rows[at] != row:
+                self.viewport().update(self._area_of(at))
+        self._rows = rows
+        cursor = self._cursor_area()
+        if cursor != self._cursor:
+            self.viewport().update(self._cursor)
+            self.viewport().update(cursor)
+            self._cursor = cursor
+
+    def _cursor_area(self) -> QRect:
+        if self.emulator is None or not (self.shows_cursor and self.emulator.screen.modes.shows_cursor):
+            return QRect()
+        left, top = self._cursor_corner()
+        if not 0 <= top < self.viewport().height():
+            return QRect()
+        return QRectF(left, top, 2 * self.painter.cell_width, self.painter.row_height).toAlignedRect()
+
+    def _cursor_corner(self) -> tuple[float, float]:
+        assert self.emulator is not None
+        screen = self.emulator.screen
+        row = screen.first_row + screen.cursor.row - self._first
+        return MARGIN + screen.cursor.column * self.painter.cell_width, TOP + row * self.painter.row_height
+
+    def _oldest_row(self) -> int:
+        assert self.emulator is not None
+        screen = self.emulator.screen
+        return screen.first_row - (0 if screen.modes.is_alternate else len(screen.history))
+
+    def _rows_in_sight(self) -> int:
+        return int(self.viewport().height() / self.painter.row_height) + 1
+
+    def _area_of(self, at: int) -> QRect:
+        height = self.painter.row_height
+        return QRectF(0, TOP + at * height, self.viewport().width(), height).toAlignedRect()
+
+    def _on_scrolled(self) -> None:
+        if self.emulator is not None:
+            bar = self.verticalScrollBar()
+            self._follows = bar.value() == bar.maximum()
+            self._first = self._oldest_row() + bar.value()
+            self._update_rows()
+            self.viewport().update()
 
     def _on_theme_changed(self) -> None:
-        self.sight.painter = RowPainter(self._theme)
-        if self.sight.emulator is not None:
-            self.sight.emulator.colours = (self.sight.painter.text, self.sight.painter.ground)
+        self.painter = RowPainter(self._theme)
+        if self.emulator is not None:
+            self.emulator.colours = (self.painter.text, self.painter.ground)
         self.resized.emit()
         self.refresh_now()
         self.viewport().update()
@@ -506,7 +475,7 @@ class TerminalView(QAbstractScrollArea):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        emulator, bar = self.sight.emulator, self.verticalScrollBar()
+        emulator, bar = self.emulator, self.verticalScrollBar()
         match self.keys.read(event):
             case "":
                 pass  # more keys are to follow
@@ -537,11 +506,11 @@ class TerminalView(QAbstractScrollArea):
 
     def inputMethodQuery(self, query: Qt.InputMethodQuery) -> object:
         if query == Qt.InputMethodQuery.ImCursorRectangle:
-            return self.sight.cursor_area()
+            return self._cursor_area()
         return super().inputMethodQuery(query)
 
     def wheelEvent(self, arg__1: QWheelEvent) -> None:
-        emulator = self.sight.emulator
+        emulator = self.emulator
         if emulator is None or not emulator.screen.modes.is_alternate:
             super().wheelEvent(arg__1)
             return
@@ -554,8 +523,18 @@ class TerminalView(QAbstractScrollArea):
     def paintEvent(self, arg__1: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
         painter.fillRect(arg__1.rect(), self._theme.colour("surface"))
-        self.sight.paint(painter, arg__1.region(), self.pointer.selection)
-        self.sight.paint_cursor(painter, self._composed, is_active=self.hasFocus())
+        region, selection = arg__1.region(), self.pointer.selection
+        for at, row in enumerate(self._rows):
+            if region.intersects(self._area_of(at)):
+                selected = selection.columns_in(self._first + at) if selection is not None else None
+                self.painter.paint_row(painter, MARGIN, TOP + at * self.painter.row_height, row, selected)
+        if self.emulator is not None and not self._cursor_area().isEmpty():
+            screen, (left, top) = self.emulator.screen, self._cursor_corner()
+            if self._composed:
+                self.painter.paint_composed(painter, left, top, self._composed)
+            else:
+                cell = screen.current_row.cells[screen.cursor.column]
+                self.painter.paint_cursor(painter, left, top, cell, is_active=self.hasFocus())
         painter.end()
 
     def resizeEvent(self, arg__1: QResizeEvent) -> None:

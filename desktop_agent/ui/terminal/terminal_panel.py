@@ -12,7 +12,7 @@ from desktop_agent.core.terminal.emulator import Emulator
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.terminal.screen_keys import PasteRisk, paste_risk, paste_shown, pasted
 from desktop_agent.ui.terminal.screen_text import Selection, find_in
-from desktop_agent.ui.terminal.screen_view import PointerSelection, ScreenViewport, TerminalView
+from desktop_agent.ui.terminal.screen_view import TerminalView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import compact_button
@@ -29,10 +29,9 @@ class TerminalFinder(QObject):
 
     found = Signal(int, int)  # the number of the selected place, from 1, and how many there are
 
-    def __init__(self, sight: ScreenViewport, pointer: PointerSelection) -> None:
-        super().__init__(pointer)
-        self._sight = sight
-        self._pointer = pointer
+    def __init__(self, view: TerminalView) -> None:
+        super().__init__(view.pointer)
+        self._view = view
         self._work = GradualWork(self)
         self._places: list[Selection] = []
         """Matches from the last one on; earlier ones are found later."""
@@ -42,7 +41,7 @@ class TerminalFinder(QObject):
     def find(self, text: str) -> None:
         self._work.stop()
         self._places, self._at = [], 0
-        self.has_unread = bool(text) and self._sight.emulator is not None
+        self.has_unread = bool(text) and self._view.emulator is not None
         self.found.emit(0, 0)
         if self.has_unread:
             self._work.begin(self._search(text))
@@ -53,8 +52,8 @@ class TerminalFinder(QObject):
             self._go()
 
     def _search(self, text: str) -> Iterator[None]:
-        assert self._sight.emulator is not None
-        for number, places in enumerate(find_in(self._sight.emulator.screen, text)):
+        assert self._view.emulator is not None
+        for number, places in enumerate(find_in(self._view.emulator.screen, text)):
             is_first = not self._places and bool(places)
             self._places += reversed(places)
             if is_first:
@@ -70,8 +69,8 @@ class TerminalFinder(QObject):
 
     def _go(self) -> None:
         place = self._places[self._at]
-        self._pointer.select(place)
-        self._sight.show_row(min(place).row)
+        self._view.pointer.select(place)
+        self._view.show_row(min(place).row)
         self._tell()
 
     def _tell(self) -> None:
@@ -100,7 +99,7 @@ class TerminalPanel(QWidget):
         self._emulator: Emulator | None = None
         self._waiting = "", PasteRisk(0, has_hidden=False)
         """The text the user is asked about, and the risk they were told of."""
-        finder = TerminalFinder(self.view.sight, self.view.pointer)
+        finder = TerminalFinder(self.view)
         self._find_bar = FindBar(
             finder, finder.found, self.view, self.tr("Find in the terminal"), name="terminalFindBar"
         )
@@ -133,7 +132,7 @@ class TerminalPanel(QWidget):
         show_text(self._state, ended)
         self._again.setVisible(bool(ended))
         self._place.setToolTip(named(title))
-        self.view.show_cursor(is_shown=not ended)
+        self.view.shows_cursor = not ended
 
     def show_unavailable(self, why: str) -> None:
         self._emulator = None

@@ -83,7 +83,7 @@ def panel(theme: Theme, qtbot: QtBot) -> Iterator[TerminalPanel]:
 
 
 def feed(panel: TerminalPanel, output: bytes) -> Emulator:
-    emulator = panel.view.sight.emulator
+    emulator = panel.view.emulator
     assert emulator is not None
     emulator.feed(output)
     panel.view.refresh_now()  # what the throttle does a frame later
@@ -91,7 +91,7 @@ def feed(panel: TerminalPanel, output: bytes) -> Emulator:
 
 
 def at(panel: TerminalPanel, row: int, column: int) -> QPoint:
-    painter = panel.view.sight.painter
+    painter = panel.view.painter
     return QPointF(
         MARGIN + column * painter.cell_width + 1, TOP + row * painter.row_height + painter.row_height / 2
     ).toPoint()
@@ -302,7 +302,7 @@ def test_who_reads_further_up_stays_there_and_a_key_leads_back(panel: TerminalPa
 def test_a_screen_reader_finds_the_text_by_name(panel: TerminalPanel) -> None:
     feed(panel, b"$ ls\r\nREADME.md\r\n")
     reader = part(panel.view, ReadAloud)
-    reader.follow(panel.view.sight.emulator)
+    reader.follow(panel.view.emulator)
     reader.timeout.emit()
     said = QAccessible.queryAccessibleInterface(part(panel, QPlainTextEdit, "terminalText"))
     assert said.text(QAccessible.Text.Name) == "Text of the terminal"
