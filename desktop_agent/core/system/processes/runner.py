@@ -184,8 +184,7 @@ class ProcessRunner:
         """Start `command` with its two streams going to sinks on the loop; the caller must `end` it. Raises
         `OSError`.
         """
-        spawn: _Spawn = lambda mark: _spawn_piped(command, mark, ChildPipes({1: output, 2: errors}))  # noqa: E731
-        return await self._start(spawn, stand_ins=command.stand_ins)
+        return await self._start(lambda mark: _spawn_piped(command, mark, output, errors), stand_ins=command.stand_ins)
 
     async def interact(self, command: Command, terminal: Terminal, output: ThreadSink) -> ChildProcess:
         """Start a program of the user's on their `terminal`, and pass its output to `output` in a thread.
@@ -194,7 +193,9 @@ class ProcessRunner:
         of the terminal belong to this call; use `Keyboard` for its input and its size. The caller must `end` the child.
         Raises `OSError`.
         """
-        return await self._start(lambda mark: _spawn_interactive(command, mark, terminal, output), keeps_detached=True)
+        return await self._start(
+            lambda mark: _spawn_read(command, mark, output, terminal=terminal), keeps_detached=True
+        )
 
     def activity(self, pid: int) -> Activity | None:
         return next((child.activity for child in self._children if child.pid == pid), None)
@@ -330,11 +331,15 @@ async def _end_when_started(starting: "asyncio.Task[ChildProcess]") -> None:
         await child.end()
 
 
-async def _spawn_read(command: Command, mark: str, output: ThreadSink, *, types_end: bool) -> _Spawned:
+async def _spawn_read(
+    command: Command, mark: str, output: ThreadSink, *, terminal: Terminal | None = None, types_end: bool = False
+) -> _Spawned:
+    """Start it on the given terminal, or else on one of its own or a pipe, as it asks for."""
     with ExitStack() as ours:
-        if command.tty:
+        if terminal is None and command.tty:
             terminal = await asyncio.to_thread(Terminal.open)
-            theirs, stdin = terminal.theirs, terminal.theirs
+        if terminal is not None:
+            stdin = theirs = terminal.theirs
             ours.callback(os.close, theirs)
             typed = typed_lines(command.stdin) if types_end else None
             reader = OutputReader(terminal.ours, output, typed=typed, unread_bytes=terminal.unread_bytes)
@@ -344,32 +349,19 @@ async def _spawn_read(command: Command, mark: str, output: ThreadSink, *, types_
             reading, theirs = open_pipe()
             ours.callback(os.close, theirs)
             reader = OutputReader(reading, output)
-        return await _spawn_listened(command, argv, mark, reader, stdin, theirs)
-
-
-async def _spawn_interactive(command: Command, mark: str, terminal: Terminal, output: ThreadSink) -> _Spawned:
-    reader, theirs = OutputReader(terminal.ours, output), terminal.theirs
-    try:
-        return await _spawn_listened(command, terminal.launching(command.argv), mark, reader, theirs, theirs)
-    finally:
-        os.close(theirs)
-
-
-async def _spawn_listened(
-    command: Command, argv: tuple[str, ...], mark: str, reader: OutputReader, stdin: int, theirs: int
-) -> _Spawned:
-    try:
-        pipes = ChildPipes({}, reader)
-        transport = await _spawn(command, argv, mark, pipes, stdin=stdin, stdout=theirs, stderr=theirs)
-    except BaseException:
-        reader.close()
-        raise
-    lower_priority(transport)
-    reader.start()
+        try:
+            pipes = ChildPipes({}, reader)
+            transport = await _spawn(command, argv, mark, pipes, stdin=stdin, stdout=theirs, stderr=theirs)
+        except BaseException:
+            reader.close()
+            raise
+        lower_priority(transport)
+        reader.start()
     return pipes, transport
 
 
-async def _spawn_piped(command: Command, mark: str, pipes: ChildPipes) -> _Spawned:
+async def _spawn_piped(command: Command, mark: str, output: Sink, errors: Sink) -> _Spawned:
+    pipes = ChildPipes({1: output, 2: errors})
     with ExitStack() as ours:
         pipe = subprocess.PIPE
         stdin = pipe if command.takes_input else await _stdin(command, ours)
