@@ -14,7 +14,7 @@ from pytestqt.wait_signal import SignalBlocker
 from desktop_agent.core.protocol.model import FileDiff, LineComment
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.diff_words import HunkDecisions
-from desktop_agent.ui.review.overlays.comment_card import CommentCard, CommentEditor
+from desktop_agent.ui.review.overlays.comment_overlay import CommentCard, CommentEditor
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.theme import Theme
 from tests.parts import part
