@@ -10,7 +10,6 @@ from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.core.protocol.model import Author, FileDiff
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.changed_files import ChangedFile
@@ -40,7 +39,6 @@ class DiffPane(QWidget):
     Loads one file at a time. Late results for a previously shown file are dropped.
     """
 
-    mode_chosen = Signal(str)  # a `RowMode`
     made = Signal(object)  # a `DiffReview`
 
     def __init__(self, theme: Theme, source: FileDiffs, spawn: Spawn, parent: QWidget | None = None) -> None:
@@ -48,7 +46,6 @@ class DiffPane(QWidget):
         self._theme = theme
         self._source = source
         self._spawn = spawn
-        self._wanted_mode: RowMode | None = None
         self._find: FindBar | None = None
         self._file: ChangedFile | None = None
         self._key: tuple[str, ...] = ()
@@ -62,7 +59,6 @@ class DiffPane(QWidget):
         self._patience = QTimer(self, interval=LOADING_DELAY_MS, singleShot=True)
         self._patience.timeout.connect(self._on_taking_long)
         self.bar = FileBar(theme, PartKeys("diff", self))
-        self.bar.mode_chosen.connect(self.mode_chosen)
         self.editing = FileEditing(theme, self.bar, self)
         self.editing.find_requested.connect(self._open_find)
         self._column = vbox(self.bar, STRETCH, on=self)
@@ -83,8 +79,6 @@ class DiffPane(QWidget):
         view = review.view
         view.setObjectName("diffView")
         self.stack.hold(view)
-        if self._wanted_mode is not None:
-            view.set_mode(self._wanted_mode)
         self.bar.attach(view)
         self.editing.attach(review)
         self.made.emit(review)
@@ -106,11 +100,6 @@ class DiffPane(QWidget):
         return {
             author for key, authors in (diff.authors if diff is not None else ()) if key in keys for author in authors
         }
-
-    def set_mode(self, mode: RowMode) -> None:
-        self._wanted_mode = mode
-        self.view.set_mode(mode)
-        self.bar.show_mode()
 
     def set_decisions(self, decisions: HunkDecisions) -> None:
         self.review.hunks.set_decisions(decisions)

@@ -125,7 +125,7 @@ class ReviewContent(QWidget):
         files.clicked.connect(self._pane.try_again)
         files.clicked.connect(self._look_at_jobs)
         files.requested.connect(self._on_file_action)
-        pane.mode_chosen.connect(self.diff_mode_changed)
+        pane.bar.mode_chosen.connect(self.diff_mode_changed)
         pane.bar.call.clicked.connect(self._show_call_of_file)
         pane.bar.decided.connect(self._decide_all)
         pane.made.connect(self._on_review_made)
@@ -178,7 +178,8 @@ class ReviewContent(QWidget):
         self._listing.picker.showPopup()
 
     def set_mode(self, mode: RowMode) -> None:
-        self._pane.set_mode(mode)
+        self._pane.view.set_mode(mode)
+        self._pane.bar.show_mode()
 
     def refresh(self) -> None:
         """Show the transcript's current state. Throttled, and deferred while hidden."""
