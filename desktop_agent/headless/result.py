@@ -50,13 +50,13 @@ class RunResult(Struct, frozen=True, kw_only=True):
     """Empty after a command that left no session behind."""
     stopped_reason: StopReason
     final_response: str
-    turns_used: int
+    turns_used: int = 0
     """How many requests to the model it took."""
-    edited_files: tuple[str, ...]
-    tools: tuple[JsonObject, ...]
-    turn_summaries: tuple[JsonObject, ...]
+    edited_files: tuple[str, ...] = ()
+    tools: tuple[JsonObject, ...] = ()
+    turn_summaries: tuple[JsonObject, ...] = ()
     usage: Usage
-    problems: tuple[str, ...]
+    problems: tuple[str, ...] = ()
     """Errors in words: what happened and what to do, then a line of details, each once."""
     is_command: bool = False
     """Whether this is the output of a slash command, for which no model was asked."""
@@ -148,12 +148,7 @@ def command_result(command: CommandRun, session_id: SessionId, usage: Usage) -> 
         session_id=session_id,
         stopped_reason="completed",
         final_response=command.output,
-        turns_used=0,
-        edited_files=(),
-        tools=(),
-        turn_summaries=(),
         usage=usage,
-        problems=(),
         is_command=True,
     )
 

@@ -82,7 +82,8 @@ class _Run:
         """Why an event could not be logged or passed on; the run was stopped because of it."""
 
     def interrupt(self) -> None:
-        raise NotImplementedError
+        self._is_interrupted = True
+        self._submit(ops.Interrupt())
 
     async def _open(self, *, is_attended: bool) -> Session:
         self._logs.check()
@@ -143,10 +144,6 @@ class HeadlessRun(_Run):
         self._is_dropped = False
         self._turn_before = 0
         self._ended: asyncio.Future[ev.TurnEnded | ev.CommandRun] | None = None
-
-    def interrupt(self) -> None:
-        self._is_interrupted = True
-        self._submit(ops.Interrupt())
 
     async def run(self) -> RunResult:
         """Run the prompts to their end. Raises `AgentError` when the session cannot be opened at all."""
@@ -297,8 +294,7 @@ class StreamedRun(_Run):
         self._is_input_over = False
 
     def interrupt(self) -> None:
-        self._is_interrupted = True
-        self._submit(ops.Interrupt())
+        super().interrupt()
         self._submit(ops.Shutdown())
 
     async def run(self) -> RunResult:
