@@ -174,16 +174,14 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
             until_it_ends.push_async_callback(asyncio.to_thread, shutil.rmtree, temp, ignore_errors=True)
             try:
                 if run.limits.hosts:
-                    await until_it_ends.enter_async_context(self._proxy(run).serving(temp / _WAY_OUT))
+                    hosts = AllowedHosts(run.limits.hosts)
+                    proxy = HostProxy(hosts=hosts, environ=self.environ, say=run.log.say, resolve=self.resolve)
+                    await until_it_ends.enter_async_context(proxy.serving(temp / _WAY_OUT))
                 confined = await asyncio.to_thread(self._wrapped, run, command, temp)
             except (SandboxError, ToolError, ValueError) as error:
                 title = f"It could not be confined, so it was not started: {error}"
                 raise ServerError(title, hint=error.hint if isinstance(error, SandboxError) else "") from error
             yield confined
-
-    def _proxy(self, run: "_Run") -> HostProxy:
-        hosts = AllowedHosts(run.limits.hosts)
-        return HostProxy(hosts=hosts, environ=self.environ, say=run.log.say, resolve=self.resolve)
 
     def _wrapped(self, run: "_Run", command: Command, temp: Path) -> Command:
         """Return the command wrapped in the sandbox. Blocks. Raises `SandboxError`, `ToolError` and `ValueError`."""

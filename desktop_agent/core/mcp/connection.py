@@ -209,7 +209,9 @@ class Connection:
         else:
             return reply
         finally:
-            self._note_call(tool, begun, problem)
+            duration_s = round(self._clock.monotonic() - begun, 3)
+            self._calls.append(LastCall(tool=tool, at=self._clock.now(), duration_s=duration_s, problem=problem))
+            self._change(last_calls=tuple(self._calls))
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
         async with self._used() as client:
@@ -384,11 +386,6 @@ class Connection:
                 title = f"The MCP server {self.definition.name} broke off: {self.status.problem}"
                 return ServerError(title, hint=error.hint or self.status.hint, detail=self.log.tail(_LAST_LINES))
         return error
-
-    def _note_call(self, tool: str, begun: float, problem: str) -> None:
-        duration_s = round(self._clock.monotonic() - begun, 3)
-        self._calls.append(LastCall(tool=tool, at=self._clock.now(), duration_s=duration_s, problem=problem))
-        self._change(last_calls=tuple(self._calls))
 
     def _change(self, **fields: object) -> None:
         self.status = replace(self.status, **fields)

@@ -174,18 +174,18 @@ def citation_in(citation: JsonObject) -> Citation | None:
 
 def text_block(block: TextBlock) -> JsonObject:
     wire: JsonObject = {"type": "text", "text": repaired(block.text)}
-    sealed = [each for each in block.citations if each.seal]
-    return wire | {"citations": [_citation(each) for each in sealed]} if sealed else wire
-
-
-def _citation(citation: Citation) -> JsonObject:
-    return {
-        "type": _LOCATION,
-        "url": citation.url,
-        "title": citation.title or None,
-        "cited_text": citation.quote,
-        "encrypted_index": citation.seal,
-    }
+    citations = [
+        {
+            "type": _LOCATION,
+            "url": each.url,
+            "title": each.title or None,
+            "cited_text": each.quote,
+            "encrypted_index": each.seal,
+        }
+        for each in block.citations
+        if each.seal
+    ]
+    return wire | {"citations": citations} if citations else wire
 
 
 def settle(entries: Sequence[tuple[str, list[JsonObject]]]) -> None:
@@ -404,7 +404,9 @@ class AnthropicReader(MessageReader):
             case "message_delta":
                 delta = required_object(event, "delta")
                 reason = delta.get("stop_reason")
-                self._explanation = _explained(object_in(delta, "stop_details")) or self._explanation
+                details = object_in(delta, "stop_details")
+                said = (text_in(details, "category").replace("_", " "), text_in(details, "explanation"))
+                self._explanation = repaired(": ".join(filter(None, said))) or self._explanation
                 self._stop_reason = reason if isinstance(reason, str) else self._stop_reason
                 self._count(event)
             case "message_stop":
@@ -426,8 +428,3 @@ class AnthropicReader(MessageReader):
             cache_write_tokens=count_in(counts, "cache_creation_input_tokens", known.cache_write_tokens),
             web_searches=count_in(object_in(counts, "server_tool_use"), "web_search_requests", known.web_searches),
         )
-
-
-def _explained(details: JsonObject) -> str:
-    category, explanation = text_in(details, "category"), text_in(details, "explanation")
-    return repaired(": ".join(filter(None, (category.replace("_", " "), explanation))))

@@ -95,14 +95,11 @@ def _assistant_items(content: Sequence[AssistantBlock]) -> Iterator[JsonObject]:
             case ToolUseBlock():
                 yield from waiting
                 waiting.clear()
-                yield _call(block)
+                call_id, name = call_id_in(block.id, LONGEST_CALL_ID), tool_name_in(block.name, LONGEST_NAME)
+                arguments = arguments_text(block)
+                yield {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
             case _:
                 pass
-
-
-def _call(block: ToolUseBlock) -> JsonObject:
-    call_id, name = call_id_in(block.id, LONGEST_CALL_ID), tool_name_in(block.name, LONGEST_NAME)
-    return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments_text(block)}
 
 
 def _result(result: ToolResultBlock, pictures: Pictures) -> JsonObject:

@@ -258,7 +258,11 @@ class ResponsesReader(MessageReader):
             case "response.output_item.added":
                 return self._start(required_index(event, _INDEX), required_object(event, "item"))
             case "response.output_item.done":
-                return self._end(required_index(event, _INDEX), required_object(event, "item"))
+                index, item = required_index(event, _INDEX), required_object(event, "item")
+                if index not in self._items:  # a server that sends items whole
+                    self._start(index, item)
+                self._items.measure(item)
+                return self._items.end(index, item)
             case "response.completed" | "response.incomplete" | "response.done":
                 self._conclude(required_object(event, "response"))
             case "response.failed" | "response.cancelled":
@@ -273,12 +277,6 @@ class ResponsesReader(MessageReader):
 
     def _start(self, index: int, item: JsonObject) -> Iterable[StreamPiece]:
         return self._items.begin(index, start_item(item), is_call=item.get("type") == "function_call")
-
-    def _end(self, index: int, item: JsonObject) -> Iterable[StreamPiece]:
-        if index not in self._items:  # a server that sends items whole
-            self._start(index, item)
-        self._items.measure(item)
-        return self._items.end(index, item)
 
     def _conclude(self, response: JsonObject) -> None:
         if text_in(response, "status") in _FAILED:

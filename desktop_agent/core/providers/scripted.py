@@ -8,7 +8,6 @@ import json
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ProviderError
@@ -138,12 +137,17 @@ class ScriptedProvider:
                 case Stop():
                     stop = step
         has_calls = any(isinstance(block, ToolUseBlock) for block in blocks)
+        tools = sum(len(definition_text(tool)) for tool in request.tools)
         yield Completion(
             message_id=f"msg_scripted_{len(self.requests)}",
             content=tuple(blocks),
             stop_reason=stop.reason if stop else "tool_use" if has_calls else "end_turn",
             explanation=stop.explanation if stop else "",
-            usage=replace(_usage(request, blocks), cost_usd=cost_usd),
+            usage=Usage(
+                input_tokens=(len(request.system) + len(repr(request.messages)) + tools) // _CHARS_PER_TOKEN,
+                output_tokens=len(repr(blocks)) // _CHARS_PER_TOKEN,
+                cost_usd=cost_usd,
+            ),
         )
 
     async def aclose(self) -> None: ...
@@ -161,11 +165,3 @@ class ScriptedProvider:
             rejected = f"The arguments were not valid JSON, so nothing was run: {call.malformed[:200]!r}"
             return ToolUseBlock(id=identifier, name=call.name, arguments={}, rejected=rejected)
         return ToolUseBlock(id=identifier, name=call.name, arguments=call.arguments)
-
-
-def _usage(request: ModelRequest, blocks: Sequence[AssistantBlock]) -> Usage:
-    tools = sum(len(definition_text(tool)) for tool in request.tools)
-    return Usage(
-        input_tokens=(len(request.system) + len(repr(request.messages)) + tools) // _CHARS_PER_TOKEN,
-        output_tokens=len(repr(blocks)) // _CHARS_PER_TOKEN,
-    )

@@ -74,7 +74,8 @@ class UnaskableError(Exception):
 
 
 def question_of(server: str, params: mcp_types.ElicitRequestParams) -> ServerQuestion:
-    message = _question_text(params.message)
+    lines = [named(line) for line in params.message[:LONGEST_MESSAGE].split("\n")]
+    message = "\n".join(lines).strip() + ("…" if len(params.message) > LONGEST_MESSAGE else "")
     if isinstance(params, mcp_types.ElicitRequestURLParams):
         return ServerQuestion(server=server, message=message, address=_address(params.url))
     properties: object = params.requested_schema.get("properties", {})
@@ -157,11 +158,6 @@ def _options(schema: Mapping[str, Any]) -> tuple[FormOption, ...]:
     if any(len(value) > LONGEST_VALUE or not _is_storable(value) for value, _ in options):
         raise UnaskableError("its form has a value that cannot be shown")
     return tuple(FormOption(value=value, label=label or _line(value)) for value, label in options)
-
-
-def _question_text(text: str) -> str:
-    lines = [named(line) for line in text[:LONGEST_MESSAGE].split("\n")]
-    return "\n".join(lines).strip() + ("…" if len(text) > LONGEST_MESSAGE else "")
 
 
 def _line(text: object, longest: int = LONGEST_LABEL) -> str:

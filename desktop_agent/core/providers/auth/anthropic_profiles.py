@@ -175,7 +175,11 @@ class CredentialsFile:
     def _read(self) -> dict[str, object] | None:
         try:
             if os.name == "posix":
-                self._require_private(os.lstat(self._path))
+                mode = os.lstat(self._path).st_mode
+                if stat.S_ISLNK(mode):
+                    raise self._unusable("it is a link")
+                if stat.S_IMODE(mode) & _OTHERS:
+                    raise self._unusable("others can read it: chmod 600")
             with self._path.open("rb") as file:
                 fields = msgspec.json.decode(file.read(_LARGEST_BYTES), type=learned(dict[str, object]))
         except FileNotFoundError:
@@ -187,12 +191,6 @@ class CredentialsFile:
         if fields.get("type", _TYPE) != _TYPE:
             raise self._unusable("it is of another kind")
         return fields
-
-    def _require_private(self, status: os.stat_result) -> None:
-        if stat.S_ISLNK(status.st_mode):
-            raise self._unusable("it is a link")
-        if stat.S_IMODE(status.st_mode) & _OTHERS:
-            raise self._unusable("others can read it: chmod 600")
 
     def _keep(self, tokens: Tokens) -> None:
         fields = self._read() or {}
