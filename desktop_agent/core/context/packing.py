@@ -239,14 +239,13 @@ _QUOTED_LINES = 20
 def prompt_of_comments(text: str, comments: Sequence[LineComment]) -> str:
     opening = text.strip() or "Please address these review comments."
     ordered = sorted(comments, key=lambda comment: (comment.path, comment.start))
-    remarks = (f"{_place(comment)}:\n{_quoted(comment.quote)}\n{comment.text.strip()}" for comment in ordered)
+    remarks: list[str] = []
+    for comment in ordered:
+        first, last = comment.start + 1, comment.end
+        lines = f"line {first}" if last <= first else f"lines {first} to {last}"
+        place = f"{comment.path}, {lines}{' before your change' if comment.side == 'old' else ''}"
+        remarks.append(f"{place}:\n{_quoted(comment.quote)}\n{comment.text.strip()}")
     return "\n\n".join((opening, *remarks))
-
-
-def _place(comment: LineComment) -> str:
-    first, last = comment.start + 1, comment.end
-    lines = f"line {first}" if last <= first else f"lines {first} to {last}"
-    return f"{comment.path}, {lines}{' before your change' if comment.side == 'old' else ''}"
 
 
 def _quoted(quote: str) -> str:

@@ -193,14 +193,11 @@ def _summary(found: Mapping[str, object]) -> Summary | None:
         items = [value] if isinstance(value, str) else value
         if name is None or not isinstance(items, list):
             continue
-        texts = [_item(item) for item in cast("list[object]", items)]
-        usable[name] = _distinct(text for text in texts if text)[:_MAX_ITEMS]
+        all_items = cast("list[object]", items)
+        texts = (item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in all_items)
+        short = (" ".join(text.split())[:_MAX_ITEM_CHARS] for text in texts)
+        usable[name] = _distinct(text for text in short if text)[:_MAX_ITEMS]
     return Summary(**usable) if any(usable.values()) else None
-
-
-def _item(value: object) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return " ".join(text.split())[:_MAX_ITEM_CHARS]
 
 
 def _field_of(word: str) -> str | None:

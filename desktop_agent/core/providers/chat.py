@@ -96,7 +96,10 @@ def _user_messages(message: UserMessage, pictures: Pictures) -> list[JsonObject]
             parts.append(_text(repaired(block.text)))
         elif isinstance(block, ImageBlock):
             parts.append(_picture(block.image, pictures))
-    messages = [_result(result) for result in results]
+    messages: list[JsonObject] = [
+        {"role": "tool", "tool_call_id": call_id_in(result.call_id, LONGEST_CALL_ID), "content": result_text(result)}
+        for result in results
+    ]
     if parts:
         is_plain = len(parts) == 1 and parts[0]["type"] == "text"
         messages.append({"role": "user", "content": parts[0]["text"] if is_plain else parts})
@@ -126,11 +129,6 @@ def _assistant_messages(message: AssistantMessage) -> list[JsonObject]:
 def _call(block: ToolUseBlock) -> JsonObject:
     function = {"name": tool_name_in(block.name, LONGEST_NAME), "arguments": arguments_text(block)}
     return {"id": call_id_in(block.id, LONGEST_CALL_ID), "type": "function", "function": function}
-
-
-def _result(result: ToolResultBlock) -> JsonObject:
-    call_id = call_id_in(result.call_id, LONGEST_CALL_ID)
-    return {"role": "tool", "tool_call_id": call_id, "content": result_text(result)}
 
 
 def _picture(image: BlobRef, pictures: Pictures) -> JsonObject:

@@ -81,7 +81,12 @@ class ArrivingPrompts:
 
     async def _work(self) -> None:
         while self._waiting:
-            arrived = await self._completed(self._waiting[0])
+            prompt = self._waiting[0]
+            try:
+                attached = await self._mentions.fetched(self._mentions.found_in(prompt.typed), prompt.include)
+                arrived = ArrivedPrompt(text=prompt.text, attachments=attached, is_steering=prompt.is_steering)
+            except AgentError as error:
+                arrived = ArrivedPrompt(text=prompt.text, error=error)
             self._waiting.popleft()
             self._arrived(arrived)
 
@@ -96,13 +101,6 @@ class ArrivingPrompts:
             return
         while self._waiting:
             self._arrived(ArrivedPrompt(text=self._waiting.popleft().text, is_stopped=True))
-
-    async def _completed(self, prompt: _Waiting) -> ArrivedPrompt:
-        try:
-            attached = await self._mentions.fetched(self._mentions.found_in(prompt.typed), prompt.include)
-            return ArrivedPrompt(text=prompt.text, attachments=attached, is_steering=prompt.is_steering)
-        except AgentError as error:
-            return ArrivedPrompt(text=prompt.text, error=error)
 
 
 class PromptQueue:

@@ -132,7 +132,10 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
             if question is None:
                 return None
             if not self.is_attended:
-                await self.log.record(_notice(question, turn))
+                until = " The next day begins at midnight UTC." if question.limit == "day_usd" else ""
+                hint = f"The setting spending.{question.limit} says how much.{until}"
+                title = _words(question)
+                await self.log.record(ev.Notice(level="error", code=question.limit, title=title, hint=hint, turn=turn))
                 return "limit"
             answer = await self._ask(turn, question)
         return "interrupted"
@@ -205,10 +208,3 @@ def _words(question: SpendingQuestion) -> str:
     if question.limit == "session_usd":
         return f"This conversation has cost {spent}, and its limit is {limit}."
     return f"Today's conversations have cost {spent}, and the limit of a day is {limit}."
-
-
-def _notice(question: SpendingQuestion, turn: int) -> ev.Notice:
-    is_day = question.limit == "day_usd"
-    until = " The next day begins at midnight UTC." if is_day else ""
-    hint = f"The setting spending.{question.limit} says how much.{until}"
-    return ev.Notice(level="error", code=question.limit, title=_words(question), hint=hint, turn=turn)

@@ -204,8 +204,9 @@ def load_settings(
         for key, value in found.values.items():
             values = replaced(values, key, value)
             sources[key] = SettingSource("file", str(path), file.line_of(key))
-        for key in _unusable(problems):
-            values = replaced(values, key, value_of(held, key))
+        for key in declared_settings():
+            if any(key == problem.key or key.startswith(f"{problem.key}.") for problem in problems):
+                values = replaced(values, key, value_of(held, key))
         if before is not None and any(problem.is_fault for problem in problems):
             values = _not_looser(values, before)
     values = _with_environment(values, environ, path, problems, sources)
@@ -298,14 +299,6 @@ class FoundValues:
     def _refuse(self, key: str, message: str, *, is_fault: bool) -> None:
         line = self._file.line_of(key) if key else None
         self.problems.append(FileProblem(self._file.path, key, message, line, is_fault=is_fault))
-
-
-def _unusable(problems: list[FileProblem]) -> list[str]:
-    return [
-        key
-        for key in declared_settings()
-        if any(key == problem.key or key.startswith(f"{problem.key}.") for problem in problems)
-    ]
 
 
 def _not_looser(values: Settings, before: Settings) -> Settings:

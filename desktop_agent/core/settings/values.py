@@ -76,8 +76,8 @@ class Setting(Struct, frozen=True, kw_only=True):
             return tuple(map(_storable, _checked_texts(value)))
         if isinstance(value, str) and not value.strip():
             return self.default
-        if isinstance(value, str) and self.kind in ("whole", "number"):
-            value = _number_in(value)
+        if isinstance(value, str) and self.kind in ("whole", "number") and _NUMBER.fullmatch(value.strip()):
+            value = int(value) if _WHOLE.fullmatch(value.strip()) else float(value)
         match self.kind:
             case "choice":
                 chosen = value.strip().lower() if isinstance(value, str) else value
@@ -223,13 +223,6 @@ def _declared(section: Section, prefix: str) -> Iterator[Setting]:
 
 
 _KINDS: dict[object, Kind] = {bool: "switch", int: "whole", float: "number", str: "text", tuple[str, ...]: "texts"}
-
-
-def _number_in(text: str) -> object:
-    """Return the number in a quoted text; otherwise the text, for the error message about it."""
-    if not _NUMBER.fullmatch(text.strip()):
-        return text
-    return int(text) if _WHOLE.fullmatch(text.strip()) else float(text)
 
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?")

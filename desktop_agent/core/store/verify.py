@@ -9,7 +9,7 @@ and versions stay as they are, except for their number.
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -104,7 +104,10 @@ class Numbers(Struct):
                         yield Finding(code="duplicate_call", title=title, line=number, detail=block.id)
             case ev.ChangesPrepared() | ev.ChangesRecorded() | ev.ChangesUndone() | ev.ChangesRedone():
                 if repeated := self.repeated(event):
-                    yield _repeated_ids(repeated, number)
+                    title = f"An earlier version used {number_of(len(repeated), 'id')} for several changes each. "
+                    title += f"All of them are kept, and told apart by their order: {repeated[0]}~1, {repeated[0]}~2."
+                    ids = ", ".join(repeated)
+                    yield Finding(code="duplicate_change", title=title, is_settled=True, line=number, detail=ids)
             case _:
                 pass
 
@@ -185,7 +188,9 @@ def _of_journal(path: Path, blobs: Blobs, numbers: Numbers, *, is_open: bool) ->
         yield finding
     for digest, (size, number) in named.items():
         if (reason := blob_problem(blobs, digest, size)) is not None:
-            yield _bad_blob(reason, digest, number)
+            title = f"{reason} What it belongs to cannot be shown or undone."
+            repair = "It is taken from the file itself, if that still has it."
+            yield Finding(code="missing_blob", title=title, repair=repair, line=number, detail=digest)
 
 
 def references(event: ev.JournalEvent) -> Iterator[tuple[Digest, int]]:
@@ -254,18 +259,6 @@ def _unfinished(numbers: Numbers) -> Finding | None:
     if is_writing:
         title += " It may have been writing files: open the session, which finds out how far it got."
     return Finding(code=code, title=title, repair=repair, detail=calls)
-
-
-def _repeated_ids(ids: Sequence[ChangeId], number: int) -> Finding:
-    title = f"An earlier version used {number_of(len(ids), 'id')} for several changes each. "
-    title += f"All of them are kept, and told apart by their order: {ids[0]}~1, {ids[0]}~2."
-    return Finding(code="duplicate_change", title=title, is_settled=True, line=number, detail=", ".join(ids))
-
-
-def _bad_blob(reason: str, digest: Digest, number: int) -> Finding:
-    title = f"{reason} What it belongs to cannot be shown or undone."
-    repair = "It is taken from the file itself, if that still has it."
-    return Finding(code="missing_blob", title=title, repair=repair, line=number, detail=digest)
 
 
 KEPT_SUFFIX = ".before-repair"

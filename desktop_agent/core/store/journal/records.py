@@ -84,7 +84,9 @@ def read_records(
     results = _WithoutTexts(blobs.folder)
 
     def blobs_of(line: Line) -> Blobs:
-        return results if _is_result(line) else blobs
+        content = line.content or b""
+        is_result = content.find(b'"tool_call_finished"', 0, _TYPE_BYTES) >= 0
+        return results if is_result and b'"todos"' not in content else blobs  # a plan is read whole
 
     for line, found in read_each_line(path, blobs, start, blobs_of if is_thin else None):
         if not line.is_ended or (end is not None and line.offset >= end):
@@ -112,12 +114,6 @@ class _WithoutTexts(Blobs):
 
     def get(self, digest: Digest, *, size: int | None = None) -> bytes:
         return "…".encode()
-
-
-def _is_result(line: Line) -> bool:
-    """Whether it is a tool result without a plan."""
-    content = line.content or b""
-    return content.find(b'"tool_call_finished"', 0, _TYPE_BYTES) >= 0 and b'"todos"' not in content
 
 
 def _start_of_last_lines(file: BinaryIO, count: int, max_bytes: int) -> int:
@@ -257,7 +253,10 @@ class Follower:
             refuse_links(self._path)
             with open_regular(self._path) as file:
                 status = os.fstat(file.fileno())
-                self._check(status)
+                identity = status.st_dev, status.st_ino
+                if self._identity not in (None, identity) or status.st_size < self._offset:
+                    raise _lost("The journal was replaced, or became shorter.")
+                self._identity = identity
                 if status.st_size == self._offset:
                     return []
                 file.seek(self._offset - len(self._witness))
@@ -281,12 +280,6 @@ class Follower:
                 return found
         except OSError as error:
             raise _lost(str(error)) from error
-
-    def _check(self, status: os.stat_result) -> None:
-        identity = status.st_dev, status.st_ino
-        if self._identity not in (None, identity) or status.st_size < self._offset:
-            raise _lost("The journal was replaced, or became shorter.")
-        self._identity = identity
 
 
 def _lost(detail: str) -> StorageError:
