@@ -246,20 +246,14 @@ def _last_line_start(descriptor: int, size: int) -> int:
 
 
 def _cannot_write(path: Path, error: OSError) -> StorageError:
-    if is_disk_full(error):
-        return StorageError(
-            "The disk is full: the session could not be written, so the agent stopped.",
-            hint="Free some disk space, then go on.",
-            detail=f"{path}: {error}",
-        )
+    title = "The session could not be written, so the agent stopped."
     hint = "Free some disk space, or check the permissions of the data folder; then go on."
-    if error.errno == errno.ENOENT:
+    if is_disk_full(error):
+        title = "The disk is full: the session could not be written, so the agent stopped."
+        hint = "Free some disk space, then go on."
+    elif error.errno == errno.ENOENT:
         hint = "Its file or the data folder was moved or deleted: put it back, then go on."
-    return StorageError(
-        "The session could not be written, so the agent stopped.",
-        hint=hint,
-        detail=f"{path}: {error}",
-    )
+    return StorageError(title, hint=hint, detail=f"{path}: {error}")
 
 
 _NOT_FINITE = (b"NaN", b"Infinity")
