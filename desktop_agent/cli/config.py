@@ -62,6 +62,13 @@ def warn_of_project(settings: WorkspaceSettings, console: Console) -> None:
         )
 
 
+def settings_in(paths: AppPaths, workspace: Path) -> WorkspaceSettings:
+    live = LiveSettings.load(paths.settings_file(), os.environ)
+    settings = WorkspaceSettings(live, workspace, ProjectTrust(paths.project_answers))
+    settings.look()
+    return settings
+
+
 def main(args: argparse.Namespace, console: Console) -> int:
     paths = AppPaths.from_environment()
     path = paths.settings_file()

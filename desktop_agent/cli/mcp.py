@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
+from desktop_agent.cli.config import settings_in
 from desktop_agent.cli.console import Console, table
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError, UsageError
@@ -31,8 +32,7 @@ from desktop_agent.core.protocol.codec import picked
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
 from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns, define_server, forget_server
-from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.workspace import current_folder
 
 NOTHING = "No MCP server is defined. `desktop-agent mcp add NAME -- COMMAND ARGS…` defines one."
@@ -52,13 +52,6 @@ def main(args: argparse.Namespace, console: Console) -> int:
         case _:
             raise AssertionError(args.action)
     return 0
-
-
-def settings_in(paths: AppPaths, workspace: Path) -> WorkspaceSettings:
-    live = LiveSettings.load(paths.settings_file(), os.environ)
-    settings = WorkspaceSettings(live, workspace, ProjectTrust(paths.project_answers))
-    settings.look()
-    return settings
 
 
 def required_definition(paths: AppPaths, workspace: Path, name: str) -> ServerDefinition:

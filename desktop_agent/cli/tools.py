@@ -7,14 +7,13 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from desktop_agent.cli.config import SettingsWarnings
+from desktop_agent.cli.config import SettingsWarnings, settings_in
 from desktop_agent.cli.console import Console, table
 from desktop_agent.cli.signals import run_to_end
 from desktop_agent.core.base.errors import ToolError, UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings
 from desktop_agent.core.system.masked_logs import mask_warnings
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import Access, CallRules, tool_document
@@ -28,10 +27,7 @@ if TYPE_CHECKING:
 def main(args: argparse.Namespace, console: Console) -> int:
     paths = AppPaths.from_environment()
     registry = ToolRegistry(builtin_tools(paths.cache))
-    live = LiveSettings.load(paths.settings_file(), os.environ)
-    folder = real_path(args.workspace or current_folder())
-    settings = WorkspaceSettings(live, folder, ProjectTrust(paths.project_answers))
-    settings.look()
+    settings = settings_in(paths, real_path(args.workspace or current_folder()))
     access = Access(registry, CallRules(), lambda: settings.current.execution.sandbox)
     if args.action == "list":
         tools = access.permitted()
