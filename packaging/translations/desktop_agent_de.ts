@@ -492,21 +492,6 @@
     </message>
 </context>
 <context>
-    <name>AnswerBar</name>
-    <message>
-        <source>Allow</source>
-        <translation>Erlauben</translation>
-    </message>
-    <message>
-        <source>Closing this decides nothing. The question stays in the conversation.</source>
-        <translation>Schließen entscheidet nichts. Die Frage bleibt in der Unterhaltung.</translation>
-    </message>
-    <message>
-        <source>Deny</source>
-        <translation>Ablehnen</translation>
-    </message>
-</context>
-<context>
     <name>ApiKeyField</name>
     <message>
         <source>API key</source>
@@ -654,8 +639,20 @@
 <context>
     <name>ApprovalDialog</name>
     <message>
+        <source>Allow</source>
+        <translation>Erlauben</translation>
+    </message>
+    <message>
         <source>Approval</source>
         <translation>Freigabe</translation>
+    </message>
+    <message>
+        <source>Closing this decides nothing. The question stays in the conversation.</source>
+        <translation>Schließen entscheidet nichts. Die Frage bleibt in der Unterhaltung.</translation>
+    </message>
+    <message>
+        <source>Deny</source>
+        <translation>Ablehnen</translation>
     </message>
     <message>
         <source>If you deny: why, or what to do instead</source>
@@ -666,12 +663,12 @@
         <translation>Nachricht an den Agenten, falls Sie ablehnen</translation>
     </message>
     <message>
-        <source>The rule is not valid yet. Correct it, or allow only once</source>
-        <translation>Noch keine gültige Regel. Berichtigen Sie eine, oder erlauben Sie es nur einmal</translation>
-    </message>
-    <message>
         <source>Only a visible change can be allowed</source>
         <translation>Nur eine sichtbare Änderung kann erlaubt werden</translation>
+    </message>
+    <message>
+        <source>The rule is not valid yet. Correct it, or allow only once</source>
+        <translation>Noch keine gültige Regel. Berichtigen Sie eine, oder erlauben Sie es nur einmal</translation>
     </message>
 </context>
 <context>

@@ -492,21 +492,6 @@
     </message>
 </context>
 <context>
-    <name>AnswerBar</name>
-    <message>
-        <source>Allow</source>
-        <translation>允许</translation>
-    </message>
-    <message>
-        <source>Closing this decides nothing. The question stays in the conversation.</source>
-        <translation>关闭不作任何决定。问题仍保留在对话中。</translation>
-    </message>
-    <message>
-        <source>Deny</source>
-        <translation>拒绝</translation>
-    </message>
-</context>
-<context>
     <name>ApiKeyField</name>
     <message>
         <source>API key</source>
@@ -654,8 +639,20 @@
 <context>
     <name>ApprovalDialog</name>
     <message>
+        <source>Allow</source>
+        <translation>允许</translation>
+    </message>
+    <message>
         <source>Approval</source>
         <translation>审批</translation>
+    </message>
+    <message>
+        <source>Closing this decides nothing. The question stays in the conversation.</source>
+        <translation>关闭不作任何决定。问题仍保留在对话中。</translation>
+    </message>
+    <message>
+        <source>Deny</source>
+        <translation>拒绝</translation>
     </message>
     <message>
         <source>If you deny: why, or what to do instead</source>
@@ -666,12 +663,12 @@
         <translation>拒绝时给代理的消息</translation>
     </message>
     <message>
-        <source>The rule is not valid yet. Correct it, or allow only once</source>
-        <translation>尚无有效规则。请更正一条规则，或仅允许一次</translation>
-    </message>
-    <message>
         <source>Only a visible change can be allowed</source>
         <translation>只能允许可见的更改</translation>
+    </message>
+    <message>
+        <source>The rule is not valid yet. Correct it, or allow only once</source>
+        <translation>尚无有效规则。请更正一条规则，或仅允许一次</translation>
     </message>
 </context>
 <context>

@@ -1,11 +1,11 @@
 """The dialog that asks before a call acts: what would happen, why it asks, and what each answer means."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QPaintEvent, QShowEvent
-from PySide6.QtWidgets import QDialog, QLineEdit, QPushButton, QScrollArea, QWidget
+from PySide6.QtWidgets import QDialog, QLabel, QLineEdit, QPushButton, QScrollArea, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
@@ -120,45 +120,6 @@ _MAX_HEIGHT = 700
 _MARGIN_OF_WINDOW = 24
 _MAX_ALLOW_WIDTH = 320
 _PATTERN_STEP = 20
-
-
-class AnswerBar(QWidget):
-    """The two answers: what a yes means, as far as it fits, and why it cannot be given."""
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.allow = ShortcutButton(theme, self.tr("Allow"), native_keys(ALLOW_KEYS), colour_role="on_accent")
-        set_names(self.allow, "approveButton", self.tr("Allow"))
-        self.allow.setProperty("variant", "primary")
-        self.deny = ShortcutButton(theme, self.tr("Deny"), native_keys(DENY_KEYS), colour_role="muted")
-        set_names(self.deny, "denyButton", self.tr("Deny"))
-        self.deny.setProperty("variant", "destructive")
-        self._quiet = make_label(role="secondary", object_name="approvalQuietLine", wraps=True)
-        self.setAutoFillBackground(True)
-        margins = (Space.XL, Space.M, Space.XL, Space.M)
-        hbox(self.allow, (self._quiet, 1), self.deny, on=self, spacing=Space.M, margins=margins)
-
-    def show_yes(self, patterns: Sequence[str], words: Callable[[Sequence[str]], str]) -> None:
-        """Show what a yes means: `words` of the patterns. Only the patterns are shortened."""
-        whole = shown = words(patterns)
-        metrics = self.allow.fontMetrics()
-        for width in range(_MAX_ALLOW_WIDTH, 0, -_PATTERN_STEP):
-            if metrics.horizontalAdvance(shown) <= _MAX_ALLOW_WIDTH:
-                break
-            shown = words([metrics.elidedText(pattern, Qt.TextElideMode.ElideMiddle, width) for pattern in patterns])
-        self.allow.setText(shown)
-        self.allow.setAccessibleName(whole)
-        self.allow.setToolTip(plain_tooltip(whole) if shown != whole else "")
-
-    def show_obstacle(self, obstacle: str, *, is_refusal: bool) -> None:
-        """Show why a yes is impossible, if it is; a refusal by the session also appears between the answers."""
-        self.allow.setEnabled(not obstacle)
-        # Without one Qt describes it by its tool tip, which is markup where the words are cut.
-        self.allow.setAccessibleDescription(obstacle or (self.allow.accessibleName() if self.allow.toolTip() else ""))
-        if obstacle:
-            self.allow.setToolTip(plain_tooltip(obstacle) if is_refusal else obstacle)
-        quiet = self.tr("Closing this decides nothing. The question stays in the conversation.")
-        self._quiet.setText(obstacle if is_refusal else quiet)
 
 
 _MOST_CHARS = 60
@@ -279,7 +240,10 @@ class ApprovalDialog(QDialog):
     _preview: ChangePreview | None
     _scope: ScopeChoice
     _message: QLineEdit
-    _answers: AnswerBar
+    _allow: ShortcutButton
+    _deny: ShortcutButton
+    _quiet: QLabel
+    _answers: QWidget
     _body: QWidget
 
     def __init__(
@@ -310,7 +274,17 @@ class ApprovalDialog(QDialog):
         body = self._body = QWidget()
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll_down(scroll, body)
-        self._answers = AnswerBar(theme, self)
+        self._answers = QWidget(self)
+        self._allow = ShortcutButton(theme, self.tr("Allow"), native_keys(ALLOW_KEYS), colour_role="on_accent")
+        set_names(self._allow, "approveButton", self.tr("Allow"))
+        self._allow.setProperty("variant", "primary")
+        self._deny = ShortcutButton(theme, self.tr("Deny"), native_keys(DENY_KEYS), colour_role="muted")
+        set_names(self._deny, "denyButton", self.tr("Deny"))
+        self._deny.setProperty("variant", "destructive")
+        self._quiet = make_label(role="secondary", object_name="approvalQuietLine", wraps=True)
+        self._answers.setAutoFillBackground(True)
+        margins = (Space.XL, Space.M, Space.XL, Space.M)
+        hbox(self._allow, (self._quiet, 1), self._deny, on=self._answers, spacing=Space.M, margins=margins)
         vbox((scroll, 1), hairline(), self._answers, on=self)
         self._head = QuestionHead(theme, self._question, rules.maths, body)
         yield
@@ -389,8 +363,29 @@ class ApprovalDialog(QDialog):
 
     def _update_answers(self) -> None:
         self._scope.allow_only_once(is_only_once=self._question.edited is not None)
-        self._answers.show_yes(self._scope.patterns(), self._scope.words)
-        self._answers.show_obstacle(self._obstacle(), is_refusal=self._question.is_refused)
+        self._show_yes(self._scope.patterns())
+        obstacle, is_refusal = self._obstacle(), self._question.is_refused
+        self._allow.setEnabled(not obstacle)
+        # Without one Qt describes it by its tool tip, which is markup where the words are cut.
+        about = obstacle or (self._allow.accessibleName() if self._allow.toolTip() else "")
+        self._allow.setAccessibleDescription(about)
+        if obstacle:
+            self._allow.setToolTip(plain_tooltip(obstacle) if is_refusal else obstacle)
+        quiet = self.tr("Closing this decides nothing. The question stays in the conversation.")
+        self._quiet.setText(obstacle if is_refusal else quiet)
+
+    def _show_yes(self, patterns: Sequence[str]) -> None:
+        """Show what a yes means. Only the patterns are shortened."""
+        whole = shown = self._scope.words(patterns)
+        metrics = self._allow.fontMetrics()
+        for width in range(_MAX_ALLOW_WIDTH, 0, -_PATTERN_STEP):
+            if metrics.horizontalAdvance(shown) <= _MAX_ALLOW_WIDTH:
+                break
+            cut = [metrics.elidedText(pattern, Qt.TextElideMode.ElideMiddle, width) for pattern in patterns]
+            shown = self._scope.words(cut)
+        self._allow.setText(shown)
+        self._allow.setAccessibleName(whole)
+        self._allow.setToolTip(plain_tooltip(whole) if shown != whole else "")
 
     def _on_command_changed(self) -> None:
         if (edited := self._question.edited) is None:
@@ -438,8 +433,8 @@ class ApprovalDialog(QDialog):
         super().keyPressEvent(event)
 
     def _connect(self) -> None:
-        self._answers.allow.clicked.connect(self.allow)
-        self._answers.deny.clicked.connect(self.deny)
+        self._allow.clicked.connect(self.allow)
+        self._deny.clicked.connect(self.deny)
         self._message.returnPressed.connect(self._deny_with_message)
         self._scope.changed.connect(self._on_scope_changed)
         self._scope.grown.connect(self._fit)
