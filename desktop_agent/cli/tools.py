@@ -5,7 +5,6 @@ import asyncio
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from desktop_agent.cli.config import SettingsWarnings, settings_in
 from desktop_agent.cli.console import Console, table
@@ -19,9 +18,6 @@ from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import Access, CallRules, tool_document
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.registry import ToolRegistry
-
-if TYPE_CHECKING:
-    from desktop_agent.headless.single_call import CallReport
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
@@ -56,22 +52,20 @@ def call_tool(args: argparse.Namespace, console: Console) -> int:
     try:
         registry.require(args.name).parse(arguments)
     except ToolError as error:
-        return _write(CallReport.of_invalid(args.name, error), console)
-    live = LiveSettings.load(paths.settings_file(), os.environ)
-    SettingsWarnings(live, console)()
-    mask_warnings(args.environ)
-    options = CallOptions(
-        tool=args.name,
-        arguments=arguments,
-        workspace=args.workspace or current_folder(),
-        approval=args.approval,
-        sandbox=args.sandbox,
-    )
-    call = SingleCall(paths, live, options, environ=args.environ)
-    return _write(asyncio.run(run_to_end(call)), console)  # noqa: TID251 - entry point
-
-
-def _write(report: "CallReport", console: Console) -> int:
+        report = CallReport.of_invalid(args.name, error)
+    else:
+        live = LiveSettings.load(paths.settings_file(), os.environ)
+        SettingsWarnings(live, console)()
+        mask_warnings(args.environ)
+        options = CallOptions(
+            tool=args.name,
+            arguments=arguments,
+            workspace=args.workspace or current_folder(),
+            approval=args.approval,
+            sandbox=args.sandbox,
+        )
+        call = SingleCall(paths, live, options, environ=args.environ)
+        report = asyncio.run(run_to_end(call))  # noqa: TID251 - entry point
     is_error = report.result.is_error
     console.result(report.as_json(), "" if is_error else report.result.content)
     if is_error and not console.is_json:

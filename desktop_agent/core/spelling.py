@@ -7,10 +7,7 @@ without a dictionary, nothing is checked.
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
-
-if TYPE_CHECKING:
-    import enchant
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -19,10 +16,20 @@ _ALWAYS: Final = ("en_US",)
 _MOST_SUGGESTIONS: Final = 6
 
 
+class _Dictionary(Protocol):
+    """What is used of an `enchant.Dict`."""
+
+    def check(self, word: str) -> bool: ...
+
+    def suggest(self, word: str) -> list[str]: ...
+
+    def add(self, word: str) -> None: ...
+
+
 class Speller:
     """A set of dictionaries: a word is correct if one of them has it. Blocks for tenths of a second; for one thread."""
 
-    def __init__(self, dictionaries: "Sequence[enchant.Dict]") -> None:
+    def __init__(self, dictionaries: Sequence[_Dictionary]) -> None:
         self._dictionaries = dictionaries
 
     def misspelled(self, words: Collection[str]) -> frozenset[str]:

@@ -6,15 +6,13 @@ never comes at once. A string or comment longer than that can lose its colour; t
 
 from collections.abc import Iterable, Iterator
 from functools import cache, partial
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from PySide6.QtGui import QTextCharFormat, QTextCursor, QTextDocument, QTextLayout
+from PySide6.QtWidgets import QTextEdit
 
 from desktop_agent.ui.runtime.pacing import BackgroundCall
 from desktop_agent.ui.wording.visible_text import utf16_length
-
-if TYPE_CHECKING:
-    from PySide6.QtWidgets import QTextEdit
 
 Colouring = tuple[tuple[int, int, str], ...]
 """Start and length in UTF-16 units, and the palette's name for the colour, in order."""
@@ -108,12 +106,11 @@ class Lexers:
 
 def lexer_for_language(language: str) -> Lexer | None:
     """Return a new lexer for a language, or `None` for unknown names. Not for the window's thread."""
-    from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType] - untyped **options
-    from pygments.util import ClassNotFound
+    from pygments import lexers, util
 
     try:
-        return get_lexer_by_name(language.lower(), stripnl=False, ensurenl=False)
-    except ClassNotFound:
+        return lexers.get_lexer_by_name(language.lower(), stripnl=False, ensurenl=False)  # pyright: ignore[reportUnknownMemberType] - untyped options
+    except util.ClassNotFound:
         return None
 
 
@@ -155,9 +152,7 @@ def cursor_over(document: QTextDocument, start: int, end: int) -> QTextCursor:
     return cursor
 
 
-def mark_of(cursor: QTextCursor, text_format: QTextCharFormat) -> "QTextEdit.ExtraSelection":
-    from PySide6.QtWidgets import QTextEdit  # 3 ms, not for an empty window
-
+def mark_of(cursor: QTextCursor, text_format: QTextCharFormat) -> QTextEdit.ExtraSelection:
     mark = QTextEdit.ExtraSelection()
     mark.cursor = cursor  # pyright: ignore[reportAttributeAccessIssue] - the stubs do not know it
     mark.format = text_format  # pyright: ignore[reportAttributeAccessIssue] - the stubs do not know it
