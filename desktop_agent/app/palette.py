@@ -26,6 +26,7 @@ from desktop_agent.ui.palette.palette_entries import (
     rows_for,
 )
 from desktop_agent.ui.palette.palette_popup import CommandPalette
+from desktop_agent.ui.settings.setting_controls import words
 from desktop_agent.ui.settings.settings_view import SECTIONS, Section, section_title
 from desktop_agent.ui.translation.core_words import core_words
 
@@ -182,8 +183,6 @@ def _setting_entries() -> tuple[PaletteEntry, ...]:
     """Return the sections and all settings. Call it on the window's thread: their texts come from widgets, among
     others.
     """
-    from desktop_agent.ui.settings.setting_controls import words
-
     group = QCoreApplication.translate("Palette", "Settings")
     sections = (
         PaletteEntry(kind="setting", key=section, title=section_title(section), group=group)

@@ -24,10 +24,10 @@ class OutputSchema:
 
         Raises `UsageError` when `schema` is not a JSON Schema. References to other documents are not fetched.
         """
-        from desktop_agent.library.json_schema import require_schema
+        from desktop_agent.library.json_schema import SchemaCheck
 
-        require_schema(schema)
         self._schema = schema
+        self._check = SchemaCheck(schema)
         self._read = read
 
     @classmethod
@@ -65,13 +65,11 @@ class OutputSchema:
 
     def mistake_in(self, transcript: Transcript, turn: int) -> str:
         """Return what is wrong with the last answer of a turn, in one line; an empty string when it is valid."""
-        from desktop_agent.library.json_schema import mistake_in
-
         try:
             value = _json_in(transcript, turn)
         except (ValueError, RecursionError) as error:
             return f"it is no JSON value ({error})"
-        mistake = mistake_in(value, self._schema)
+        mistake = self._check.mistake_in(value)
         if not mistake and self._read is not None:
             mistake = first_mistake(self._read, value)
         return on_one_line(mistake[:_LONGEST_MISTAKE])

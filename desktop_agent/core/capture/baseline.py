@@ -7,7 +7,9 @@ read of the workspace, and the snapshots of commands that were interrupted. If t
 done in memory, starting from what can still be read of the file.
 """
 
+import shutil
 import sqlite3
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -317,9 +319,6 @@ def _copied(database: sqlite3.Connection | None) -> sqlite3.Connection | None:
 
 def _rescued(path: Path) -> sqlite3.Connection | None:
     """Return a copy in memory of a file whose last transaction can be neither committed nor rolled back in place."""
-    import shutil  # both are rarely needed
-    import tempfile
-
     try:
         with tempfile.TemporaryDirectory(prefix=f"{APP_NAME}-") as folder:
             for name in (path.name, f"{path.name}-journal"):

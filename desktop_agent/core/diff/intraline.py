@@ -6,6 +6,7 @@ it.
 
 import re
 from collections.abc import Sequence
+from importlib import import_module
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -33,7 +34,7 @@ NOTHING = ChangedWords((), ())
 
 def get_ready() -> None:
     """Import rapidfuzz, which takes 20 ms and more the first time: call it off the thread that paints."""
-    import rapidfuzz.distance  # noqa: F401 # pyright: ignore[reportUnusedImport] - imported for later
+    import_module("rapidfuzz.distance")
 
 
 def changed_words(old: str, new: str) -> ChangedWords:

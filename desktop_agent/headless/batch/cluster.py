@@ -171,12 +171,11 @@ class ClusterWorkers:
         await self._client.close()
 
     async def _answer(self, future: Any) -> str:
-        from distributed import KilledWorker
-        from distributed.client import FutureCancelledError
+        from distributed import KilledWorker, client
 
         try:
             return await future
-        except FutureCancelledError as error:
+        except client.FutureCancelledError as error:
             hint = "Run the same command again when the scheduler is there: it goes on where it was."
             raise AgentError(
                 f"The connection to the scheduler {self._address} broke off.", hint=hint, detail=str(error)

@@ -14,7 +14,6 @@ import errno
 import os
 import select
 import signal
-import struct
 import sys
 import threading
 from collections import deque
@@ -245,15 +244,12 @@ class Terminal(Struct, frozen=True):
 
     def unread_bytes(self) -> int:
         """Return how much of the typed text, in complete lines, no program has read yet. Blocks for a moment."""
-        import fcntl
-        import termios
-
         try:  # once more: by now only the command has its end, and ours counts what was printed
             theirs = os.open(self.path, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
         except OSError:  # it is closed
             return 0
         try:
-            return struct.unpack("i", fcntl.ioctl(theirs, termios.FIONREAD, struct.pack("i", 0)))[0]
+            return waiting_bytes(theirs)
         except OSError:
             return 0
         finally:

@@ -114,8 +114,7 @@ _TASK_SIGNS = {"[ ] ": "☐", "[x] ": "☑", "[X] ": "☑"}
 @cache
 def parser() -> "MarkdownIt":
     """Return the configured parser: CommonMark with tables and strikethrough; HTML and mathematics stay text."""
-    from markdown_it import MarkdownIt
-    from markdown_it.rules_block import table
+    from markdown_it import MarkdownIt, rules_block
 
     def short_table(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
         """Read a table unless its header is the middle of a paragraph or longer than `SOFT_LIMIT`.
@@ -126,7 +125,8 @@ def parser() -> "MarkdownIt":
         is_prose = end - start > SOFT_LIMIT or (start == 0 and state.env["is_mid_paragraph"])
         if is_prose or state.src.count("|", start, end) > MOST_COLUMNS + 1:
             return False
-        return table(state, start_line, end_line if silent else _table_end(state, start_line, end_line), silent)
+        end_line = end_line if silent else _table_end(state, start_line, end_line)
+        return rules_block.table(state, start_line, end_line, silent)
 
     options = {"html": False, "maxNesting": _MAX_NESTING}
     markdown = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
