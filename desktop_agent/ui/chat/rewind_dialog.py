@@ -79,7 +79,9 @@ class RewindDialog(QDialog):
             self._column.removeWidget(card)
             card.deleteLater()
         self._cards = {}
-        conversation, files = self._conversation_words(choice), self._files_words(choice)
+        conversation = self._conversation_words(choice)
+        one, many = "%n file is put back as it was before.", "%n files are put back as they were before."
+        files = plural("RewindDialog", len(choice.files), one, many)
         offers: list[tuple[RewindScope, str, str]] = []
         if choice.turns and choice.files:
             offers.append(("both", self.tr("Conversation and files"), f"{conversation} {files}"))
@@ -124,10 +126,6 @@ class RewindDialog(QDialog):
             return self.tr("The agent no longer sees this message and its answer.")
         seen = "The agent no longer sees %n turns, from this message on."
         return plural("RewindDialog", choice.turns, seen, seen)
-
-    def _files_words(self, choice: RewindChoice) -> str:
-        one, many = "%n file is put back as it was before.", "%n files are put back as they were before."
-        return plural("RewindDialog", len(choice.files), one, many)
 
     def _listed(self, files: Sequence[str]) -> str:
         rest = len(files) - _MAX_LISTED_FILES

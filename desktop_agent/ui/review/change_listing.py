@@ -62,7 +62,8 @@ class BaselineModel(QAbstractListModel):
 
     def set_choices(self, turns: Sequence[int], prompts: Mapping[int, str], git: GitState | None) -> None:
         """List the baselines for these turns (newest first) and for git. Does nothing if they are already listed."""
-        few, turns = (*self._of_session(turns), *self._of_git(git)), tuple(turns)
+        last = _Choice(self.tr("Last turn ({0})").format(turns[0]) if turns else self.tr("Last turn"), LAST_TURN)
+        few, turns = (last, _Choice(self.tr("This session"), SESSION), *self._of_git(git)), tuple(turns)
         if (few, turns, prompts) == (self._few, self._turns, self._prompts):
             return
         self.beginResetModel()
@@ -108,10 +109,6 @@ class BaselineModel(QAbstractListModel):
         title = _shortened(self._prompts.get(turn, ""))
         plain, titled = self._words[kind]
         return _Choice((titled if title else plain).format(turn, title), ReviewBaseline(kind, turn))
-
-    def _of_session(self, turns: Sequence[int]) -> list[_Choice]:
-        last = self.tr("Last turn ({0})").format(turns[0]) if turns else self.tr("Last turn")
-        return [_Choice(last, LAST_TURN), _Choice(self.tr("This session"), SESSION)]
 
     def _of_git(self, git: GitState | None) -> list[_Choice]:
         uncommitted, branch = self.tr("Uncommitted"), self.tr("Against a branch")

@@ -230,13 +230,6 @@ class ReviewContent(QWidget):
 
     # -- what was changed elsewhere --
 
-    def _look_again(self) -> None:
-        """Ask git again: the user may have changed files in another window."""
-        self._look_at_jobs()
-        self._git.look()
-        if self._reviewed.baseline.is_git:
-            self._git.load(self._reviewed.baseline)
-
     def _look_at_jobs(self) -> None:
         """Have the session record now what background commands have changed; otherwise it does so only when
         they end.
@@ -269,7 +262,9 @@ class ReviewContent(QWidget):
         for entry in self._unknown_undos():
             self._last_undo = entry
             if any(outcome.clash is not None for outcome in entry.outcomes):
-                self._open_clashes(entry)
+                dialog = ClashDialog(self._theme, entry.purpose, entry.outcomes, self._diff_source, self._spawn, self)
+                dialog.resolved.connect(self._decisions.settle)
+                dialog.open()
             elif not all(outcome.is_done for outcome in entry.outcomes):
                 UndoConflictDialog(entry.purpose, entry.outcomes, self).open()
 
@@ -280,11 +275,6 @@ class ReviewContent(QWidget):
                 break
             found.append(entry)
         return found[::-1]
-
-    def _open_clashes(self, entry: UndoEntry) -> None:
-        dialog = ClashDialog(self._theme, entry.purpose, entry.outcomes, self._diff_source, self._spawn, self)
-        dialog.resolved.connect(self._decisions.settle)
-        dialog.open()
 
     # -- the file that is shown --
 
@@ -463,4 +453,8 @@ class ReviewContent(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self.isVisible():
-            self._look_again()
+            # The user may have changed files in another window.
+            self._look_at_jobs()
+            self._git.look()
+            if self._reviewed.baseline.is_git:
+                self._git.load(self._reviewed.baseline)

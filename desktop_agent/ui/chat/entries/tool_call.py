@@ -151,15 +151,12 @@ class ToolWidget(LinkedEntry):
         self._line.setGeometry(0, 0, width, self.styles.card_line)
         self._line.reserve(self._buttons.place(width))
         self.column_origin = self._body.place(width)
-        texts, room = self._note_texts(entry_of(self.row)), width - 2 * Space.M
-        font = self.styles.secondary
+        entry, font, room = entry_of(self.row), self.styles.secondary, width - 2 * Space.M
+        said = (explained(explanation_of(entry.call)), entry_words.asked(entry)) if self.row.is_unfolded else ()
+        texts = *((text, "muted") for text in said if text), *entry_words.notes(entry)
         self._notes = [
             (TextPassage(RichText(text), font, (), width=room, line_height=CODE_LINE), role) for text, role in texts
         ]
-
-    def _note_texts(self, entry: ToolEntry) -> list[tuple[str, str]]:
-        said = (explained(explanation_of(entry.call)), entry_words.asked(entry)) if self.row.is_unfolded else ()
-        return [*((text, "muted") for text in said if text), *entry_words.notes(entry)]
 
     def entry_height(self) -> int:
         if self._question is not None:

@@ -308,7 +308,9 @@ class Column:
                 rich = RichText(block.content.replace("\n", LINE_BREAK), links)
                 formats: list[tuple[int, int, QTextCharFormat]] = []
                 if not self._is_framed:
-                    found = _links_beside(marks, file_links(block.content, self._styles.files))
+                    found = [
+                        link for link in file_links(block.content, self._styles.files) if not _is_marked(link, marks)
+                    ]
                     rich = rich._replace(spans=(*links, *found))
                     formats = [(span.start, span.length, self._styles.mark(LINK_TINT)) for span in found]
                 marked = [(mark.start, mark.length, self._styles.mark(mark.look)) for mark in marks]
@@ -439,9 +441,5 @@ class Column:
         ]
 
 
-def _links_beside(marks: Sequence[TextMark], found: Iterable[InlineSpan]) -> list[InlineSpan]:
-    return [
-        link
-        for link in found
-        if not any(mark.start < link.start + link.length and link.start < mark.start + mark.length for mark in marks)
-    ]
+def _is_marked(link: InlineSpan, marks: Sequence[TextMark]) -> bool:
+    return any(mark.start < link.start + link.length and link.start < mark.start + mark.length for mark in marks)

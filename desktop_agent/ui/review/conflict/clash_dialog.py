@@ -188,7 +188,12 @@ class ClashDialog(QDialog):
         self._take = enter_button("", "useWantedButton", self._on_take)
         self._write = enter_button(self.tr("Write this result"), "writeResultButton", self._on_write)
         self._lay_out()
-        self._fill_list()
+        for file in self._files:
+            item = QListWidgetItem(file.outcome.path)
+            item.setToolTip(plain_tooltip(file.outcome.path))
+            self._list.addItem(item)
+        self._side.setVisible(len(self._files) > 1)
+        self._list.currentRowChanged.connect(self._on_row_changed)
         room = parent.window().size() * _SHARE_OF_WINDOW if parent else _SIZE
         self.resize(_SIZE.boundedTo(room))
         self._list.setCurrentRow(0)
@@ -205,14 +210,6 @@ class ClashDialog(QDialog):
     @property
     def _file(self) -> _File:
         return self._files[self._list.currentRow()]
-
-    def _fill_list(self) -> None:
-        for file in self._files:
-            item = QListWidgetItem(file.outcome.path)
-            item.setToolTip(plain_tooltip(file.outcome.path))
-            self._list.addItem(item)
-        self._side.setVisible(len(self._files) > 1)
-        self._list.currentRowChanged.connect(self._on_row_changed)
 
     def _on_row_changed(self, row: int) -> None:
         file = self._files[row]

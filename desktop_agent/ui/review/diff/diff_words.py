@@ -46,7 +46,15 @@ def bar_label(rows: DiffRows, index: int) -> str:
     hunk, key = rows.hunk(index), rows.key(index)
     text = hunk_label(hunk) if hunk else _head_label(rows, index)
     authors = next((authors for named, authors in rows.diff.authors if named == key), ())
-    return " · ".join((text, *(_author(author) for author in authors)))
+    words: dict[Author, str] = {
+        "agent": _tr("agent"),
+        "shell": _tr("shell"),
+        "mcp": _tr("MCP server"),
+        "person": _tr("you"),
+        "undo": _tr("undo"),
+        "unknown": _tr("a running server, or you"),
+    }
+    return " · ".join((text, *(words[author] for author in authors)))
 
 
 def _head_label(rows: DiffRows, index: int) -> str:
@@ -175,18 +183,6 @@ def _line_words(rows: DiffRows, index: int) -> str:
             return _tr("Line {0} added: {1}").format((row.new or 0) + 1, new)
         case "context" | "hunk" | "gap":
             return _tr("Line {0}: {1}").format((row.new or 0) + 1, new)
-
-
-def _author(author: Author) -> str:
-    words: dict[Author, str] = {
-        "agent": _tr("agent"),
-        "shell": _tr("shell"),
-        "mcp": _tr("MCP server"),
-        "person": _tr("you"),
-        "undo": _tr("undo"),
-        "unknown": _tr("a running server, or you"),
-    }
-    return words[author]
 
 
 def _size(size_bytes: int) -> str:
