@@ -196,7 +196,9 @@ class _Page(Struct):
         explained = document_words.explanation_in(entry)
         parts = [f'<p class="line">{escape(explained)}</p>\n'] if explained else []
         if entry.changes:
-            parts.append(_labelled("Changes", _diff(document_words.diff_of(entry.changes, self.source))))
+            patch = document_words.diff_of(entry.changes, self.source).split("\n")
+            lines = "".join(f'<span class="{_class(line)}">{escape(line)}</span>\n' for line in patch)
+            parts.append(_labelled("Changes", f'<pre class="diff"><code>{lines}</code></pre>\n'))
         if not entry.changes and entry.call.arguments:
             parts.append(_labelled("Arguments", code(document_words.arguments_of(entry), "json")))
         if result := document_words.result_of(entry):
@@ -222,11 +224,6 @@ class _Page(Struct):
 
 def _labelled(label: str, block: str) -> str:
     return f'<p class="label">{label}</p>\n{block}'
-
-
-def _diff(patch: str) -> str:
-    lines = "".join(f'<span class="{_class(line)}">{escape(line)}</span>\n' for line in patch.split("\n"))
-    return f'<pre class="diff"><code>{lines}</code></pre>\n'
 
 
 def _class(line: str) -> str:

@@ -131,7 +131,10 @@ class _Telling(Struct):
             case "custom_tool_call":
                 self._call(item, {"input": text_in(item, "input")})
             case "local_shell_call":
-                self._call(item, _shell_arguments(object_in(item, "action")), name="local_shell")
+                command = object_in(item, "action").get("command")
+                words = cast("list[object]", command) if isinstance(command, list) else []
+                text = " ".join(word for word in words if isinstance(word, str))
+                self._call(item, {"command": text}, name="local_shell")
             case "web_search_call":
                 self._search(item, at)
             case "function_call_output" | "custom_tool_call_output" | "local_shell_call_output":
@@ -181,12 +184,6 @@ def _texts(item: JsonObject) -> list[str]:
 def _arguments(text: str) -> JsonObject:
     parsed = parse_arguments(text)
     return {"arguments": text} if parsed.rejected else parsed.value
-
-
-def _shell_arguments(action: JsonObject) -> JsonObject:
-    command = action.get("command")
-    words = cast("list[object]", command) if isinstance(command, list) else []
-    return {"command": " ".join(word for word in words if isinstance(word, str))}
 
 
 def _output(item: JsonObject) -> tuple[str, bool, list[str]]:

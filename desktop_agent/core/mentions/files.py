@@ -11,7 +11,6 @@ if there is only one definition
 """
 
 import asyncio
-import hashlib
 import os
 import re
 import stat
@@ -38,9 +37,8 @@ from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.engine import Allow, decide
 from desktop_agent.core.protocol.model import Attachment
 from desktop_agent.core.search.symbols import FoundSymbol, can_be_a_name, extent_of, symbol_in
-from desktop_agent.core.system.files import new_hasher
 from desktop_agent.core.tools.execution.executor import Toolbox
-from desktop_agent.core.tools.files.file_tool import LARGEST_EDITED_BYTES
+from desktop_agent.core.tools.files.file_tool import LARGEST_EDITED_BYTES, file_digest
 from desktop_agent.core.tools.files.listing import FileListing, list_paths, within_limits
 from desktop_agent.core.tools.files.ripgrep import SearchGround
 from desktop_agent.core.tools.files.suggest import closest_paths, paths_named
@@ -138,7 +136,7 @@ class FileMentions(Struct, eq=False):
         with _opened(mention, place, boundary) as file:
             before = os.fstat(file.fileno())
             read = self._content(mention, place, file, before.st_size)
-            digest = _digest(file) if read.kind == "file" and before.st_size <= LARGEST_EDITED_BYTES else None
+            digest = file_digest(file) if read.kind == "file" and before.st_size <= LARGEST_EDITED_BYTES else None
             after = os.fstat(file.fileno())
         is_same = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
         return replace(read, digest=digest if is_same else None)
@@ -269,11 +267,6 @@ def _listing_text(listing: FileListing) -> str:
     return "\n".join([*shown, *end])
 
 
-def _digest(file: BufferedReader) -> str:
-    file.seek(0)
-    return hashlib.file_digest(file, new_hasher).hexdigest()
-
-
 def _too_large(size: int, picture: PictureInfo | None) -> UsageError:
     sides = f" of {picture.width}×{picture.height} pixels" if picture is not None else ""
     return UsageError(
@@ -321,7 +314,8 @@ class SymbolMentions(Struct, eq=False):
         text = await self._files.text(PathMention(target.path, mention.written, mention.start))
         extent = await asyncio.to_thread(_extent, target, text)
         if extent is None:
-            hint = await self._elsewhere(target)
+            named = await self._named(target.name)
+            hint = f"It is defined elsewhere: {_ways(named)}." if named else ""
             raise UsageError(f"{target.path} defines nothing of that name.", hint=hint)
         first, last = extent
         attached = await self._files.attach(PathMention(target.path, mention.written, mention.start, first, last))
@@ -336,10 +330,6 @@ class SymbolMentions(Struct, eq=False):
         if len(named) > 1:
             raise UsageError(f"{len(named)} definitions have that name.", hint=f"Mention one: {_ways(named)}.")
         return named[0]
-
-    async def _elsewhere(self, target: SymbolTarget) -> str:
-        named = await self._named(target.name)
-        return f"It is defined elsewhere: {_ways(named)}." if named else ""
 
     async def _named(self, name: str) -> list[FoundSymbol]:
         found: list[FoundSymbol] = []

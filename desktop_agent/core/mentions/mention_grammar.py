@@ -154,7 +154,9 @@ class PathMention(Struct, frozen=True):
     @property
     def lines(self) -> str:
         """The line range as written; empty for the whole file."""
-        return lines_text(self.first, self.last)
+        if not self.first:
+            return ""
+        return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
 
 
 def paths_in(text: str) -> tuple[PathMention, ...]:
@@ -162,12 +164,9 @@ def paths_in(text: str) -> tuple[PathMention, ...]:
     if "@" not in text:
         return ()
     code = code_in(text)
-    matches = (match for match in _PATH_MENTION.finditer(text) if not _is_in(match.start(), code))
-    return tuple(found for match in matches if (found := _mention(text, match)) is not None)
-
-
-def _is_in(place: int, spans: list[tuple[int, int]]) -> bool:
-    return any(start <= place < end for start, end in spans)
+    matches = _PATH_MENTION.finditer(text)
+    outside = (match for match in matches if not any(start <= match.start() < end for start, end in code))
+    return tuple(found for match in outside if (found := _mention(text, match)) is not None)
 
 
 def _mention(text: str, match: re.Match[str]) -> PathMention | None:
@@ -191,12 +190,6 @@ def _numbers(lines: re.Match[str] | None) -> tuple[int, int]:
         return 0, 0
     numbers = sorted((int(lines[1]), int(lines[2] or lines[1])))
     return max(numbers[0], 1), max(numbers[1], 1)
-
-
-def lines_text(first: int, last: int) -> str:
-    if not first:
-        return ""
-    return str(first) if first == last else f"{first}-{last}"
 
 
 def written_path(path: str) -> str:

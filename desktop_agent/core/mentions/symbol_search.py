@@ -108,13 +108,9 @@ def _symbol_of(record: bytes) -> FoundSymbol | None:
         return None  # of a file with a line feed in its name
     path = path.removeprefix("./").replace("\\", "/")
     defined = symbol_in(path, line.rstrip("\r"))
-    if defined is None or sensitivity(path) is not None or not _can_be_written(path):
-        return None
+    if defined is None or sensitivity(path) is not None or has_hidden(path) or "�" in path:
+        return None  # also of a path that no mention can be written of
     return FoundSymbol(defined.kind, defined.name, path, int(number))
-
-
-def _can_be_written(path: str) -> bool:
-    return not has_hidden(path) and "�" not in path
 
 
 def with_name(symbols: Sequence[FoundSymbol], name: str) -> list[FoundSymbol]:

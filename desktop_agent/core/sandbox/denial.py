@@ -249,18 +249,14 @@ def _is_ours(path: str, why: str, exit_code: int, confinement: ConfinementSpec) 
         return not confinement.is_workspace_writable
     if is_within(Path(path), _CLOSED_TO_EVERYBODY):
         return False
-    return not is_within(Path(path), _writable(confinement))
+    workspace = (confinement.workspace,) if confinement.is_workspace_writable else ()
+    return not is_within(Path(path), (*workspace, confinement.temp, TEMP, *confinement.writable))
 
 
 def _is_in_top(path: str, confinement: ConfinementSpec) -> bool:
     """Whether a path names something directly in the workspace, judging by its text."""
     relative = path.removeprefix(f"{confinement.workspace}/").removeprefix("./")
     return bool(relative) and "/" not in relative.rstrip("/")
-
-
-def _writable(confinement: ConfinementSpec) -> tuple[Path, ...]:
-    workspace = (confinement.workspace,) if confinement.is_workspace_writable else ()
-    return (*workspace, confinement.temp, TEMP, *confinement.writable)
 
 
 def _sentence(path: str, confinement: ConfinementSpec) -> str:

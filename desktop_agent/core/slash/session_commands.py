@@ -232,7 +232,8 @@ async def config(invocation: Invocation, parts: CommandParts, controls: SessionC
         with reported():
             return Reply(await settings.change(key, value, parts.workspace))
     no_more(invocation.words[1:], "/config [KEY | set KEY=VALUE]")
-    shown = [(key, value) for key, value in settings.values(parts.workspace) if not action or _is_in(key, action)]
+    beginning = f"{action}." if action else ""
+    shown = [(key, value) for key, value in settings.values(parts.workspace) if f"{key}.".startswith(beginning)]
     if not shown:
         raise UsageError(f"There is no setting {code(action)}.", hint="`/config` lists them all.")
     return Reply(fenced("\n".join(f"{key} = {value}" for key, value in shown), "toml"))
@@ -246,10 +247,6 @@ def _assignment(text: str) -> tuple[str, str]:
     if not key or len(key.split()) > 1 or not value.strip():
         raise UsageError("Which setting, and to what?", hint="Write `/config set KEY=VALUE`; `/config` lists them all.")
     return key, plain_text(value)
-
-
-def _is_in(key: str, wanted: str) -> bool:
-    return key == wanted or key.startswith(f"{wanted}.")
 
 
 async def effort(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:

@@ -141,7 +141,8 @@ class Access(Struct, frozen=True, eq=False):
         return "\n".join(["## Available Tools", *(lines or ["There are no tools in this session."])])
 
     def _permits(self, tool: AnyTool) -> bool:
-        rules, names = self._rules, _names_of(tool)
+        rules = self._rules
+        names = {tool.name, tool.server, tool.shown_name} if isinstance(tool, McpTool) else {tool.name}
         # The search finds only what may be called, so that it need not be allowed by name.
         is_named = rules.allowed_tools is None or not names.isdisjoint(rules.allowed_tools)
         is_named = is_named or isinstance(tool, SearchTools)
@@ -154,12 +155,6 @@ class Access(Struct, frozen=True, eq=False):
             granted -= {"write_fs"}
         missing = next((capability for capability in tool.capabilities if capability not in granted), None)
         return f"{UNAVAILABLE} Requires {missing} capability]" if missing else ""
-
-
-def _names_of(tool: AnyTool) -> frozenset[str]:
-    if not isinstance(tool, McpTool):
-        return frozenset({tool.name})
-    return frozenset({tool.name, tool.server, tool.shown_name})
 
 
 def _summary(description: str) -> str:

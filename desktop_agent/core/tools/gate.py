@@ -97,8 +97,9 @@ class ApprovalGate(Struct, frozen=True, eq=False):
             await self._approvals.conclude(turn, call.id, held.decision)
             _require_allowed(held.decision, held.request)
         verdict = await self._judge.verdict(facts)
-        if isinstance(verdict, Allow) and (command := _edited(held)) is not None:
-            case = case.edited(command)
+        answer = held.decision if held is not None else None
+        if isinstance(verdict, Allow) and isinstance(answer, Allowed) and answer.edited_command is not None:
+            case = case.edited(answer.edited_command)
             verdict = await self._judge.verdict(case.facts)
         if isinstance(verdict, Forbid):
             if held is not None:
@@ -212,11 +213,6 @@ def _is_same(asked: ApprovalRequest, now: ApprovalRequest) -> bool:
     """Whether an answer to the one also answers the other. Changes are compared by their effect."""
     one, other = ([replace(change, id="") for change in request.changes] for request in (asked, now))
     return one == other and replace(asked, changes=()) == replace(now, changes=())
-
-
-def _edited(held: HeldQuestion | None) -> str | None:
-    answer = held.decision if held is not None else None
-    return answer.edited_command if isinstance(answer, Allowed) else None
 
 
 def _if_edited(command: str | None, asked: str | None) -> str | None:

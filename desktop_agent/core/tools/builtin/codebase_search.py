@@ -121,8 +121,21 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
     async def _update(self, context: ToolContext) -> _Update:
         workspace = self._workspace(context.boundary.root)
         async with workspace.starting:
-            if workspace.update is None or workspace.update.task.done():
-                workspace.update = await self._begin(workspace.index, context)
+            if workspace.update is not None and not workspace.update.task.done():
+                return workspace.update
+            listing = await list_paths(context.boundary.root, ".", context)
+            progress, stop = IndexProgress(), threading.Event()
+
+            def work() -> None:
+                paths = [path for path in listing.paths if not path.startswith(".") and "/." not in path]
+                disguised = context.secrets.behind(paths)
+                if disguised:
+                    paths = [path for path in paths if path not in disguised]
+                workspace.index.update(paths, progress, stop, is_partial=listing.is_partial)
+
+            task = asyncio.create_task(_until_stopped(work, stop), name="search index")
+            task.add_done_callback(_note_failure)
+            workspace.update = _Update(progress, stop, task)
             return workspace.update
 
     async def aclose(self) -> None:
@@ -136,28 +149,12 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
             self._workspaces[root] = _Workspace(CodeIndex(root, self._folder, is_secret=self._is_secret))
         return self._workspaces[root]
 
-    async def _begin(self, index: CodeIndex, context: ToolContext) -> _Update:
-        listing = await list_paths(context.boundary.root, ".", context)
-        progress, stop = IndexProgress(), threading.Event()
-
-        def work() -> None:
-            paths = [path for path in listing.paths if not path.startswith(".") and "/." not in path]
-            disguised = context.secrets.behind(paths)
-            if disguised:
-                paths = [path for path in paths if path not in disguised]
-            index.update(paths, progress, stop, is_partial=listing.is_partial)
-
-        task = asyncio.create_task(_until_stopped(work, stop), name="search index")
-        task.add_done_callback(_note_failure)
-        return _Update(progress, stop, task)
-
     async def _search(
         self, arguments: CodebaseSearchArguments, question: CodeQuestion, place: ResolvedPath, context: ToolContext
     ) -> tuple[CodeSearchResult, IndexProgress]:
         update = await self._update(context)
         await _wait(update, context)
-        index = self._workspace(context.boundary.root).index
-        stop = threading.Event()
+        index, stop = self._workspace(context.boundary.root).index, threading.Event()
         wanted = _scope(place.relative, arguments.glob)
         try:
             found = await asyncio.to_thread(index.ask, question, arguments.max_results, wanted, stop)

@@ -67,7 +67,10 @@ class JobControl(ReadTool[JobControlArguments]):
         await jobs.look()
         if arguments.action == "list":
             return ToolResult(content=json_text(_listing(await jobs.snapshot())))
-        job_id = _known(arguments.job_id or "", jobs)
+        job_id = arguments.job_id or ""
+        if jobs.get(job_id) is None:
+            known = ", ".join(job.id for job in jobs.list()[-MOST_LISTED:]) or "none has been started"
+            raise ToolError(f"There is no job {job_id!r}. Known jobs: {known}.", error_type="not_found")
         match arguments.action:
             case "wait":
                 await jobs.wait(job_id, arguments.timeout)
@@ -76,13 +79,6 @@ class JobControl(ReadTool[JobControlArguments]):
             case _:
                 pass
         return await _report(job_id, arguments, jobs)
-
-
-def _known(job_id: str, jobs: Jobs) -> str:
-    if jobs.get(job_id) is not None:
-        return job_id
-    known = ", ".join(job.id for job in jobs.list()[-MOST_LISTED:]) or "none has been started"
-    raise ToolError(f"There is no job {job_id!r}. Known jobs: {known}.", error_type="not_found")
 
 
 async def _report(job_id: str, arguments: JobControlArguments, jobs: Jobs) -> ToolResult:

@@ -7,7 +7,6 @@ are not noted.
 
 import asyncio
 import codecs
-import hashlib
 import os
 import threading
 from io import BufferedReader
@@ -17,14 +16,13 @@ from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.file_types import HEAD_BYTES, byte_order_mark, file_type
-from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
-from desktop_agent.core.system.files import new_hasher
 from desktop_agent.core.tools.files.file_tool import (
     LARGEST_EDITED_BYTES,
     FileArguments,
     FileReadTool,
     TextEncoding,
+    file_digest,
     opened_file,
 )
 from desktop_agent.core.tools.files.text_files import (
@@ -74,7 +72,7 @@ def _read(arguments: ReadFileArguments, context: ToolContext, stop: threading.Ev
         with opened_file(arguments.path, context) as (file, place):
             before = os.fstat(file.fileno())
             content, metadata = _answer(file, before.st_size, arguments, context, stop)
-            digest = _digest(file) if before.st_size <= LARGEST_EDITED_BYTES else None
+            digest = file_digest(file) if before.st_size <= LARGEST_EDITED_BYTES else None
             after = os.fstat(file.fileno())
     except UnicodeDecodeError as error:
         raise ToolError(
@@ -119,8 +117,3 @@ def _part(reader: TextReader, arguments: ReadFileArguments) -> FilePart:
     if arguments.offset is not None or arguments.limit is not None:
         return reader.line_range(arguments.offset or 1, arguments.limit)
     return reader.everything()
-
-
-def _digest(file: BufferedReader) -> Digest:
-    file.seek(0)
-    return hashlib.file_digest(file, new_hasher).hexdigest()

@@ -53,7 +53,8 @@ class RenameFile(EditTool[RenameFileArguments]):
             "dest": dest.path,
             "overwritten": dest.before is not None,
         }
-        if source.before.kind == "symlink" and _leads_elsewhere(source, dest):
+        is_moved_link = source.before.kind == "symlink" and source.absolute.parent != dest.absolute.parent
+        if is_moved_link and not Path(os.fsdecode(source.before.content)).is_absolute():
             answer["note"] = "the symlink is relative, and leads somewhere else from its new place"
         # Where the same file is there already, nothing arrives: one of two goes.
         moved_to = dest.path if dest.before != source.before else ""
@@ -83,9 +84,3 @@ def _require_replaceable(arguments: RenameFileArguments, source: Target, dest: T
         raise ToolError(
             f"{dest.path} exists; nothing was changed. Choose another name, or set overwrite to replace it."
         )
-
-
-def _leads_elsewhere(source: Target, dest: Target) -> bool:
-    assert source.before is not None
-    link = Path(os.fsdecode(source.before.content))
-    return not link.is_absolute() and source.absolute.parent != dest.absolute.parent

@@ -125,7 +125,9 @@ class ChangeFinder(Struct):
         submodules = (path for path in left if path.rpartition("/")[2] == ".gitmodules")
         made = (*report.repositories, *submodules)
         planted = tuple(Uncaptured(path=path, reason=_PLANTED) for path in report.repositories)
-        unsaid = lost + self._news(report.out_of_reach) + planted
+        news = tuple(item for item in report.out_of_reach if item not in self._reported)
+        self._reported.update(news)
+        unsaid = lost + news + planted
         by_maker = _by_maker(records.makers, recorder.changes)
         return FoundChanges(by_maker, self._outside(copied), unsaid, made, report.is_released)
 
@@ -183,11 +185,6 @@ class ChangeFinder(Struct):
 
     def _outside(self, copied: SafetyReport) -> tuple[OutsideFile, ...]:
         return tuple(self.ledger.record_outside(transition) for transition in copied.outside)
-
-    def _news(self, out_of_reach: Iterable[Uncaptured]) -> tuple[Uncaptured, ...]:
-        news = tuple(item for item in out_of_reach if item not in self._reported)
-        self._reported.update(news)
-        return news
 
 
 class _Records(Struct):

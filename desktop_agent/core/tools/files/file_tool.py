@@ -3,6 +3,7 @@
 Nothing here writes: an edit is planned, and `core/tools/execution` carries it out.
 """
 
+import hashlib
 import stat
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -14,9 +15,10 @@ from msgspec import Struct
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.policy.boundary import Boundary, ResolvedPath
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.system.files import FileState, FileTransition, read_state
+from desktop_agent.core.system.files import FileState, FileTransition, new_hasher, read_state
 from desktop_agent.core.tools.files.listing import Glob
 from desktop_agent.core.tools.files.suggest import closest_paths, paths_named
 from desktop_agent.core.tools.files.text_files import NotTextError, Splice, TextFile, splice
@@ -62,6 +64,11 @@ LARGE_FILE_LINES = 2000
 
 LARGEST_EDITED_BYTES = 64 * 1024 * 1024
 """Edit tools refuse larger files: a change must be shown, recorded and undone as a whole."""
+
+
+def file_digest(file: BufferedReader) -> Digest:
+    file.seek(0)
+    return hashlib.file_digest(file, new_hasher).hexdigest()
 
 
 class Target(Struct, frozen=True):

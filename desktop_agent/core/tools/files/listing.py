@@ -97,7 +97,8 @@ async def list_by(
         listing = await _from_ripgrep(folder, name, context, depth)
         measures = await asyncio.to_thread(_measured, folder, select(listing.paths), measure)
         is_partial = listing.is_partial
-    return FileListing(await asyncio.to_thread(_descending, measures), is_partial)
+    paths = await asyncio.to_thread(lambda: sorted(sorted(measures), key=measures.__getitem__, reverse=True))
+    return FileListing(paths, is_partial)
 
 
 def by_name(_: os.stat_result) -> int:
@@ -106,10 +107,6 @@ def by_name(_: os.stat_result) -> int:
 
 newest: Measure = attrgetter("st_mtime_ns")
 largest: Measure = attrgetter("st_size")
-
-
-def _descending(measures: dict[str, int]) -> list[str]:
-    return sorted(sorted(measures), key=measures.__getitem__, reverse=True)
 
 
 def _measured(folder: Path, paths: list[str], measure: Measure) -> dict[str, int]:

@@ -223,7 +223,9 @@ class TextReader(Struct, kw_only=True):
         shown = "\n".join(lines[-count:])
         encoded = shown.encode()
         if is_cut or len(encoded) > self.most_bytes:
-            shown = _end_of(encoded, self.most_bytes)
+            part = encoded[-self.most_bytes :]
+            start = part.find(b"\n") + 1
+            shown = part[start or continuation_bytes(part) :].decode()
             note = f"[Cut: the last lines of a file of {self.size_bytes:,} bytes; earlier ones do not fit.]\n"
             return FilePart(note + shown, _count(shown), is_cut=True)
         return FilePart(shown, _count(shown))
@@ -295,12 +297,6 @@ def _after_newlines(text: str, count: int) -> tuple[int, int]:
     for _ in range(count):
         index = text.index("\n", index) + 1
     return index, count
-
-
-def _end_of(encoded: bytes, most_bytes: int) -> str:
-    part = encoded[-most_bytes:]
-    start = part.find(b"\n") + 1
-    return part[start or continuation_bytes(part) :].decode()
 
 
 def _count(text: str) -> int:

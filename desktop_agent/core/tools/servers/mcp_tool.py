@@ -98,7 +98,9 @@ class SessionTrust:
         if not is_lasting:
             return
         known = (await asyncio.to_thread(self.read, server)).tools
-        named = [other for other in others if other.name not in known and _is_named(rules, server, other)]
+        patterns = [rule.pattern for rule in rules if rule.kind == "tool" and rule.effect == "allow"]
+        new = ((wire_name(server.name, other.name), other) for other in others if other.name not in known)
+        named = [other for name, other in new if any(fnmatchcase(name, pattern) for pattern in patterns)]
         try:
             await asyncio.to_thread(self._trust.trust, server, (*named, tool))
         except StorageError as error:
@@ -107,11 +109,6 @@ class SessionTrust:
             await self._log.record(
                 ev.Notice(level="error", code="mcp_tool_changed", title=title, hint=error.hint, detail=detail)
             )
-
-
-def _is_named(rules: Sequence[Rule], server: ServerDefinition, tool: OfferedTool) -> bool:
-    name = wire_name(server.name, tool.name)
-    return any(rule.kind == "tool" and rule.effect == "allow" and fnmatchcase(name, rule.pattern) for rule in rules)
 
 
 _PROPERTY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -342,7 +339,9 @@ class McpTool(Tool[McpArguments]):
                 )
 
         def progressed(progress: Progress) -> None:
-            context.emit_output(f"{_progress_text(progress)}\n")
+            of = f" of {progress.total:g}" if progress.total is not None else ""
+            message = on_one_line(progress.message[:_LONGEST_PROGRESS])
+            context.emit_output(f"{progress.done:g}{of}{': ' if message else ''}{message}\n")
 
         try:
             reply = await self._connection.call(
@@ -380,12 +379,6 @@ class McpTool(Tool[McpArguments]):
                 "The server changed this tool while the call waited, so it was not called. Call it again if you still "
                 "need it; the user may be asked about the change."
             )
-
-
-def _progress_text(progress: Progress) -> str:
-    of = f" of {progress.total:g}" if progress.total is not None else ""
-    message = on_one_line(progress.message[:_LONGEST_PROGRESS])
-    return f"{progress.done:g}{of}{': ' if message else ''}{message}"
 
 
 BETWEEN = "__"
