@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.context.history_fold import Beginning, Compaction, GuidanceNote, HistoryFold, external_content
+from desktop_agent.core.context.history_fold import Beginning, GuidanceNote, HistoryFold, external_content
 from desktop_agent.core.context.summaries import rendered
 from desktop_agent.core.context.tokens import block_tokens, message_tokens
 from desktop_agent.core.protocol.model import (
@@ -196,15 +196,6 @@ class History(Struct):
         return tuple(self.fold.pins.values())
 
     @property
-    def guidance(self) -> tuple[GuidanceFile, ...]:
-        """The AGENTS.md files in force: those of the system prompt first, then those of folders."""
-        return self.fold.guidance
-
-    @property
-    def compaction(self) -> Compaction | None:
-        return self.fold.compaction
-
-    @property
     def turns(self) -> tuple[int, ...]:
         """The turns that are shown verbatim, oldest first."""
         end = self.fold.compactions[-1].end if self.fold.compactions else 0
@@ -267,7 +258,7 @@ class History(Struct):
 
     def messages_through(self, turn: int) -> tuple[Message, ...]:
         """Return what is shown up to the end of a turn, which is what a compaction through it summarises."""
-        compaction = self.compaction
+        compaction = self.fold.compaction
         return built(
             self.fold, compaction.end if compaction else 0, self.fold.bounds().get(turn, (0, 0))[1], self.fold.shortened
         ).messages
@@ -277,7 +268,7 @@ class History(Struct):
 
     def conversation(self) -> Conversation:
         """Return the messages, and how many of them were part of the previous request."""
-        compaction = self.compaction
+        compaction = self.fold.compaction
         if compaction is None:
             return built(self.fold, 0, len(self.fold.items), frozenset())
         head: list[UserBlock] = []

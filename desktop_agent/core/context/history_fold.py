@@ -157,6 +157,7 @@ class HistoryFold:
 
     @property
     def guidance(self) -> tuple[GuidanceFile, ...]:
+        """The AGENTS.md files in force: those of the system prompt first, then those of folders."""
         return (*self.always, *self.folders.values())
 
     @property

@@ -173,7 +173,7 @@ def pack(
     The caller adds the bytes of its pictures (`image_digests`), off the event loop.
     """
     messages, stable = history.conversation()
-    always = [guidance_text(file) for file in history.guidance if file.scope != "folder"]
+    always = [guidance_text(file) for file in history.fold.guidance if file.scope != "folder"]
     return ModelRequest(
         model=model.model,
         effort=model.effort,

@@ -56,7 +56,7 @@ def asked_for(history: History, *, keep: int) -> CompactionPlan | None:
 
 
 def _plan(history: History, summarised: tuple[int, ...], shortened: tuple[CallId, ...]) -> CompactionPlan | None:
-    before = history.compaction
+    before = history.fold.compaction
     through = summarised[-1] if summarised else before.through_turn if before else 0
     if not summarised and not shortened:
         return None
@@ -112,7 +112,7 @@ class Compacting(Struct, frozen=True, kw_only=True, eq=False):
 
         Without the model, a summary that is only wanted is postponed, and one that is needed is made by rules.
         """
-        before = self.history.compaction
+        before = self.history.fold.compaction
         summary = before.summary if before is not None else Summary()
         if plan.is_summarising:
             self._say(ACTIVITY)
@@ -124,7 +124,7 @@ class Compacting(Struct, frozen=True, kw_only=True, eq=False):
                 return False
             summary = found
         is_known = self.history.has_turn(plan.through_turn) or (before and before.through_turn == plan.through_turn)
-        if self.history.compaction is not before or (plan.through_turn > 0 and not is_known):
+        if self.history.fold.compaction is not before or (plan.through_turn > 0 and not is_known):
             await self._notify("The conversation changed while it was summarised, so nothing was summarised.")
             return False
         event = ev.Compacted(
@@ -141,7 +141,7 @@ class Compacting(Struct, frozen=True, kw_only=True, eq=False):
         return True
 
     async def _summary(self, plan: CompactionPlan, room: Room, urgency: Urgency, focus: str) -> Summary | None:
-        before = self.history.compaction
+        before = self.history.fold.compaction
         messages = self.history.messages_through(plan.through_turn)
         earlier = before.summary if before is not None and before.through_turn else None
         request = _request(messages, earlier, focus.strip(), room)

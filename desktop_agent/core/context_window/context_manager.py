@@ -116,12 +116,12 @@ class Guiding(Struct, kw_only=True, eq=False):
         touched = self._touched()
         if not touched and not is_turn_start:
             return
-        known = [file.path.rpartition("/")[0] for file in self.history.guidance if file.scope == "folder"]
+        known = [file.path.rpartition("/")[0] for file in self.history.fold.guidance if file.scope == "folder"]
         reader = self.reader
         files, problems = await asyncio.to_thread(
             lambda: reader.read(dict.fromkeys([*known, *reader.folders_of(touched)]))
         )
-        if set(files) != set(self.history.guidance):
+        if set(files) != set(self.history.fold.guidance):
             await self.log.record(ev.GuidanceLoaded(files=files))
         for problem in problems:
             if problem not in self._reported:
@@ -311,7 +311,7 @@ class ContextManager:
                 await self._notify(f"The conversation was not summarised. {error.title}", error.hint)
 
     async def _change_summary(self, op: ops.EditSummary | ops.UndoCompaction) -> None:
-        compaction = self.history.compaction
+        compaction = self.history.fold.compaction
         if compaction is None:
             await self._notify("There is no summary in force.", "")
         elif isinstance(op, ops.UndoCompaction):
@@ -326,7 +326,7 @@ class ContextManager:
         model = self.transcript.session.model
         assert model is not None, "the journal's first line names the model"
         request, offer, use = self.pack(model), self.meter.offer, self.meter.use
-        compaction, guidance = self.history.compaction, self.history.guidance
+        compaction, guidance = self.history.fold.compaction, self.history.fold.guidance
         # The parts come to what the whole is said to take: what was reported is nearer to the truth than the estimate.
         ratio = use.tokens / max(request_tokens(request), 1.0) if use is not None else self.meter.ratio(model)
         found = await asyncio.to_thread(sections, request, guidance, compaction, self._system(), ratio)

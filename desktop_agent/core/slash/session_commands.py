@@ -442,7 +442,7 @@ def _last_compaction(parts: CommandParts) -> str:
     entries = parts.transcript.entries
     done = [entry.event for entry in entries if isinstance(entry, CompactionEntry) and not entry.is_undone]
     if not done:
-        in_force = parts.context_manager.history.compaction  # its entry may stand on a page that is not loaded
+        in_force = parts.context_manager.history.fold.compaction  # its entry may stand on a page that is not loaded
         return f"through turn {in_force.through_turn}" if in_force is not None else "none"
     last = done[-1]
     tokens = f", about {last.tokens_before:,} → {last.tokens_after:,} tokens" if last.tokens_before else ""

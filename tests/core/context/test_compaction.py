@@ -96,7 +96,7 @@ def test_undoing_the_second_compaction_shows_the_first_summary_again() -> None:
 
 def test_going_back_to_before_a_summarised_turn_drops_the_summary() -> None:
     history = fold([*turns(1, 2, 3, 4), compacted(3), ev.Rewound(turn=2, scope="conversation")])
-    assert history.compaction is None
+    assert history.fold.compaction is None
     assert texts(history.messages()) == ["prompt 1", "answer 1"]
 
 
@@ -152,13 +152,13 @@ def test_guidance_that_changed_is_told_again_and_one_that_went_is_named() -> Non
     assert "Use tabs." in notes[0]
     assert "Use spaces." in notes[1]
     assert "is gone" in notes[2]
-    assert history.guidance == ()
+    assert history.fold.guidance == ()
 
 
 def test_guidance_that_came_in_a_turn_that_is_gone_can_come_again() -> None:
     loaded = ev.GuidanceLoaded(files=(folder("src/AGENTS.md"),))
     history = fold([*turns(1), *turn(2)[:3], loaded, ev.Rewound(turn=2, scope="conversation")])
-    assert history.guidance == ()
+    assert history.fold.guidance == ()
 
 
 def test_what_a_request_shares_with_the_one_before_is_a_function_of_the_journal() -> None:
@@ -191,11 +191,11 @@ def journals(draw: st.DrawFn) -> list[ev.KnownEvent]:
                 calls = [call_id for call_id, _ in state.long_results(state.turns)]
                 short = draw(st.lists(st.sampled_from(calls), unique=True)) if calls else []
                 events.append(compacted(through, f"c{made}", Summary(goals=(f"summary {made}",)), short))
-            case "u" if state.compaction is not None:
-                events.append(ev.CompactionUndone(compaction_id=state.compaction.id))
-            case "e" if state.compaction is not None:
+            case "u" if state.fold.compaction is not None:
+                events.append(ev.CompactionUndone(compaction_id=state.fold.compaction.id))
+            case "e" if state.fold.compaction is not None:
                 edited = Summary(todos=(f"edited {len(events)}",))
-                events.append(ev.SummaryEdited(compaction_id=state.compaction.id, summary=edited))
+                events.append(ev.SummaryEdited(compaction_id=state.fold.compaction.id, summary=edited))
             case "p":
                 events.append(ev.Pinned(pin=Pin(id=draw(st.sampled_from("ab")), text=f"pin {len(events)}")))
             case "r":
@@ -231,9 +231,9 @@ def test_a_fold_from_where_it_must_begin_is_the_fold_of_everything(events: list[
         if number >= beginning.seq:
             late.fold.apply(event.stamped(number, ev.UNSTAMPED))
     assert request(late) == request(whole)
-    assert late.guidance == whole.guidance
+    assert late.fold.guidance == whole.fold.guidance
     for _ in range(undoable):
-        compaction = whole.compaction
+        compaction = whole.fold.compaction
         if compaction is None:
             break
         undo = ev.CompactionUndone(compaction_id=compaction.id)

@@ -394,4 +394,4 @@ def test_what_could_not_be_read_for_a_while_is_not_kept_as_missing(tmp_path: Pat
         renew_snapshot(journal, blobs, journal.with_name(SNAPSHOT_NAME), yield_gil=no_breath)
     (tmp_path / "away").rename(blobs.folder)
     renew_snapshot(journal, blobs, journal.with_name(SNAPSHOT_NAME), yield_gil=no_breath)
-    assert resume(journal, blobs, yield_gil=no_breath).state.history.guidance == (guidance,)
+    assert resume(journal, blobs, yield_gil=no_breath).state.history.fold.guidance == (guidance,)
